@@ -2,10 +2,10 @@
 
 usage: calibrate_gpu.py FILE [SECONDS]
 
-Writes a table of operators into FILE: CSV, columns `device`, `op`, extents, `dtype`, `timing` and `latency_ms`
-(milliseconds of one of many calls in a row). Shapes lie evenly, on a logarithmic scale, over what networks ask for;
-those that do not fit the GPU's memory, or take too long for the time that there is, are left out, and so is what this
-PyTorch or GPU cannot run. Ends after twice the time in any case. Needs PyTorch with a GPU.
+Writes a CSV table of operators into FILE, with columns `device`, `op`, extents, `dtype`, `timing` and `latency_ms`
+(milliseconds per call of many calls in a row). Shapes are spread evenly, on a logarithmic scale, over common sizes.
+Skips shapes that exceed the GPU's memory or the time limit, and operators that this PyTorch or GPU cannot run.
+Ends after at most twice SECONDS. Requires PyTorch with a GPU.
 """
 
 import csv
@@ -36,7 +36,7 @@ COLUMNS = (
     "latency_ms",
 )
 TYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-# Of each kind: how many shapes, in which types, and the extents from and to. Most are multiples of 64, as in networks.
+# Per kind: number of shapes, types, and the range of each extent. Most extents are multiples of 64, as in networks.
 KINDS = {
     "linear": (24, tuple(TYPES), {"m": (256, 16384), "k": (256, 8192), "n": (256, 16384)}),
     "bmm": (24, tuple(TYPES), {"b": (8, 512), "m": (64, 2048), "k": (64, 2048), "n": (64, 2048)}),
@@ -59,12 +59,12 @@ STEPS = {
     "stride": 1,
     "cin": 32,
     "cout": 32,
-}  # Extents are multiples; all others of 64.
+}  # Extents are multiples of these values; all others, of 64.
 BYTES_LIMIT = 4 << 30
 
 
 def radical_inverse(number, base):
-    """The van der Corput sequence, whose points lie evenly in [0, 1)."""
+    """Returns a term of the van der Corput sequence, which fills [0, 1) evenly."""
     value, share = 0.0, 1.0
     while number > 0:
         share /= base
@@ -74,7 +74,7 @@ def radical_inverse(number, base):
 
 
 def shapes_of(kind):
-    """Extents of each shape of a kind, by name."""
+    """Returns the extents of each shape of a kind, by name."""
     count, _types, extents = KINDS[kind]
     for number in range(1, count + 1):
         shape = {}
@@ -88,7 +88,7 @@ def shapes_of(kind):
 
 
 def elements_of(kind, shape):
-    """Of all tensors that the operator reads and writes."""
+    """Returns the elements of all tensors that the operator reads and writes."""
     if kind == "conv":
         out = math.ceil(shape["insize"] / shape["stride"]) ** 2
         return (
@@ -101,7 +101,7 @@ def elements_of(kind, shape):
 
 
 def call_of(kind, shape, dtype, device):
-    """A function that runs the operator once."""
+    """Returns a function that runs the operator once."""
 
     def random(*extents):
         return torch.randn(*extents, dtype=TYPES[dtype], device=device)
@@ -129,7 +129,7 @@ def call_of(kind, shape, dtype, device):
 
 
 class GpuClock:
-    """Milliseconds between two places in a stream."""
+    """Measures milliseconds between two points in a stream."""
 
     def __init__(self):
         self.begin, self.end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -144,7 +144,7 @@ class GpuClock:
 
 
 class HostClock:
-    """The same for a device that the host waits for."""
+    """The same for a device that runs synchronously."""
 
     def start(self):
         self.begin = time.perf_counter()
@@ -154,8 +154,8 @@ class HostClock:
 
 
 def milliseconds_of(call, clock, seconds):
-    """Of one of many calls in a row: the median of some rows, each long enough for the host to be ahead; None: it takes
-    too long.
+    """Returns the time per call of many calls in a row: the median over several batches. Each batch is long enough that
+    the host stays ahead of the GPU. Returns None if the call takes too long.
     """
     for _ in range(2):  # Libraries choose their kernels in the first calls.
         clock.start()
@@ -188,7 +188,7 @@ def supported(dtype, device):
 
 
 def measure(device, name, seconds, out, kinds=tuple(KINDS)):
-    """Writes a line for each operator that was timed."""
+    """Times the operators and writes one line for each."""
     writer = csv.DictWriter(out, COLUMNS)
     writer.writeheader()
     jobs = [
@@ -198,7 +198,7 @@ def measure(device, name, seconds, out, kinds=tuple(KINDS)):
         if supported(dtype, device)
         for number, shape in enumerate(shapes_of(kind))
     ]
-    jobs.sort(key=lambda job: job[0])  # So that what there is no time for is missed by all kinds alike.
+    jobs.sort(key=lambda job: job[0])  # If time runs out, every kind loses the same shapes.
     each, deadline = seconds / max(1, len(jobs)), time.monotonic() + 2 * seconds
     limit = BYTES_LIMIT if device == "cpu" else torch.cuda.mem_get_info()[0] / 4
     torch.backends.cudnn.benchmark = True
@@ -213,8 +213,8 @@ def measure(device, name, seconds, out, kinds=tuple(KINDS)):
             allow_tf32(dtype == "tf32")
             try:
                 latency = milliseconds_of(call_of(kind, shape, dtype, device), clock, each)
-            except RuntimeError as error:  # Out of memory, or nothing there that runs it.
-                print(f"{kind} {dtype} {shape}: left out: {error}", file=sys.stderr)
+            except RuntimeError as error:  # Out of memory, or no kernel for this operator.
+                print(f"{kind} {dtype} {shape}: skipped: {error}", file=sys.stderr)
                 continue
             if latency is not None:
                 writer.writerow(

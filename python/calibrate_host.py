@@ -2,9 +2,9 @@
 
 usage: calibrate_host.py FOLDER [SECONDS]
 
-Writes one trace a loop into FOLDER and prints one JSON object: `torch`, `device`, and `loops`, a list of {name, trace,
-steps (in the trace), plain_ms and profiled_ms (medians of a step)}. Loops: `operators` (host work only), `calls` (the
-same training on the GPU, where there is one) and `frames` (with Python frames recorded, where this PyTorch can).
+Writes one trace per loop into FOLDER and prints one JSON object: `torch`, `device`, and `loops`, a list of {name,
+trace, steps (in the trace), plain_ms and profiled_ms (medians per step)}. Loops: `operators` (host work only), `calls`
+(the same training on the GPU, if there is one) and `frames` (with Python frames, if this PyTorch records them).
 """
 
 import json
@@ -15,14 +15,12 @@ import time
 
 import torch
 
-STEPS = 20  # In one block; profiling of a block begins and ends outside of its time.
-WIDTH = 16  # So little arithmetic that a step is the host's work.
+STEPS = 20  # Per block; the profiler starts and stops outside the timed part.
+WIDTH = 16  # Small enough that the host work determines the step time.
 
 
 def training_step(device):
-    """A step that launches much and computes little: twelve layers, their backward, and an optimizer over each
-    parameter.
-    """
+    """A host-bound step: twelve layers, their backward pass, and an optimizer over each parameter."""
     layers = []
     for _ in range(12):
         layers += [torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU()]
@@ -47,7 +45,7 @@ def synchronize(device):
 
 
 def run_block(step, device):
-    """Milliseconds of a step."""
+    """Returns the milliseconds per step."""
     synchronize(device)
     start = time.perf_counter()
     for _ in range(STEPS):
@@ -70,11 +68,11 @@ def measure(name, device, folder, seconds, with_stack=False):
     plain, profiled = [], []
     for _ in range(3):
         run_block(step, device)
-    with make_profiler(device, with_stack):  # The first one sets up the profiler's libraries.
+    with make_profiler(device, with_stack):  # The first use sets up the profiler's libraries.
         run_block(step, device)
     trace = os.path.join(folder, name + ".json")
     until = time.perf_counter() + seconds
-    # In pairs: both kinds of block see the same moments of the machine.
+    # Runs both kinds of block in pairs, so that load on the machine affects both equally.
     while time.perf_counter() < until or len(plain) < 5:
         plain.append(run_block(step, device))
         profiler = make_profiler(device, with_stack)

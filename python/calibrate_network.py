@@ -2,9 +2,9 @@
 
 usage: calibrate_network.py ADDRESS:PORT RANK WORLD BACKEND SECONDS
 
-One process on each machine, with the address of rank 0. The last line of rank 0's stdout is JSON: the PyTorch version
-and, for each size, `bytes` and the median `ms` of an all-reduce of float32 that all ranks began together. Needs
-PyTorch; nccl needs a GPU.
+Start one process on each machine, with the address of rank 0. The last line of rank 0's stdout is JSON. It has the
+PyTorch version and, for each size, `bytes` and the median `ms` of a float32 all-reduce that all ranks begin together.
+Requires PyTorch; nccl requires a GPU.
 """
 
 import datetime
@@ -18,7 +18,7 @@ import torch
 from torch import distributed
 
 SIZES = [1 << power for power in range(10, 27, 2)]  # 1 KiB to 64 MiB.
-FEWEST, MOST = 5, 200  # Repetitions of a size.
+FEWEST, MOST = 5, 200  # Repetitions per size.
 TIMEOUT = datetime.timedelta(seconds=60)
 
 
@@ -44,7 +44,7 @@ def main():
     )
     os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = master.rsplit(":", 1)
     if backend == "nccl" and not torch.cuda.is_available():
-        sys.exit("PyTorch sees no GPU here, and nccl needs one; --backend gloo measures between the hosts")
+        sys.exit("PyTorch finds no GPU here, and nccl requires one; --backend gloo measures between the hosts")
     device = torch.device("cuda", 0) if backend == "nccl" else torch.device("cpu")
     synchronize = torch.cuda.synchronize if backend == "nccl" else lambda: None
     torch.set_num_threads(1)
@@ -53,7 +53,7 @@ def main():
     for size in SIZES:
         tensor = torch.ones(size // 4, device=device)
         warm = statistics.median(measure(tensor, 3, synchronize))
-        # All ranks make as many: rank 0 says.
+        # Rank 0 decides, because all ranks must run the same number.
         wanted = torch.tensor([max(FEWEST, min(MOST, int(1e3 * seconds / len(SIZES) / warm)))], device=device)
         distributed.broadcast(wanted, 0)
         times = measure(tensor, int(wanted), synchronize)

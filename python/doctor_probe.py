@@ -1,7 +1,7 @@
-"""What `headroom doctor` asks the Python that trains here; prints one JSON object.
+"""Probes the Python that trains here, for `headroom doctor`; prints one JSON object.
 
-Imports what is installed and touches nothing: no device is initialized beyond what asking for their
-number takes, and with --no-gpus not that.
+Only imports installed packages. Initializes devices only as far as counting them requires, and not at all with
+--no-gpus.
 """
 import json
 import platform
@@ -17,7 +17,7 @@ try:
     found["kineto"] = bool(torch.autograd.kineto_available())
     if "--no-gpus" not in sys.argv:
         found["gpus"] = torch.cuda.device_count() if torch.cuda.is_available() else 0
-except Exception as error:  # A broken installation is an answer, too.
+except Exception as error:  # Reports a broken installation too.
     found["torch_error"] = f"{type(error).__name__}: {error}"
 try:
     import headroom

@@ -1,10 +1,10 @@
-"""Headroom: where the time of a training step goes, and what a change would buy.
+"""Headroom shows where a training step spends its time and forecasts what a change would save.
 
     import headroom
 
     graph = headroom.Graph("trace.json.gz")                 # a PyTorch-profiler trace
-    graph.select(family="matmul").scale(1 / 3)              # edits lie on top of the recorded job ...
-    print(graph.step_ms, "->", graph.replay().step_ms)      # ... and a replay tells what they buy
+    graph.select(family="matmul").scale(1 / 3)              # an edit; the recorded job does not change
+    print(graph.step_ms, "->", graph.replay().step_ms)      # a replay forecasts its effect
     graph.reset()
 
     graph.whatif("amp:dtype=bf16")                          # a scenario of `headroom whatif`, as a dict
@@ -15,13 +15,13 @@
         ...
     headroom.stats("FORWARD").mean_s
 
-Times are in the unit that a name ends in: `_ms`, `_us`, `_ns`. A request that cannot be met raises ValueError, a file
-that cannot be read or is no trace raises TraceError, a scenario that the trace cannot answer raises DoesNotApply, each
-with the message of the command line. Reading and replaying release the GIL. docs/python.md has the rules and five
+The suffix of a name states its unit: `_ms`, `_us`, `_ns`. An invalid request raises ValueError. A file that is
+unreadable or not a trace raises TraceError. A scenario that the trace cannot answer raises DoesNotApply. The messages
+are those of the command line. Reading and replaying release the GIL. docs/python.md has the rules and five
 worked examples.
 
-Nothing is loaded before it is used: measuring needs no numpy and runs in every CPython from 3.9 on, also where the
-engine (`Graph`, `report`, ...) was built for another one.
+Each part loads at its first use. Measuring needs no numpy and runs in every CPython from 3.9 on, also where the
+engine (`Graph`, `report`, ...) was built for another Python.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Iterable
 from headroom._requirements import needed_by
 
 if TYPE_CHECKING:
-    # "as" exports a name to type checkers, like a place in __all__; flake8 does not know that (F401).
+    # "as" exports a name to type checkers, as a place in __all__ does. flake8 does not support this form (F401).
     from headroom import callbacks as callbacks  # noqa: F401
     from headroom import data as data  # noqa: F401
     from headroom import timer as timer  # noqa: F401
@@ -154,7 +154,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'headroom' has no attribute {name!r}")
     with needed_by(name):
         value = getattr(importlib.import_module(f"headroom.{_HOMES[name]}"), name)
-    globals()[name] = value  # From now on without this function.
+    globals()[name] = value  # Later accesses bypass this function.
     return value
 
 
@@ -163,25 +163,26 @@ def __dir__() -> list[str]:
 
 
 def load(path: Path) -> Trace:
-    """Reads a trace (.json, .json.gz or .json.zst) once, for several questions: `.report()`, `.whatif()`, `.Graph()`,
+    """Reads a trace (.json, .json.gz or .json.zst) once, for several analyses: `.report()`, `.whatif()`, `.Graph()`,
     `.tables`, `.query()`.
     """
-    trace: Trace = __getattr__("Trace")(path)  # Which says what is missing.
+    trace: Trace = __getattr__("Trace")(path)  # Raises an ImportError that names the missing package.
     return trace
 
 
 def report(path: Path, *, rank: int | None = None, **options: Any) -> dict[str, Any]:
-    """What holds the job back: the object of `headroom report --json` (headroom.report/1, docs/report.md).
+    """Returns the object of `headroom report --json` (headroom.report/1, docs/report.md), which shows what limits the
+    job.
 
-    rank: of a file that does not say its own; options: as of Graph.
+    rank: the rank of a file that does not state its own; options: as for Graph.
     """
     return load(path).report(rank=rank, **options)
 
 
 def whatif(path: Path, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
-    """What changes would buy: the object of `headroom whatif --json` (headroom.whatif/1).
+    """Returns the object of `headroom whatif --json` (headroom.whatif/1): forecasts of scenarios.
 
-    scenarios: "NAME[:key=value,...]", "A+B" for both at once; one row each in `["scenarios"]`, in this order. None: all
-    that apply, by what they save. options: as of Graph.
+    scenarios: "NAME[:key=value,...]", or "A+B" for both at once; `["scenarios"]` has one row for each, in this order.
+    None: all that apply, sorted by the time that they save. options: as for Graph.
     """
     return load(path).whatif(scenarios, **options)

@@ -1,6 +1,4 @@
-"""The program `headroom`, from an installation by pip or as `python -m headroom`: runs the one that lies beside this
-module.
-"""
+"""Runs the program `headroom` of this installation. pip's script and `python -m headroom` both start it here."""
 from __future__ import annotations
 
 import os
@@ -9,7 +7,9 @@ import sys
 
 
 def find_program() -> pathlib.Path | None:
-    """The program of the same installation: pip's, a build folder's, a prefix's. None: it was not built."""
+    """Returns the path of the program in this installation: pip's, a build folder's or a prefix's. Returns None if the
+    program was not built.
+    """
     package = pathlib.Path(__file__).resolve().parent
     above = package.parent.parent  # A build folder, or lib/headroom of a prefix.
     for place in (package / "_program", above, above.parent.parent / "bin"):
@@ -23,8 +23,8 @@ def main() -> int:
     program = find_program()
     if program is None:
         print(
-            "headroom: this is the Python module alone; the program was not built with it, for want of cmake or of a "
-            "library (docs/dependencies.md; pip install -v . says of which). Measuring works: import headroom",
+            "headroom: only the Python module is installed; the program was not built because cmake or a "
+            "library is missing (docs/dependencies.md; pip install -v . names it). Measuring works: import headroom",
             file=sys.stderr,
         )
         return 2

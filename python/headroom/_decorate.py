@@ -1,4 +1,4 @@
-"""What `@headroom.scope(key)` makes of a function. Private: `Scope.__call__` calls it."""
+"""Implements the decorator `@headroom.scope(key)`. Private: `Scope.__call__` calls it."""
 from __future__ import annotations
 
 import functools
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 
 def decorate(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, timed: it keeps its name, signature, result and kind.
+    """Returns `function`, timed, with the same name, signature, result and kind.
 
-    A coroutine function is timed from its first step to its end, waits included. A generator is timed each time that it
-    runs, one region a value: the time between two values is its consumer's. Regions end where an exception passes, too.
+    A coroutine function is timed from its first step to its end, waits included. A generator is timed each time it
+    runs: one region per value. The time between two values belongs to its consumer. A region also ends when an
+    exception leaves it.
     """
     if not callable(function):
         raise TypeError("a scope decorates functions; as a block it is `with headroom.scope(key):`")
@@ -51,7 +52,7 @@ def decorate(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
                     with scope:
                         await generator.aclose()
                     raise
-                except BaseException as error:  # What the consumer throws in is the generator's to handle.
+                except BaseException as error:  # The generator handles exceptions that the consumer throws in.
                     resume, argument = generator.athrow, error
 
     elif inspect.isgeneratorfunction(function):
@@ -75,7 +76,7 @@ def decorate(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
                     with scope:
                         generator.close()
                     raise
-                except BaseException as error:  # What the consumer throws in is the generator's to handle.
+                except BaseException as error:  # The generator handles exceptions that the consumer throws in.
                     resume, argument = generator.throw, error
 
     else:

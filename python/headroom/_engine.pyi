@@ -1,4 +1,4 @@
-"""What src/module.cc gives to this package. Private: use `headroom`."""
+"""Types of the extension module in src/module.cc. Private: use `headroom`."""
 
 from typing import Any, List, Optional, Sequence, Tuple
 
@@ -10,13 +10,13 @@ __version__: str
 ColumnSchema = Tuple[str, str, str, bool, str, List[str], str]
 """(name, kind, unit, nullable, refers, words by code, sentence)."""
 TableSchema = Tuple[str, str, bool, Optional[int], List[ColumnSchema]]
-"""(name, sentence, computed, rows, columns); rows is None where the table is computed."""
+"""(name, sentence, computed, rows, columns); rows is None for a computed table."""
 
 class TraceError(Exception):
-    """A file cannot be read or is no trace."""
+    """Raised for a file that is unreadable or not a trace."""
 
 class DoesNotApply(ValueError):
-    """The trace lacks what a scenario needs; the message says what, and the remedy."""
+    """Raised if the trace lacks data that a scenario needs. The message names the data and the remedy."""
 
 class Trace:
     def __init__(self, path: str) -> None: ...

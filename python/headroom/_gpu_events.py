@@ -1,4 +1,4 @@
-"""Times by events of CUDA or HIP on PyTorch's current stream, for headroom.timer and headroom.torch."""
+"""GPU times from CUDA or HIP events on PyTorch's current stream, for headroom.timer and headroom.torch."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import threading
 from typing import Any, Dict, List
 
 HIP_LIBRARIES = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
-MOST_EVENTS = 4096  # Two for each region whose time is not known yet.
+MOST_EVENTS = 4096  # Two for each region whose time is still unknown.
 
 
 class CaptureGoesOn:
-    """A block that asks for events while another thread may be capturing a graph. CUDA and HIP refuse that, and end the
-    capture, unless the asking thread is in relaxed mode."""
+    """Context that queries events while another thread may be capturing a graph. Unless the querying thread is in
+    relaxed mode, CUDA and HIP refuse the query and end the capture.
+    """
 
     RELAXED = 2
 
@@ -30,7 +31,7 @@ class CaptureGoesOn:
             (hip, "hipThreadExchangeStreamCaptureMode"),
         ):
             for library in libraries:
-                try:  # Who has events has loaded it: to open it here would only find another.
+                try:  # A process with events has already loaded the library; opening it here might load another copy.
                     self._exchange = getattr(ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW), name)
                     self._sought = True
                     return
@@ -47,7 +48,7 @@ class CaptureGoesOn:
     def __enter__(self) -> None:
         if not self._sought:
             self._seek()
-        exchange = self._exchange  # Another thread may just find it: what was entered is left alike.
+        exchange = self._exchange  # Kept for the exit: another thread may set self._exchange meanwhile.
         before = self._set(exchange, self.RELAXED) if exchange is not None else 0
         _modes.__dict__.setdefault("stack", []).append((exchange, before))
 
@@ -57,26 +58,27 @@ class CaptureGoesOn:
             self._set(exchange, before)
 
 
-_modes = threading.local()  # Of each thread, those to go back to.
+_modes = threading.local()  # Per thread: the stack of modes to restore.
 capture_goes_on = CaptureGoesOn()
 
 
 class TorchEvents:
-    """A clock of headroom.timer: CUDA (or HIP) events on PyTorch's current stream, from a pool. Where none is left, or
-    the stream is being captured into a graph, a region is not timed."""
+    """A clock of headroom.timer: pooled CUDA (or HIP) events on PyTorch's current stream. Skips a region if the pool is
+    exhausted or the stream is being captured into a graph.
+    """
 
     def __init__(self) -> None:
         import torch
 
         self._cuda = torch.cuda
-        self._free: Dict[int, List[Any]] = collections.defaultdict(list)  # By device: an event stays on its own.
+        self._free: Dict[int, List[Any]] = collections.defaultdict(list)  # By device: an event belongs to one device.
         self._made = 0
-        self._lock = threading.RLock()  # A garbage collection in here may end a region.
+        self._lock = threading.RLock()  # Re-entrant: a garbage collection in here may end a region.
 
     def _record(self) -> Any:
         try:
             return self._recorded()
-        except RuntimeError:  # The GPU's error, which the program meets by itself.
+        except RuntimeError:  # A GPU error, which the program's next call reports.
             return None
 
     def _recorded(self) -> Any:

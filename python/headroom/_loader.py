@@ -1,24 +1,38 @@
-"""Regions and figures of PyTorch's DataLoader: what its workers do, and how far ahead of the loop they are. Private.
+"""Regions and counters of PyTorch's DataLoader: the work of its workers, and how many batches they are ahead of the
+loop. Private.
 
-User: headroom._patches, which installs this with the rest. Replaced are methods of classes: PyTorch's, those of
-transforms, PIL's decoder. Objects stay as they are in the loop's own process, which may pickle them or look for what
-they are; a worker has a dataset of its own, whose functions, and those of libraries that read files, are replaced
-there. A worker's events go into the file of the process that started it. Whatever goes wrong in here must not reach the
-program.
+User: headroom._patches, which installs this with the other patches. Patches methods of classes: PyTorch's, those of
+transforms, and PIL's decoder. Objects in the loop's process stay unchanged, because the program may pickle them or
+inspect their types. A worker has its own copy of the dataset. There the functions of the dataset and of libraries that
+read files are patched too. A worker's events go into the file of the process that started it. Errors in here must not
+reach the program.
 
-Regions of the thread that prepares a batch: `loader.index_wait` (a worker has nothing to do), `loader.batch`, in it
-`loader.sample` for each `dataset[i]` and `loader.collate`, in samples `stage::<name>` for each stage; `loader.send` on
-a worker's thread that packs batches, `loader.pin` on the thread that pins them.
-Counters of a batch, set when it is prepared: `loader.batch_samples`; `loader.batch_thread_cpu_us` (of the preparing
-thread), `..._runqueue_us` (it could run and no core was free), `..._cpu_us` (of the whole process since the batch
-before), `..._read_bytes` (from storage) and `..._rchar` (by calls), `..._bytes` and `..._objects` (tensors and arrays),
-`loader.stage_cpu_us <stage>` (without the stages inside; scaled up from one sample in 7).
-Counters of a fetch: `loader.ready` (batches that were there), `loader.step_cpu_us` (CPU time of the process since the
-fetch before), `..._runqueue_us` (of the calling thread), `loader.next_cpu_us` and `..._runqueue_us` (the calling
-thread's in this one). Counters of a loader, when an iterator is made: `setting.loader.seed` (tells iterators apart; its
-workers say it, too), `...cpus`, `...threads_per_core`, `...virtual_machine`, `...shared_memory_bytes`, `...workers`,
-`...prefetch_factor`, `...batch_size`, `...pin_memory`, `...persistent_workers`, `...dataset_size`. Their prefix lets
-them pass where only some steps are recorded.
+Regions of the thread that prepares a batch:
+- `loader.index_wait`: a worker has nothing to do.
+- `loader.batch`: one batch. It contains `loader.sample` for each `dataset[i]`, and `loader.collate`.
+- `stage::<name>`: one stage of a sample.
+- `loader.send`: on the worker's thread that serializes batches.
+- `loader.pin`: on the thread that copies batches to pinned memory.
+
+Counters of a batch, set when it is prepared:
+- `loader.batch_samples`.
+- `loader.batch_thread_cpu_us`: CPU time of the preparing thread.
+- `..._runqueue_us`: the thread was ready to run but no core was free.
+- `..._cpu_us`: CPU time of the whole process since the previous batch.
+- `..._read_bytes` (read from storage) and `..._rchar` (read by calls).
+- `..._bytes` and `..._objects`: size and number of tensors and arrays.
+- `loader.stage_cpu_us <stage>`: without nested stages; scaled up from one sample in 7.
+
+Counters of a fetch:
+- `loader.ready`: batches that were ready.
+- `loader.step_cpu_us`: CPU time of the process since the previous fetch.
+- `..._runqueue_us`: of the calling thread, since the previous fetch.
+- `loader.next_cpu_us` and `..._runqueue_us`: of the calling thread, in this fetch.
+
+Counters of a loader, set when the program makes an iterator: `setting.loader.seed` (identifies the iterator; its
+workers record it too), `...cpus`, `...threads_per_core`, `...virtual_machine`, `...shared_memory_bytes`, `...workers`,
+`...prefetch_factor`, `...batch_size`, `...pin_memory`, `...persistent_workers`, `...dataset_size`. A recording of only
+some steps keeps counters with the prefix `setting.`.
 """
 
 from __future__ import annotations
@@ -36,7 +50,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Optional, Set, Tuple
 from headroom import _timer
 
 Function = Callable[..., Any]
-Maker = Callable[[Any], Any]  # Takes what is replaced, and returns what takes its place.
+Maker = Callable[[Any], Any]  # Takes the original, returns its replacement.
 Replace = Callable[[Any, str, Maker], None]  # replace() of headroom._patches.
 
 BATCH = _timer.Scope("loader.batch")
@@ -63,35 +77,35 @@ READERS = (
     ("torchvision.io", "read_image"),
 )
 DECODER = "stage::PIL.decode"
-# Attributes of a dataset that hold one stage, where it is not composed.
+# Attributes of a dataset that hold a single stage.
 STAGE_ATTRIBUTES = ("transform", "target_transform", "loader")
-# To ask for its CPU time makes the kernel settle a thread's account, and take its core away there and then if its slice
-# is over: were it asked around each stage, a stage would seem to hold all the time that other threads had the core.
-CPU_EVERY = 7  # No power of two: batches are, and data may repeat as often.
+# Reading a thread's CPU time makes the kernel update the thread's account. If its time slice is over, the kernel then
+# takes the core away at once. Reading it around every stage would add the time of the other threads to the stages.
+CPU_EVERY = 7  # Not a power of two: batch sizes are, and data may repeat with such a period.
 MOST_OBJECTS = (
-    2000  # In one batch: where there are more, their number and size are not told, which would take too long.
+    2000  # Per batch. With more objects, counting would take too long, so their number and size are not recorded.
 )
-MOST_FAILURES = 20  # That are told: each is a text of its own.
-SEED_MASK = (1 << 52) - 1  # What a double holds exactly.
+MOST_FAILURES = 20  # Recorded at most; each adds a distinct text to the recording.
+SEED_MASK = (1 << 52) - 1  # Integers that a double represents exactly.
 
-stages: Dict[int, _timer.Scope] = {}  # id(transform) -> Scope, of those found in datasets.
-_kept: Dict[int, Any] = {}  # id -> the transform, weak where it can be: an id that is in use stands for it alone.
+stages: Dict[int, _timer.Scope] = {}  # id(transform) -> Scope, for transforms found in datasets.
+_kept: Dict[int, Any] = {}  # id -> transform, weak if possible. Prevents reuse of an id while it is a key.
 _timed_classes: Set[type] = set()
 
 
 class _Local(threading.local):
-    failed: Optional[str] = None  # The innermost stage through which the exception passed that is under way.
-    inside = 0  # CPU time of the stages inside the one that runs, so far.
-    samples = 0  # So far; of one in CPU_EVERY the CPU time of each stage is taken.
+    failed: Optional[str] = None  # Innermost stage that the current exception has left.
+    inside = 0  # CPU time so far of the stages nested in the running stage.
+    samples = 0  # So far. One in CPU_EVERY measures the CPU time of each stage.
     measures = False
 
     def __init__(self) -> None:
-        self.stage_cpu: Dict[str, int] = {}  # By stage, in this batch, without the stages inside.
+        self.stage_cpu: Dict[str, int] = {}  # By stage, in this batch, without nested stages.
         self.preparer: Optional[_Preparer] = None
 
 
 _local = _Local()
-_silent: Set[str] = set()  # Stages that returned nothing, and were told.
+_silent: Set[str] = set()  # Stages that returned None; each is reported once.
 _failures = 0
 
 
@@ -127,7 +141,7 @@ def _timed_call(original: Function) -> Function:
     @functools.wraps(original)
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         scope = stages.get(id(self))
-        if scope is None or scope.is_open():  # A class calls the one that it inherits from.
+        if scope is None or scope.is_open():  # A class may call the inherited __call__.
             return original(self, *args, **kwargs)
         return _call_stage(scope, original, self, *args, **kwargs)
 
@@ -161,7 +175,7 @@ def _name_of(stage: Any) -> str:
 
 
 def _composed(stage: Any) -> Any:
-    """The stages that one is made of (Compose, Sequential, ...); None: it is one."""
+    """Returns the stages that a composed transform (Compose, Sequential, ...) holds; None: it is a single stage."""
     parts: Any = getattr(stage, "transforms", None)
     if parts is None and type(stage).__name__ in ("Sequential", "ModuleList"):
         parts = list(stage)
@@ -171,10 +185,10 @@ def _composed(stage: Any) -> Any:
 
 
 class _Finder:
-    """Finds the stages of a dataset through its attributes, the datasets inside it, and what composes transforms."""
+    """Finds the stages of a dataset: through its attributes, nested datasets and composed transforms."""
 
     DEEPEST = 6
-    MOST_PARTS = 64  # Of one list: a dataset's own data may be a list.
+    MOST_PARTS = 64  # In one list: a dataset's own data may be a list.
 
     def __init__(self, torch: Any, replace: Replace, in_worker: bool) -> None:
         self.torch, self.replace, self.in_worker = torch, replace, in_worker
@@ -188,7 +202,7 @@ class _Finder:
         for name, value in list(vars(dataset).items()):
             try:
                 self.of_attribute(dataset, name, value, depth)
-            except Exception:  # An object that does not like to be looked at; the others may.
+            except Exception:  # An object that raises when it is inspected. The search continues with the others.
                 pass
 
     def of_attribute(self, dataset: Any, name: str, value: Any, depth: int) -> None:
@@ -221,15 +235,15 @@ class _Finder:
         self.seen.add(id(stage))
         name = _name_of(stage)
         count = self.names[name] = self.names.get(name, 0) + 1
-        if id(stage) in stages:  # Of an epoch before.
+        if id(stage) in stages:  # Found in an earlier epoch.
             return
         scope = _timer.Scope(f"stage::{name}" if count == 1 else f"stage::{name} ({count})")
         cls = type(stage)
         if isinstance(
             stage, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
         ):
-            # A function has no class to be timed by, nor has a class but one that all classes share. What the loop's
-            # own process holds is the program's, and stays as it is.
+            # A function, or a class used as a stage, has no class of its own to patch. In the loop's own process the
+            # objects belong to the program and stay unchanged.
             if self.in_worker and put is not None:
                 put(_timed_function(stage, scope))
             return
@@ -243,7 +257,7 @@ class _Finder:
 
 
 def reader_keys() -> List[str]:
-    """Keys under which readers and decoders are timed."""
+    """Returns the keys under which readers and decoders are timed."""
     return [f"stage::{module}.{name}" for module, name in READERS] + [DECODER]
 
 
@@ -258,7 +272,7 @@ def _time_readers(replace: Replace) -> None:
         def make(original: Function, scope: _timer.Scope = scope) -> Function:
             @functools.wraps(original)
             def call(*args: Any, **kwargs: Any) -> Any:
-                if not SAMPLE.is_open():  # The program's own business.
+                if not SAMPLE.is_open():  # A call outside the loader's samples.
                     return original(*args, **kwargs)
                 return _call_stage(scope, original, *args, **kwargs)
 
@@ -269,10 +283,10 @@ def _time_readers(replace: Replace) -> None:
 
 
 def _time_decoder(replace: Replace) -> None:
-    """PIL's, a method that is looked up by class."""
+    """Times PIL's decoder, a method that callers look up on the class."""
     if "PIL.Image" not in sys.modules:
         return
-    from PIL import ImageFile  # It is loaded with the first image, which is too late.
+    from PIL import ImageFile  # Imported here: PIL loads it with the first image, which is too late.
 
     if hasattr(ImageFile.ImageFile.load, "_headroom_stage"):
         return
@@ -283,7 +297,7 @@ def _time_decoder(replace: Replace) -> None:
         def load(self: Any) -> Any:
             if (
                 not getattr(self, "tile", None) or not SAMPLE.is_open()
-            ):  # Each operation on an image calls it; the first one decodes.
+            ):  # Every operation on an image calls load(); only the first call decodes.
                 return original(self)
             return _call_stage(decode, original, self)
 
@@ -310,7 +324,9 @@ def _end_sample(token: int) -> None:
 
 
 def _tell_failure(sample: Any) -> None:
-    """What raised, and where; never what it says, nor an index that is a text of the program's."""
+    """Records the exception's class, sample and stage. Never records its message, or an index that is a string, because
+    both may contain the program's data.
+    """
     global _failures
     stage, _local.failed = _local.failed, None
     _failures += 1
@@ -321,18 +337,18 @@ def _tell_failure(sample: Any) -> None:
 
 
 def _exception_name() -> str:
-    """The class of the exception that is being handled."""
+    """Returns the class name of the exception that is being handled."""
     cls = sys.exc_info()[0]
     return cls.__name__ if cls is not None else "unknown"
 
 
 class _TimedDataset:
-    """In a fetcher's place of the dataset: the same samples, each timed. Users see their dataset as ever."""
+    """Replaces the dataset inside a fetcher: gives the same samples, timed. Users still see their own dataset."""
 
     def __init__(self, dataset: Any, subset: Any) -> None:
         self._dataset = dataset
         inner = dataset
-        while type(inner) is subset:  # It passes the indices on, one by one unless what is inside takes many.
+        while type(inner) is subset:  # A Subset passes indices on one at a time unless its dataset has __getitems__.
             inner = inner.dataset
         if callable(getattr(inner, "__getitems__", None)):
             self.__getitems__ = self._get_many
@@ -361,13 +377,13 @@ class _TimedDataset:
         return len(self._dataset)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__getitems__":  # It has one of its own, or none.
+        if name == "__getitems__":  # Set as an attribute if the dataset supports it, else absent.
             raise AttributeError(name)
         return getattr(self._dataset, name)
 
 
 class _TimedSamples:
-    """The same for the iterator of an iterable dataset."""
+    """The same as _TimedDataset, for the iterator of an iterable dataset."""
 
     def __init__(self, samples: Any) -> None:
         self._samples = samples
@@ -404,7 +420,7 @@ def _timed_collate(collate: Function) -> Function:
 
 
 class _Proc:
-    """A file of /proc that is read again and again: a system call each."""
+    """A /proc file that is read repeatedly, with one system call per read."""
 
     def __init__(self, path: str) -> None:
         self._file: Optional[int]
@@ -415,7 +431,9 @@ class _Proc:
         self._path = path
 
     def read(self) -> List[bytes]:
-        """Its fields; none where it cannot be read (any more: a program may close all that it does not know)."""
+        """Returns its fields, or an empty list if it is unreadable. A program may close all descriptors that it did not
+        open.
+        """
         if self._file is None:
             return []
         try:
@@ -428,20 +446,22 @@ class _Proc:
         file, self._file = self._file, None
         if file is not None:
             try:
-                if os.readlink(f"/proc/self/fd/{file}").startswith("/proc/"):  # Still ours.
+                if os.readlink(f"/proc/self/fd/{file}").startswith("/proc/"):  # Still our file.
                     os.close(file)
             except OSError:
                 pass
 
 
 def _queued(schedule: _Proc) -> Optional[int]:
-    """How long a thread could have run and had no core, by its file `schedstat`; None: this kernel does not tell."""
+    """Returns how long the thread was ready to run without a core, from its file `schedstat`; None: the kernel does not
+    record it.
+    """
     fields = schedule.read()
     return int(fields[1]) if len(fields) > 1 and fields[1].isdigit() else None
 
 
 class _Preparer:
-    """What a thread that prepares batches uses up."""
+    """CPU time, run-queue delay and reads of a thread that prepares batches."""
 
     queued: Optional[int]  # Both since begin().
     cpu: int
@@ -494,8 +514,8 @@ def _queued_here() -> Optional[int]:
 
 
 def _measure(batch: Any) -> Optional[Tuple[int, int]]:
-    """Bytes and number of the tensors and arrays of a batch of any structure; None: there are too many parts to
-    count.
+    """Returns the bytes and the number of tensors and arrays in a batch of any structure; None: more parts than
+    MOST_OBJECTS.
     """
     size = count = visited = 0
     waiting = [batch]
@@ -508,12 +528,12 @@ def _measure(batch: Any) -> Optional[Tuple[int, int]]:
             waiting.extend(item.values())
         elif isinstance(item, (list, tuple)):
             if item and isinstance(item[0], (int, float, str, bytes, bool)):
-                count += len(item)  # Labels and the like: each crosses by itself.
+                count += len(item)  # Numbers such as labels: each crosses the queue separately.
             else:
                 waiting.extend(item)
         else:
             count += 1
-            nbytes = getattr(item, "nbytes", None)  # numpy, and tensors from PyTorch 2.1 on.
+            nbytes = getattr(item, "nbytes", None)  # numpy arrays, and tensors since PyTorch 2.1.
             if nbytes is None and hasattr(item, "element_size"):
                 nbytes = item.element_size() * item.nelement()
             if isinstance(nbytes, int):
@@ -532,7 +552,7 @@ def _make_fetch(original: Function) -> Function:
         except Exception:
             preparer = None
         token = BATCH.begin()
-        # For the length of the call: else others see who the fetcher's dataset is, and its state.
+        # Replaced only during the call, so that other code sees the fetcher's real dataset.
         real = None if place is None else getattr(self, place)
         if place is not None:
             setattr(self, place, timed)
@@ -580,7 +600,7 @@ class _IndexQueue:
 
 
 class _TimedPickler:
-    """In the place of the class that the queue's own thread packs batches with, in a worker."""
+    """Replaces, in a worker, the class with which the queue's thread serializes batches."""
 
     def __init__(self, pickler: Any) -> None:
         self.loads = pickler.loads
@@ -604,7 +624,7 @@ def _make_worker_loop(original: Function) -> Function:
             queues: Any = multiprocessing.queues
             queues._ForkingPickler = _TimedPickler(queues._ForkingPickler)
             index_queue = _IndexQueue(index_queue)
-        except Exception:  # The loader works on, whatever it has become.
+        except Exception:  # The loader must work even if this failed halfway.
             pass
         return original(dataset_kind, dataset, index_queue, *rest, **kwargs)
 
@@ -620,7 +640,7 @@ def _make_create_fetcher(torch: Any, replace: Replace) -> Maker:
             try:
                 info = torch.utils.data.get_worker_info()
                 if info is not None:
-                    _timer.helper()  # Loaders of others have worker loops of their own.
+                    _timer.helper()  # Loaders of other libraries have their own worker loops.
                     counter("setting.loader.seed", (info.seed - info.id) & SEED_MASK)
                 if hasattr(fetcher, "dataset_iter"):
                     fetcher._headroom_timed = ("dataset_iter", _TimedSamples(fetcher.dataset_iter))
@@ -630,7 +650,7 @@ def _make_create_fetcher(torch: Any, replace: Replace) -> Maker:
                 if info is not None:
                     _time_readers(replace)
                 _Finder(torch, replace, info is not None).of_dataset(dataset)
-            except Exception:  # A dataset of a kind that cannot be looked into.
+            except Exception:  # A dataset that does not support inspection.
                 pass
             return fetcher
 
@@ -668,7 +688,9 @@ def _make_iterator_init(original: Function) -> Function:
 
 @functools.lru_cache(1)
 def _threads_per_core(cpus: FrozenSet[int]) -> Optional[float]:
-    """Hardware threads that share a core, of those on which the program may run; None: the machine does not tell."""
+    """Returns the number of hardware threads per core among the CPUs of this process; None: the machine does not expose
+    it.
+    """
     siblings = set()
     for cpu in cpus:
         try:
@@ -689,15 +711,16 @@ def _is_virtual() -> bool:
 
 
 def shared_memory() -> int:
-    """Free bytes of what workers hand tensors over in; a container may have 64 MB of it."""
+    """Returns the free bytes of /dev/shm, through which workers send tensors; containers often have 64 MB."""
     free = os.statvfs("/dev/shm")
     return free.f_bavail * free.f_frsize
 
 
 def _tell_settings(iterator: Any, loader: Any) -> None:
     global _fetching
-    _fetching = None  # The next fetch says again whose it is.
-    # A loader with persistent workers holds its iterator, another one may be gone by the next line of the program.
+    _fetching = None  # The next fetch records again which iterator it belongs to.
+    # A loader with persistent workers owns its iterator, so only a weak reference is safe. Any other loader may be
+    # deleted right after this call.
     iterator._headroom_loader = weakref.ref(loader) if loader.persistent_workers else lambda: loader
     counter("setting.loader.seed", iterator._base_seed & SEED_MASK)
     iterator._headroom_queued = _queued_here()
@@ -721,15 +744,15 @@ def _tell_settings(iterator: Any, loader: Any) -> None:
         pass
     try:
         counter("setting.loader.shared_memory_bytes", shared_memory())
-    except OSError:  # There is none.
+    except OSError:  # No /dev/shm here.
         pass
 
 
-_fetching: Optional[int] = None  # The seed of the iterator that was asked last.
+_fetching: Optional[int] = None  # Seed of the iterator that was fetched from last.
 
 
 def before_next(iterator: Any) -> Optional[int]:
-    """The loop asks for a batch. Returns what after_next() wants; None: nothing is known."""
+    """Called when the loop asks for a batch. Returns the argument for after_next(); None: not measured."""
     try:
         return _before_next(iterator)
     except Exception:
@@ -754,7 +777,7 @@ def _before_next(iterator: Any) -> int:
 
 
 def ready_batches(iterator: Any) -> int:
-    """How many batches of an iterator with workers are there."""
+    """Returns how many prepared batches an iterator with workers holds."""
     ready = sum(len(info) == 2 for info in list(iterator._task_info.values()))
     try:
         handed_over: int = iterator._data_queue.qsize()
@@ -781,8 +804,8 @@ def _after_next(iterator: Any, cpu: int) -> None:
 
 
 def on_failure(iterator: Any) -> None:
-    """An exception comes out of a fetch. Its text is the program's: only its kind is recorded, and which workers
-    are gone.
+    """Called when a fetch raises. Records only the kind of exception, because its text may contain the program's data,
+    and which workers have exited.
     """
     global _failures
     _failures += 1
@@ -796,7 +819,7 @@ def on_failure(iterator: Any) -> None:
 
 
 def install(torch: Any, replace: Replace) -> None:
-    """Times PyTorch's loaders. `replace`: of headroom._patches, which undoes it."""
+    """Patches PyTorch's loaders. `replace`: that of headroom._patches, which undoes the patches."""
     data = torch.utils.data
     fetchers = data._utils.fetch
     for fetcher in (fetchers._MapDatasetFetcher, fetchers._IterableDatasetFetcher):
@@ -808,7 +831,7 @@ def install(torch: Any, replace: Replace) -> None:
 
 
 def uninstall() -> None:
-    """What replace() does not know of."""
+    """Clears the state that replace() does not restore."""
     stages.clear()
     _kept.clear()
     _silent.clear()

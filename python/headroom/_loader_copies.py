@@ -1,4 +1,4 @@
-"""Loaders like one of the program's: with other workers, or of chosen samples. Private."""
+"""Copies of a program's loader with another number of workers, or with chosen samples. Private."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Dict, Sequence
 
 
 def _settings(loader: Any, workers: int) -> Dict[str, Any]:
-    """Returns the arguments of a loader like this one with `workers` workers, except those that choose samples."""
+    """Returns the arguments of an identical loader with `workers` workers, except those that choose samples."""
     keep = {
         name: getattr(loader, name) for name in ("collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator")
     }
@@ -21,7 +21,7 @@ def _settings(loader: Any, workers: int) -> Dict[str, Any]:
 
 
 def with_workers(torch: Any, loader: Any, workers: int) -> Any:
-    """Returns the same loader with another number of workers."""
+    """Returns an identical loader with another number of workers."""
     keep = _settings(loader, workers)
     if loader.batch_sampler is not None and not isinstance(loader.dataset, torch.utils.data.IterableDataset):
         keep["batch_sampler"] = loader.batch_sampler
@@ -31,8 +31,8 @@ def with_workers(torch: Any, loader: Any, workers: int) -> Any:
 
 
 def of_samples(torch: Any, loader: Any, indices: Sequence[Any]) -> Any:
-    """Returns the same loader of a map-style dataset, over these batches alone: each is a list of indices, or one index
-    if the loader makes no batches.
+    """Returns an identical loader of a map-style dataset that serves only these batches. Each is a list of indices, or
+    one index if the loader makes no batches.
     """
     keep = _settings(loader, loader.num_workers)
     if loader.batch_sampler is not None:

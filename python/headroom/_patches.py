@@ -1,11 +1,10 @@
-"""Regions around what PyTorch's classes do: fetch, forward, loss, backward, update, copies. Private.
+"""Regions around the phases of PyTorch's classes: fetch, forward, loss, backward, update, copies. Private.
 
-Users: headroom.torch (while a loop runs) and `headroom record` (the whole program). Methods are replaced on PyTorch's
-own classes (and on those of a loader's transforms), never on a user's objects, so models and optimizers are copied,
-pickled and saved as ever, and a region ends where an exception passes. A region begins only where none of its key is
-open on the thread: the outermost call counts, and what the program times itself under the same key is not timed twice.
-
-Names are those that `headroom report` knows from PyTorch's profiler or from Determined.
+Users: headroom.torch (while a loop runs) and `headroom record` (the whole program). Patches methods of PyTorch's own
+classes and of a loader's transforms, never of a user's objects. Models and optimizers can therefore be copied, pickled
+and saved. A region also ends when an exception leaves it. A region begins only if none of its key is open on the
+thread. Only the outermost call counts, and a region that the program itself times under the same key is not timed
+twice. Names are those that `headroom report` knows from PyTorch's profiler or from Determined.
 """
 
 from __future__ import annotations
@@ -54,33 +53,33 @@ COLLECTIVES = (
 
 end = _timer.end
 
-layers: Dict[int, _timer.Scope] = {}  # id(module) -> Scope, of models that somebody attached.
+layers: Dict[int, _timer.Scope] = {}  # id(module) -> Scope, of models attached by the user.
 losses: Set[int] = set()  # id(module)
-_replaced: List[Tuple[Any, str, Any]] = []  # (owner, name, what it had itself, or _INHERITED)
+_replaced: List[Tuple[Any, str, Any]] = []  # (owner, name, its own attribute, or _INHERITED)
 _INHERITED = object()
 _lock = threading.RLock()
 _users = 0
-_loops = 0  # That number their steps themselves.
+_loops = 0  # Loops that mark their steps themselves.
 
 
 class Steps(threading.local):
-    """Training steps, as one sees them from outside a loop; one machine a thread.
+    """Detects training steps without seeing the loop; one state machine per thread.
 
-    A step begins where the update before it ended, so that it holds the wait for the batch that it needs, and ends with
-    an update. Backward passes in between are gradient accumulation. Where several optimizers take turns, the one that
-    ended the last step ends the next. An evaluation is no step: where a step began and there was no backward before a
-    loader is exhausted, or before the batch after one that only went forward without gradients, it is marked as empty.
+    A step begins where the previous update ended, so it contains the wait for its batch. It ends with an update.
+    Backward passes in between are gradient accumulation. If several optimizers take turns, the one that ended the last
+    step ends the next. Evaluations are not steps. A step without a backward pass is marked as empty in two cases: its
+    loader is exhausted, or a batch arrives after one with only a forward pass without gradients.
     """
 
     def __init__(self) -> None:
         self.token = 0
-        self.worked = False  # There was a backward or an update.
-        self.evaluated = False  # Since the last fetch: a forward without gradients, and none with.
-        self.iterator: Optional[weakref.ref[Any]] = None  # Of the last fetch (weak).
+        self.worked = False  # A backward pass or an update happened.
+        self.evaluated = False  # Since the last fetch, every forward pass ran without gradients, and at least one ran.
+        self.iterator: Optional[weakref.ref[Any]] = None  # Weak: the iterator of the last fetch.
         self.evaluating: weakref.WeakSet[Any] = weakref.WeakSet()  # Iterators that serve an evaluation.
-        self.leader: Optional[weakref.ref[Any]] = None  # The optimizer that ended the last step (weak).
-        self.others = 0  # Updates by another one since.
-        self.updates = 0  # Of all optimizers.
+        self.leader: Optional[weakref.ref[Any]] = None  # Weak: the optimizer that ended the last step.
+        self.others = 0  # Updates by other optimizers since.
+        self.updates = 0  # By all optimizers.
 
     @staticmethod
     def wanted() -> bool:
@@ -109,7 +108,7 @@ class Steps(threading.local):
             self._was_evaluation()
             self.cancel()
         elif self.token and not self.wanted():
-            self.cancel()  # The program has begun to mark its steps itself.
+            self.cancel()  # The program now marks its steps itself.
         self.evaluated = False
         self.iterator = weakref.ref(iterator)
         if not self.token and iterator not in self.evaluating:
@@ -150,17 +149,17 @@ class Steps(threading.local):
 
 
 steps = Steps()
-# The step that was open is the parent's.
+# The open step belongs to the parent.
 os.register_at_fork(after_in_child=lambda: steps.__init__())  # type: ignore[misc]
 
 
 def replace(owner: Any, name: str, make: Maker) -> None:
-    """Puts make(original) in the place of owner.name, for restore() to undo."""
+    """Replaces owner.name by make(original). restore() undoes it."""
     original = getattr(owner, name, None)
     if original is None:
         return
     had = vars(owner).get(name, _INHERITED)
-    setattr(owner, name, make(original))  # Which a class written in C refuses.
+    setattr(owner, name, make(original))  # Fails for a class written in C.
     _replaced.append((owner, name, had))
 
 
@@ -169,7 +168,7 @@ def forget_layer(module_id: int) -> None:
 
 
 def timed(scope: _timer.Scope) -> Maker:
-    """A maker for replace(): calls are regions."""
+    """Returns a maker for replace() that times each call as a region."""
     begin = scope.begin_outermost
 
     def make(original: Function) -> Function:
@@ -186,7 +185,7 @@ def timed(scope: _timer.Scope) -> Maker:
     return make
 
 
-# --- what is replaced ---
+# --- patched methods ---
 
 
 def _make_next(original: Function) -> Callable[[Any], Any]:
@@ -194,7 +193,7 @@ def _make_next(original: Function) -> Callable[[Any], Any]:
 
     def fetch(self: Any) -> Any:
         steps.on_fetch(self)
-        known = hasattr(self, "_headroom_cpu")  # PyTorch's own, made since it is timed.
+        known = hasattr(self, "_headroom_cpu")  # True for an iterator of PyTorch that was made after install().
         token = begin()
         cpu = _loader.before_next(self) if known else 0
         try:
@@ -202,7 +201,7 @@ def _make_next(original: Function) -> Callable[[Any], Any]:
         except StopIteration:
             if known:
                 _loader.mark("loader.exhausted")
-            end(token)  # Before the step may end.
+            end(token)  # Must precede the end of the step.
             token = 0
             steps.on_exhausted()
             raise
@@ -231,7 +230,7 @@ def _make_next(original: Function) -> Callable[[Any], Any]:
 def _make_call(torch: Any) -> Maker:
     grad_enabled = torch.is_grad_enabled
     is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
-    kinds: Dict[type, bool] = {}  # Classes, by whether they are losses.
+    kinds: Dict[type, bool] = {}  # Class -> True if it is a loss.
     inside_forward, in_fetch, begin_loss = FORWARD.is_open, FETCH.is_open, LOSS.begin_outermost
     worker_info = torch.utils.data.get_worker_info
 
@@ -253,7 +252,7 @@ def _make_call(torch: Any) -> Maker:
                     return original(self, *args, **kwargs)
                 finally:
                     end(token)
-            # A transform of a loader may be a module, too: in the loop's process, or in a worker.
+            # A loader's transform may be a module too, in the loop's process or in a worker.
             if in_fetch() or worker_info() is not None:
                 stage = _loader.stages.get(id(self))
                 if stage is not None:
@@ -286,7 +285,7 @@ def _make_call(torch: Any) -> Maker:
 
 def _make_backward(torch: Any) -> Maker:
     begin = BACKWARD.begin_outermost
-    # On a thread of the engine (checkpointing): the id of the pass that it belongs to; -1: none.
+    # On a thread of the autograd engine (checkpointing): id of the backward pass that it runs; -1: not such a thread.
     current_pass = getattr(torch._C, "_current_graph_task_id", lambda: -1)
 
     def make(original: Function) -> Function:
@@ -308,11 +307,11 @@ def _make_backward(torch: Any) -> Maker:
 
 _update_scopes: Dict[
     type, _timer.Scope
-] = {}  # By class: a class and the one that it inherits step() from count as one call.
+] = {}  # By class: a class and its base class whose step() it calls count as one call.
 
 
 def timed_update(original: Function) -> Function:
-    """A maker for the step() of an optimizer class."""
+    """Returns a maker for the step() of an optimizer class."""
 
     @functools.wraps(original)
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -334,8 +333,8 @@ def timed_update(original: Function) -> Function:
 
 
 def _time_updates_of(cls: type) -> None:
-    # PyTorch wraps the step() of a class for its profiler when the first object is made, and marks it so. What comes
-    # later than that wrapper can be undone without undoing it.
+    # PyTorch wraps step() of a class for its profiler when the program makes the first object, and marks the class. A
+    # patch outside that wrapper can be undone without undoing the wrapper.
     step = vars(cls).get("step")
     if getattr(step, "hooked", False) and not getattr(step, "_headroom", False):
         replace(cls, "step", timed_update)
@@ -347,10 +346,11 @@ def _subclasses(cls: type) -> Iterator[type]:
         yield from _subclasses(sub)
 
 
-@functools.lru_cache(maxsize=None)  # Once.
+@functools.lru_cache(maxsize=None)  # Runs once.
 def _tell_versions() -> None:
-    """Marks of the form that recordings take for the versions of the software under the job: of one that trains, as
-    workers of its loaders, which load the same modules, would make a recording of their own with theirs."""
+    """Marks the software versions in the form that recordings expect. Only a process that trains does so: loader
+    workers load the same modules, and their marks would create extra recordings.
+    """
     torch = sys.modules["torch"]
     versions = {
         "python": platform.python_version(),
@@ -393,7 +393,7 @@ def _make_zero_grad(original: Function) -> Function:
 
 
 def _target(torch: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Optional[str]:
-    """The kind of device that Tensor.to() is asked for ("cpu", "cuda", ...), None: none."""
+    """Returns the kind of device that Tensor.to() is called with ("cpu", "cuda", ...); None: no device."""
     wish: Any = kwargs.get("device")
     kind: str
     if wish is None and args:
@@ -446,9 +446,7 @@ def _make_copy(scope: _timer.Scope, from_cpu: bool) -> Maker:
 
 
 def install(torch: Any) -> None:
-    """Replaces PyTorch's methods, unless somebody has; restore() puts them back when all who called this have called
-    it.
-    """
+    """Patches PyTorch's methods for the first caller. restore() undoes it after the last caller."""
     global _users
     with _lock:
         _users += 1
@@ -481,7 +479,7 @@ def install(torch: Any) -> None:
 
 
 def restore() -> None:
-    """Puts back what install() replaced."""
+    """Undoes install() once its last user calls this."""
     global _users
     with _lock:
         _users -= 1
@@ -494,13 +492,13 @@ def restore() -> None:
                     delattr(owner, name)
                 else:
                     setattr(owner, name, original)
-            except (AttributeError, TypeError):  # Somebody else has been there; the others must go back.
+            except (AttributeError, TypeError):  # Changed by other code; restore the others.
                 pass
         _loader.uninstall()
 
 
 class own_steps:
-    """While it lasts, a loop marks its steps itself."""
+    """Context in which a loop marks its steps itself."""
 
     def __enter__(self) -> None:
         global _loops
@@ -515,10 +513,10 @@ class own_steps:
 
 
 def inject(torch: Any) -> None:
-    """Times the whole program from here on: `headroom record`."""
+    """Times the whole program from now on: `headroom record`."""
     install(torch)
     if os.environ.get("HEADROOM_PROBE_INPUT"):
         _probe.begin(
             torch, lambda iterator: None if iterator in steps.evaluating or steps.updates == 0 else steps.updates
         )
-    atexit.register(lambda: steps.cancel())  # What began behind the last update is no step.
+    atexit.register(lambda: steps.cancel())  # Work after the last update is not a step.

@@ -1,20 +1,22 @@
 """Probes of an input pipeline inside a run: the loop without its loader, and the loader without its loop. Private.
 
-User: headroom._patches, where `headroom record --probe-input` asks for it. The first loader that feeds a training loop
-is probed once, behind its first WARM_UP batches:
+User: headroom._patches, for `headroom record --probe-input`. Probes once: the first loader that feeds a training loop,
+after its first WARM_UP batches.
 
-  * TURNS times: STEPS steps as ever, then STEPS steps to which its last batch is served again, with nothing to wait
-    for. By turns, so that a machine that gets slower is slower for both. Each begins when workers and queue are where
-    they were, or will stay.
-  * The loader alone: batches one after the other, without a step between them.
-  * The same samples once more, from a loader of the same settings: what was read from storage is now in memory.
+- TURNS times: STEPS normal steps, then STEPS steps that get copies of the last batch and never wait. Both kinds
+  alternate, so that a machine that slows down affects both. Each part begins when workers and queue have returned to
+  their state or settled.
+- The loader alone: batches in a row, without a step between them.
+- The same samples again, from a loader with the same settings. Data read from storage is now in memory.
 
-The program trains on repeated batches and misses as many others, so that an epoch keeps its length where it can; what
-it learns is not worth keeping, and the user has asked for that. What the probe measures goes into the recording as
-counters, microseconds, a mean each: `loader.probe_real_us` and `..._replay_us` (of a step, one value a turn),
-`..._alone_us` and `..._again_us` (of a batch, GROUPS values); `loader.probe_other_size` counts batches that were not of
-the size of the one that was repeated. Marks `loader.probe begin` and `loader.probe end` stand around it, `loader.probe
-gave up: ...` says why some of it is missing.
+The program trains on repeated batches and skips as many others, so that an epoch keeps its length if possible. The
+trained weights are not usable; the user accepted that with the option. The results go into the recording as counters,
+each a mean in microseconds:
+- `loader.probe_real_us` and `..._replay_us`: per step, one value per turn.
+- `..._alone_us` and `..._again_us`: per batch, GROUPS values.
+
+`loader.probe_other_size` counts batches whose size differs from the repeated batch. Marks `loader.probe begin` and
+`loader.probe end` enclose the probe. `loader.probe gave up: ...` gives the reason for missing values.
 """
 
 from __future__ import annotations
@@ -34,20 +36,20 @@ from headroom import _loader, _loader_copies, _timer
 Trains = Callable[[Any], Optional[int]]
 Fetch = Callable[[Any], Any]
 
-WARM_UP = 10  # Steps; XProf and DS-Analyzer leave as many out.
+WARM_UP = 10  # Steps. XProf and DS-Analyzer skip as many.
 TURNS, STEPS = 4, 10  # 40 steps of each kind.
-MOST_SETTLING = 40  # Steps at the beginning of a turn.
-MOST_TRIES = 10 * STEPS  # Of a turn, where something else comes between.
+MOST_SETTLING = 40  # Steps at the start of a turn.
+MOST_TRIES = 10 * STEPS  # Fetches per turn, including those disturbed by other work.
 GROUPS, FEWEST_IN_GROUP = 5, 8  # Batches of the loader alone.
-MOST_SECONDS = 20  # Of it.
-MOST_RESTARTS = 8  # Of turns that an epoch's end cut off.
-MOST_FOREIGN = 500  # Fetches of other loaders, and none of the probed one.
-MOST_COPIES = 1 << 30  # Bytes of batches that are kept for the steps of a turn.
+MOST_SECONDS = 20  # For the loader alone.
+MOST_RESTARTS = 8  # Turns that the end of an epoch may cut off.
+MOST_FOREIGN = 500  # Fetches of other loaders in a row, without one of the probed loader.
+MOST_COPIES = 1 << 30  # Bytes of batches kept for the steps of a turn.
 
-# By which launchers say how many ranks there are.
+# Variables in which launchers pass the number of ranks.
 RANKS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "SLURM_STEP_NUM_TASKS")
 
-current: Optional[Probe] = None  # The probe, until it is done; None: nobody asked for one.
+current: Optional[Probe] = None  # The probe until it ends; None: not requested.
 running = False
 
 counter, mark, clock = _timer.counter, _timer.mark, time.perf_counter
@@ -55,10 +57,13 @@ _END = object()
 
 
 def begin(torch: Any, trains: Trains) -> None:
-    """Asks for a probe. trains(iterator): a number that grows with the updates of the calling thread; None: the
-    iterator serves an evaluation, or there was no update."""
+    """Requests a probe.
+
+    trains(iterator): a number that grows with each update of the calling thread; None: the iterator serves an
+    evaluation, or there was no update yet.
+    """
     global current
-    if multiprocessing.parent_process() is None:  # A worker has no loop.
+    if multiprocessing.parent_process() is None:  # A worker has no training loop.
         current = Probe(torch, trains)
         atexit.register(_tell_of_none)
 
@@ -66,9 +71,9 @@ def begin(torch: Any, trains: Trains) -> None:
 def _tell_of_none() -> None:
     if (
         current is not None and not running and multiprocessing.parent_process() is None
-    ):  # A spawned worker begins before it knows.
+    ):  # A spawned worker calls begin() before it has a parent process.
         mark(
-            "loader.probe gave up: no loader of PyTorch fed a training loop on the loop's own thread, "
+            "loader.probe gave up: no PyTorch loader fed a training loop on the loop's own thread "
             "for 10 batches and updates"
         )
 
@@ -83,7 +88,7 @@ def _has_ranks(torch: Any) -> bool:
 
 
 def _copy(torch: Any, batch: Any) -> Any:
-    """A batch that the loop may do with as it likes."""
+    """Returns a copy that the loop may modify."""
     if isinstance(batch, torch.Tensor):
         again = batch.detach().clone()
         return again.pin_memory() if batch.is_pinned() else again
@@ -99,38 +104,38 @@ def _copy(torch: Any, batch: Any) -> Any:
 
 
 class Probe:
-    """What is done with a loop's fetches, one after the other: a script that yields what each of them gets."""
+    """State machine over a loop's fetches. A generator, the script, yields the batch for each fetch."""
 
-    loader: weakref.ref[Any]  # The probed one, since it is known.
-    kind: Tuple[Any, ...]  # What makes others like it.
-    fetch: Fetch  # Of this call, as is `iterator`.
+    loader: weakref.ref[Any]  # The probed loader, once chosen.
+    kind: Tuple[Any, ...]  # Properties that identify an equal loader.
+    fetch: Fetch  # Valid during the current call, as is `iterator`.
 
     def __init__(self, torch: Any, trains: Trains) -> None:
         self.torch, self.trains = torch, trains
-        # By iterator, before it begins: those behind an update, and that of the last.
+        # Before the probe begins, by iterator: (fetches after an update, number of updates at the last fetch).
         self.fetches: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.thread: Optional[int] = None
         self.script: Optional[Iterator[Any]] = None
-        self.foreign = 0  # Fetches of other loaders since the last of this one.
+        self.foreign = 0  # Fetches of other loaders since the last fetch of this one.
         self.iterator: Any = None
-        # Batches that came since the iterator is watched: the first `unknown` ones had been asked for before, then come
-        # those of `indices`.
+        # Batches received since the iterator was watched. The first `unknown` ones were requested before; those of
+        # `indices` follow.
         self.watched: Optional[weakref.ref[Any]] = None
         self.seen = self.received = self.unknown = 0
         self.indices: List[Any] = []
-        self.busy = False  # In the script.
-        self.raised: Optional[BaseException] = None  # What the loader raised there.
-        self.disturbed = False  # The step was about more than a step: an evaluation, another epoch.
-        self.repeated = self.withheld = 0  # Batches.
-        self.size: Optional[Tuple[int, int]] = None  # Of the repeated batch: bytes and tensors.
+        self.busy = False  # The script is running.
+        self.raised: Optional[BaseException] = None  # The loader's exception inside the script.
+        self.disturbed = False  # The step contained other work: an evaluation or another epoch.
+        self.repeated = self.withheld = 0  # Numbers of batches.
+        self.size: Optional[Tuple[int, int]] = None  # Bytes and tensors of the repeated batch.
 
     def next(self, iterator: Any, fetch: Fetch) -> Any:
-        """In the place of fetch(iterator), the iterator's __next__."""
+        """Replaces fetch(iterator), the iterator's __next__."""
         if self.busy:
             return fetch(iterator)
         try:
             is_served = self._is_served(iterator)
-        except Exception as error:  # Not the program's concern.
+        except Exception as error:  # An error of the probe must not stop the program.
             self._end(type(error).__name__)
             is_served = False
         if not is_served:
@@ -153,7 +158,7 @@ class Probe:
             raise StopIteration
         return batch
 
-    # --- which loader ---
+    # --- choice of the loader ---
 
     def _is_served(self, iterator: Any) -> bool:
         if self.script is None and not self._begins(iterator):
@@ -163,7 +168,7 @@ class Probe:
         self.disturbed = True
         self.foreign += 1
         if self.foreign > MOST_FOREIGN:
-            self._end("its loader is no longer asked")
+            self._end("the program no longer uses its loader")
         return False
 
     def _begins(self, iterator: Any) -> bool:
@@ -173,11 +178,11 @@ class Probe:
         self.fetches[iterator] = (count + (updates is not None and updates != before), updates)
         if updates is None or updates == before or count < WARM_UP:
             return False
-        if _has_ranks(self.torch):  # Which must stay in step: one step more of one of them hangs all.
+        if _has_ranks(self.torch):  # Ranks must stay in step: an extra step of one rank would block all of them.
             self._end("the program runs on several ranks")
             return False
         loader = iterator._headroom_loader()
-        if loader is None:  # Its workers stay, and the program has let go of it.
+        if loader is None:  # Persistent workers keep the iterator alive after the program deleted the loader.
             self._end("the program keeps an iterator without its loader")
             return False
         running = True
@@ -201,7 +206,7 @@ class Probe:
         loader, mine = iterator._headroom_loader(), self.loader()
         if mine is not None:
             return loader is mine
-        # Programs may make a loader for each epoch.
+        # Programs may create a loader for each epoch.
         if loader is None or self._kind_of(loader) != self.kind or self.trains(iterator) is None:
             return False
         self.loader = weakref.ref(loader)
@@ -237,10 +242,13 @@ class Probe:
                 return
 
     def _turn(self, level: Any) -> Generator[Any, None, Any]:
-        """Steps as ever, then with the last batch. Yields what the loop gets; returns how many batches are ready as
-        ever, _END where the epoch ended before, None where hardly a step is undisturbed.
+        """Runs normal steps, then steps with copies of the last batch. Yields the batches for the loop.
 
-        level: what the turn before returned; the queue that repeating has filled is drained to it."""
+        Returns the mean number of ready batches in normal steps, _END if the epoch ended early, or None if other work
+        disturbs the steps.
+
+        level: result of the previous turn; the queue filled during repetition is drained to this level.
+        """
         if isinstance(level, float):
             for _ in range(int(self._ready() - level)):
                 self.withheld += 1
@@ -258,7 +266,7 @@ class Probe:
                 return _END
             tries += 1
             if tries > settling + MOST_TRIES:
-                mark("loader.probe gave up: other loaders are asked within its steps")
+                mark("loader.probe gave up: the program uses other loaders within its steps")
                 yield batch
                 return None
             if self._is_disturbed():
@@ -280,7 +288,8 @@ class Probe:
             if self._is_disturbed():
                 begin = None
             if begin is None and (tries > MOST_SETTLING or (tries > 3 and self._is_settled())):
-                # Copies are made outside the time: of large batches fewer, for as many steps.
+                # Copies are made outside the measured time. Large batches get fewer steps, to limit the memory for
+                # copies.
                 bytes_each = max(1, (self.size or (MOST_COPIES, 0))[0])
                 steps = max(1, min(STEPS, MOST_COPIES // bytes_each))
                 copies = [_copy(self.torch, kept) for _ in range(steps)]
@@ -289,7 +298,7 @@ class Probe:
                 break
             tries += 1
             if tries > MOST_SETTLING + MOST_TRIES:
-                mark("loader.probe gave up: other loaders are asked within its steps")
+                mark("loader.probe gave up: the program uses other loaders within its steps")
                 return None
             self.repeated += 1
             yield copies.pop() if begin is not None else _copy(self.torch, kept)
@@ -299,8 +308,11 @@ class Probe:
         return ready / STEPS
 
     def _alone(self, last: bool) -> Any:
-        """Drains the iterator, and then the same samples from another one. Returns the last batch, which the loop waits
-        for; _END where the epoch ended before. last: what there is must do."""
+        """Drains the iterator, then reads the same samples from a second loader. Returns the last batch, which the loop
+        waits for, or _END if the epoch ended early.
+
+        last: accept the batches measured so far.
+        """
         ahead, size = self._ahead(), self._group_size()
         timer = _Groups("loader.probe_alone_us", size)
         first, batch = 0, self._next()
@@ -308,7 +320,7 @@ class Probe:
         for i in range(ahead + GROUPS * size):
             if batch is _END or timer.is_late():
                 break
-            if i == ahead:  # What was ready before it began is used up.
+            if i == ahead:  # All batches that were ready at the start are used up.
                 first = self.received
                 timer.begin()
             batch = self._next()
@@ -323,7 +335,7 @@ class Probe:
             counter("loader.probe_other_size", other)
         if batch is _END:
             mark(
-                "loader.probe gave up: an epoch is too short to measure the loader alone, which takes "
+                "loader.probe gave up: an epoch is too short to measure the loader alone, which requires "
                 f"{ahead + 1 + GROUPS * size} batches"
             )
         indices = self.indices[max(0, first - self.unknown) :][: len(timer.means) * size]
@@ -331,16 +343,16 @@ class Probe:
             try:
                 self._again(indices, ahead, size)
             except Exception as error:
-                mark(f"loader.probe gave up: {type(error).__name__} as samples were read again")
-        # So that the epoch has as many steps as without a probe.
+                mark(f"loader.probe gave up: {type(error).__name__} while reading samples again")
+        # Keeps the number of steps per epoch equal to a run without a probe.
         while batch is not _END and self.withheld < self.repeated and not timer.is_late():
             batch = self._next()
             self.withheld += 1
         return batch
 
     def _again(self, indices: List[Any], ahead: int, size: int) -> None:
-        """The same samples from a new loader of the same settings, which is as far ahead as the other was when the
-        count began.
+        """Reads the same samples from a new loader with the same settings. It runs as far ahead as the first loader did
+        at the start of its measurement.
         """
         loader = self.iterator._headroom_loader()
         if loader is None or isinstance(loader.dataset, self.torch.utils.data.IterableDataset):
@@ -378,13 +390,13 @@ class Probe:
         return batch
 
     def _ahead(self) -> int:
-        """How many batches its workers may be ahead of the loop."""
+        """Returns the maximum number of batches that the workers prepare ahead of the loop."""
         workers: int = self.iterator._num_workers
         each: int = getattr(self.iterator, "_prefetch_factor", None) or 0
         return workers * each
 
     def _group_size(self) -> int:
-        """Batches of so many workers come in bursts of as many: whole ones make a group."""
+        """Returns the batches per group. N workers deliver batches in bursts of N, so a group holds whole bursts."""
         workers: int = max(1, self.iterator._num_workers)
         return workers * -(-FEWEST_IN_GROUP // workers)
 
@@ -392,7 +404,7 @@ class Probe:
         return _loader.ready_batches(self.iterator) if self.iterator._num_workers > 0 else 0
 
     def _is_settled(self) -> bool:
-        """Whether its workers are as far ahead as they may be."""
+        """Returns True if the workers are as far ahead as they may be."""
         return self._ready() >= self._ahead()
 
     def _is_disturbed(self) -> bool:
@@ -400,14 +412,14 @@ class Probe:
         return disturbed
 
     def _now(self) -> float:
-        """The time at which all that was launched is done."""
+        """Returns the time after all launched GPU work has finished."""
         cuda = self.torch.cuda
         if cuda.is_available() and cuda.is_initialized():
             cuda.synchronize()
         return clock()
 
     def _watch_indices(self) -> None:
-        """Keeps the indices of each batch that the iterator is asked for from here on."""
+        """Records the indices of each batch that the iterator requests from now on."""
         iterator = self.iterator
         received = getattr(iterator, "_rcvd_idx", 0)
         if self.watched is not None and self.watched() is iterator and received >= self.seen:
@@ -419,7 +431,7 @@ class Probe:
         indices: List[Any] = []
         self.indices, self.received = indices, 0
         self.unknown = getattr(iterator, "_send_idx", 0) - received
-        original, me = type(iterator)._next_index, weakref.ref(iterator)  # Else it would keep itself alive.
+        original, me = type(iterator)._next_index, weakref.ref(iterator)  # Weak: avoids a cycle.
 
         def next_index() -> Any:
             index = original(me())
@@ -435,9 +447,9 @@ class Probe:
 
 
 class _Groups:
-    """Means of batches that follow each other, a counter's value a group."""
+    """Mean time per batch over groups of consecutive batches; each group is one value of a counter."""
 
-    start: float  # Since begin().
+    start: float  # Set by begin().
 
     def __init__(self, name: str, size: int) -> None:
         self.name, self.size, self.count = name, size, 0

@@ -1,4 +1,4 @@
-"""What each rank of a job saves of its timers, and what the ranks say together: headroom.timer.save() and merge()."""
+"""Saves the timers of each rank and merges the files: headroom.timer.save() and merge()."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headroom import _timer
 
 SCHEMA = "headroom.timer/1"
 
-# What launchers tell, the nearest to the process first: an mpirun inside a job of Slurm has ranks of its own.
+# Variables of launchers, innermost first: an mpirun inside a Slurm job sets its own ranks.
 _RANK_VARIABLES = (
     ("RANK", "WORLD_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -23,7 +23,7 @@ _RANK_VARIABLES = (
 
 
 def rank_of(rank: Optional[int]) -> Tuple[int, Optional[int]]:
-    """This process's rank, and of how many."""
+    """Returns this process's rank and the world size."""
     torch = sys.modules.get("torch")
     distributed = getattr(torch, "distributed", None)
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
@@ -47,7 +47,7 @@ def write_json(
         what: getattr(_timer.drops(), what) for what in ("ring", "threads", "depth", "names", "unmatched", "statistics")
     }
     content = {"schema": SCHEMA, "rank": rank, "world_size": size, "keys": keys, "gpu_keys": gpu_keys, "drops": drops}
-    # Complete or not there, and never over another.
+    # Atomic: a complete file or none, and never replaces an existing one.
     handle, draft = tempfile.mkstemp(prefix=".headroom-", dir=os.path.dirname(path) or ".")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -60,9 +60,9 @@ def write_json(
 
 
 def save(filename: Union[str, "os.PathLike[str]"], rank: Optional[int] = None) -> str:
-    """Writes the statistics of all of this process's regions (`headroom.scope`, timers, `headroom.torch`) for merge().
+    """Writes the statistics of all regions of this process (`headroom.scope`, timers, `headroom.torch`) for merge().
 
-    filename, rank, result and errors: as of Timer.save_json().
+    filename, rank, result and errors: as for Timer.save_json().
     """
     keys = {}
     for key in _timer.keys():
@@ -89,13 +89,17 @@ def _spread(values: Iterable[float]) -> Dict[str, float]:
 
 
 def merge(files: Iterable[Union[str, "os.PathLike[str]"]]) -> Dict[str, Any]:
-    """What the ranks of a job say together, from a file each of save() or Timer.save_json().
+    """Merges the statistics of a job's ranks, from one file per rank of save() or Timer.save_json().
 
-    Gives a dict (headroom.timer.merged/1): `ranks`, the numbers; `keys`, for each key `count`, `total_s` and `mean_s`,
-    each as {min, mean, max} over the ranks that have it, `ranks`, how many those are, and `slowest_rank`, whose total
-    is the longest; `gpu_keys`, the same by GPU time; `communication_share`, {min, mean, max, of}: the part of the steps
-    that COMM takes, in each rank total(COMM) / total(BATCH, or STEP where there is none), None where no rank has both.
-    ValueError: a file is not of that kind, or two are of one rank.
+    Returns a dict (headroom.timer.merged/1):
+    - `ranks`: the rank numbers.
+    - `keys`: for each key `count`, `total_s` and `mean_s`, each as {min, mean, max} over the ranks that have the key;
+      `ranks`, the number of those ranks; `slowest_rank`, the rank with the longest total.
+    - `gpu_keys`: the same for GPU time.
+    - `communication_share`, {min, mean, max, of}: the share of the steps spent in COMM. It is total(COMM) /
+      total(BATCH) per rank, with STEP if there is no BATCH. None if no rank has both.
+
+    Raises ValueError if a file has another format, or if two files belong to the same rank.
     """
     ranks: Dict[int, Dict[str, Any]] = {}
     names: Dict[int, str] = {}
@@ -111,7 +115,7 @@ def merge(files: Iterable[Union[str, "os.PathLike[str]"]]) -> Dict[str, Any]:
         rank = content["rank"]
         if rank in ranks:
             raise ValueError(
-                f"{path} and {names[rank]} are both of rank {rank}; save one file a rank (`{{rank}}` in its name)"
+                f"{path} and {names[rank]} both belong to rank {rank}; save one file per rank (`{{rank}}` in its name)"
             )
         ranks[rank], names[rank] = content, path
     if not ranks:

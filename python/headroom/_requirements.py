@@ -1,4 +1,4 @@
-"""What parts of the package need beyond Python: the engine and numpy. Private."""
+"""Checks for the requirements of optional parts of the package: the engine and numpy. Private."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Iterator
 
 @contextlib.contextmanager
 def needed_by(name: str) -> Iterator[None]:
-    """Around the imports that `headroom.<name>` needs: raises ImportError with the remedy if the engine or numpy is
+    """Wraps the imports that `headroom.<name>` needs. Raises ImportError with the remedy if the engine or numpy is
     missing.
     """
     try:
@@ -18,12 +18,12 @@ def needed_by(name: str) -> Iterator[None]:
         python = f"this Python ({sys.version.split()[0]})"
         if error.name == "headroom._engine":
             raise ImportError(
-                f"headroom.{name} needs the engine, which was not built for {python}; measuring "
-                "works without. Run the Python that it was built for, or install Headroom in this one (pip install .)"
+                f"headroom.{name} requires the engine, which was not built for {python}; measuring "
+                "works without it. Use the Python of the build, or install Headroom for this one (pip install .)"
             ) from error
         if error.name == "numpy":
             raise ImportError(
-                f"headroom.{name} needs numpy, which {python} does not have; measuring works without. Install it: "
-                "apt install python3-numpy (Debian's Python), or pip install numpy"
+                f"headroom.{name} requires numpy, which {python} does not have; measuring works without it. "
+                "Install it: apt install python3-numpy (Debian's Python), or pip install numpy"
             ) from error
         raise

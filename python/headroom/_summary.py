@@ -1,4 +1,4 @@
-"""The main figures of a report as flat metrics, and into what keeps track of runs."""
+"""Converts the main figures of a report to flat metrics and logs them to experiment trackers."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def _report_of(what: Summarized) -> Mapping[str, Any]:
     if isinstance(what, Mapping):
         if not str(what.get("schema", "")).startswith(_SCHEMA):
             raise ValueError(
-                "not a report: give what headroom.report() or `headroom report --json` gives, "
-                "a headroom.Trace or the path of a trace"
+                "not a report: pass the result of headroom.report() or `headroom report --json`, "
+                "a headroom.Trace, or the path of a trace"
             )
         if len(what["inputs"]) > 1:
             raise ValueError(
-                f"a report on {len(what['inputs'])} traces: its figures are of several ranks; log the report of one"
+                f"the report covers {len(what['inputs'])} traces of several ranks; log the report of one trace"
             )
         return what
     if isinstance(what, (str, os.PathLike)):
@@ -40,14 +40,15 @@ def _report_of(what: Summarized) -> Mapping[str, Any]:
 
 
 def summary(report: Summarized) -> Dict[str, float]:
-    """The main figures of a report, under the names of `headroom export --to openmetrics` (docs/export.md).
+    """Returns the main figures of a report, under the names of `headroom export --to openmetrics` (docs/export.md).
 
-    report: what headroom.report() gives, a headroom.Trace, or the path of a trace.
+    report: the result of headroom.report(), a headroom.Trace, or the path of a trace.
 
-    The values of a metric's labels stand behind its name: `headroom_step_seconds/p50`,
-    `headroom_gpu_time_seconds/0/busy` (device 0), `headroom_finding_share_ratio/data-loading`. Times are seconds,
-    shares are of 1. A figure that is not known is left out.
-    ValueError: no report, or one on several traces.
+    Label values follow the metric's name: `headroom_step_seconds/p50`, `headroom_gpu_time_seconds/0/busy` (device 0),
+    `headroom_finding_share_ratio/data-loading`. Times are in seconds; shares are from 0 to 1. Unknown figures are left
+    out.
+
+    Raises ValueError if `report` is not a report, or covers several traces.
     """
     content = _report_of(report)
     out: Dict[str, float] = {}
@@ -85,7 +86,7 @@ def summary(report: Summarized) -> Dict[str, float]:
 
 
 def _logger(run: Any, step: Optional[int]) -> Callable[[Dict[str, float]], Any]:
-    """How `run` takes metrics, by the methods that it has."""
+    """Returns the function that logs metrics to `run`, chosen by its methods."""
     if hasattr(run, "add_scalar"):  # A SummaryWriter.
 
         def add_scalars(metrics: Dict[str, float]) -> None:
@@ -98,22 +99,22 @@ def _logger(run: Any, step: Optional[int]) -> Callable[[Dict[str, float]], Any]:
     if hasattr(run, "log"):  # A wandb.Run, or the module.
         return lambda metrics: run.log(metrics, step=step)
     raise TypeError(
-        f"{type(run).__name__} logs nothing that is known here: give a W&B run or the module wandb, "
-        "the module mlflow, or a SummaryWriter of TensorBoard"
+        f"{type(run).__name__} is not a supported tracker: pass a W&B run or the module wandb, "
+        "the module mlflow, or a TensorBoard SummaryWriter"
     )
 
 
 def log_summary(report: Summarized, run: Any, step: Optional[int] = None) -> Dict[str, float]:
-    """Logs the main figures of a report, and gives them: those of summary(), under its names.
+    """Logs the main figures of a report and returns them, as summary() does.
 
-    report: as of summary().
+    report: as for summary().
     run: Weights & Biases (a run, or the module `wandb`), MLflow (the module `mlflow`), or a TensorBoard
     `SummaryWriter`.
-    step: the training step that the figures are of; None: what `run` takes without one.
+    step: the training step of the figures; None: the default of `run`.
 
         headroom.log_summary("trace.json.gz", wandb.run)
 
-    TypeError: `run` is none of these; else as of summary(), and what `run` raises. Nothing is logged where the report
+    Raises TypeError if `run` is another type, the errors of summary(), and those of `run`. Logs nothing if the report
     fails.
     """
     log = _logger(run, step)

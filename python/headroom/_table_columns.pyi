@@ -31,7 +31,7 @@ class Devices(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     ordinal: NDArray[np.int64]
-    """Device number in its process, as the profiler counts; -1 where it does not say."""
+    """Device number in its process, as the profiler counts; -1 if not recorded."""
     name: TextColumn
     """Product name."""
     memory_bytes: NullableArray
@@ -49,7 +49,7 @@ class Streams(Table):
     device_id: NDArray[np.uint32]
     """Device of the stream. A row of devices."""
     number: NDArray[np.int64]
-    """Stream number as the profiler writes it; -1 where it does not say."""
+    """Stream number as the profiler writes it; -1 if not recorded."""
 
 class HostEvents(Table):
     id: NDArray[np.uint32]
@@ -57,7 +57,7 @@ class HostEvents(Table):
     start_ns: NDArray[np.int64]
     """ns. Start on the trace clock."""
     duration_ns: NDArray[np.int64]
-    """ns. Length; 0 is shorter than the clock's step or damaged (see the import log)."""
+    """ns. Length; 0 if shorter than the clock's resolution or damaged (see the import log)."""
     name: TextColumn
     """Name as the source writes it."""
     category: TextColumn
@@ -70,24 +70,24 @@ class HostEvents(Table):
     correlation: NullableArray
     """Joins an API call to its GPU tasks."""
     external_id: NullableArray
-    """The profiler's id of the operator (operators) or of the operator around (calls)."""
+    """The profiler's id of the operator, or for a call the id of the operator that made it."""
     sequence: NullableArray
     """Autograd sequence number: joins forward to backward."""
     forward_thread: NullableArray
-    """The framework's own number of the forward thread (backward operators)."""
+    """The framework's number of the forward thread, for backward operators."""
     python_id: NullableArray
     """Id of a Python frame."""
     python_parent_id: NullableArray
     """Id of the calling Python frame."""
     event_index: NullableArray
-    """The profiler's running number of the event."""
+    """The profiler's sequential number of the event."""
     record_function: NullableArray
     """Record function id."""
     args: TextColumn
-    """Members of `args` without a column of their own, as JSON text."""
+    """Members of `args` that have no column, as JSON text."""
     parent_id: NullableArray
-    """Innermost event of the same thread that contains this one as far as the stamps can tell, or none. A row of
-    host_events."""
+    """Innermost event of the same thread that contains this one, within the precision of the timestamps, or none. A row
+    of host_events."""
 
 class GpuTasks(Table):
     id: NDArray[np.uint32]
@@ -95,11 +95,11 @@ class GpuTasks(Table):
     start_ns: NDArray[np.int64]
     """ns. Start, device time mapped to the trace clock."""
     duration_ns: NDArray[np.int64]
-    """ns. Length; 0 is shorter than the clock's step or damaged."""
+    """ns. Length; 0 if shorter than the clock's resolution or damaged."""
     name: TextColumn
     """Kernel or copy name, as the source writes it."""
     stream_id: NDArray[np.uint32]
-    """Stream (and through it the device). A row of streams."""
+    """Stream, which determines the device. A row of streams."""
     kind: TextColumn
     """Kernel, copy or set. One of kernel, memcpy, memset."""
     copy: TextColumn
@@ -107,7 +107,7 @@ class GpuTasks(Table):
     correlation: NullableArray
     """Joins the task to the call that launched it; shared by all nodes of a graph launch."""
     external_id: NullableArray
-    """Operator at the launch."""
+    """The profiler's id of the operator that launched the task."""
     grid_x: NullableArray
     """blocks. Grid size."""
     grid_y: NullableArray
@@ -131,7 +131,7 @@ class GpuTasks(Table):
     bytes: NullableArray
     """bytes. Bytes copied or set."""
     args: TextColumn
-    """Members of `args` without a column of their own, as JSON text."""
+    """Members of `args` that have no column, as JSON text."""
     launch_id: NullableArray
     """The call that launched the task, joined by correlation (see launches.h), or none. A row of host_events."""
 
@@ -143,7 +143,7 @@ class Syncs(Table):
     duration_ns: NDArray[np.int64]
     """ns. Length of the wait."""
     kind: TextColumn
-    """What is waited for. One of context, stream, event, stream_wait_event, other."""
+    """Object of the wait: a context, a stream or an event. One of context, stream, event, stream_wait_event, other."""
     stream_id: NullableArray
     """Stream that is synchronized or waits. A row of streams."""
     correlation: NullableArray
@@ -153,15 +153,15 @@ class Syncs(Table):
     wait_on_correlation: NullableArray
     """Correlation of the call that recorded the event."""
     args: TextColumn
-    """Members of `args` without a column of their own, as JSON text."""
+    """Members of `args` that have no column, as JSON text."""
 
 class Flows(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     time_ns: NDArray[np.int64]
-    """ns. Where the arrow begins or ends."""
+    """ns. Time of this end of the arrow."""
     category: TextColumn
-    """ac2g (launch to task) or fwdbwd (forward to backward), or another."""
+    """ac2g (launch to task), fwdbwd (forward to backward), or another category."""
     arrow_id: NullableArray
     """Arrow id: equal for start and finish."""
     phase: TextColumn
@@ -183,7 +183,7 @@ class Counters(Table):
     thread_id: NDArray[np.uint32]
     """Track of the counter. A row of threads."""
     value: NDArray[np.float64]
-    """Sampled value in the counter's own unit."""
+    """Sampled value, in the unit of the counter."""
 
 class MemoryEvents(Table):
     id: NDArray[np.uint32]
@@ -191,21 +191,21 @@ class MemoryEvents(Table):
     time_ns: NDArray[np.int64]
     """ns. Time of the allocation or free."""
     thread_id: NDArray[np.uint32]
-    """Thread that did it. A row of threads."""
+    """Thread that allocates or frees. A row of threads."""
     address: NullableArray
     """Address."""
     bytes: NullableArray
-    """bytes. Size; negative for a free."""
+    """bytes. Allocated bytes; negative for a free."""
     total_allocated_bytes: NullableArray
-    """bytes. Allocated by the framework after the event."""
+    """bytes. Bytes that the framework has allocated after the event."""
     total_reserved_bytes: NullableArray
-    """bytes. Reserved by the caching allocator after the event."""
+    """bytes. Bytes that the caching allocator has reserved after the event."""
     device_type: NullableArray
     """0 host, 1 CUDA, 6 HIP."""
     device: NullableArray
     """Device number; -1 for the host."""
     event_index: NullableArray
-    """The profiler's running number of the event."""
+    """The profiler's sequential number of the event."""
 
 class Instants(Table):
     id: NDArray[np.uint32]
@@ -215,17 +215,17 @@ class Instants(Table):
     name: TextColumn
     """Name."""
     category: TextColumn
-    """Category; empty where there is none."""
+    """Category; empty if the source has none."""
     thread_id: NDArray[np.uint32]
     """Track. A row of threads."""
     args: TextColumn
-    """Its `args`, as JSON text."""
+    """`args` of the instant, as JSON text."""
 
 class Steps(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     number: NDArray[np.int64]
-    """Step number as annotated; negative where the name holds none."""
+    """Step number as annotated; negative if the name has no number."""
     start_ns: NDArray[np.int64]
     """ns. Start of the host-side annotation."""
     duration_ns: NDArray[np.int64]
@@ -233,7 +233,7 @@ class Steps(Table):
     thread_id: NDArray[np.uint32]
     """Thread that runs the training loop. A row of threads."""
     event_id: NullableArray
-    """The annotation itself. A row of host_events."""
+    """The annotation of the step. A row of host_events."""
 
 class Collectives(Table):
     id: NDArray[np.uint32]
@@ -257,10 +257,10 @@ class HostAttribution(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     phase: TextColumn
-    """What the step does at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
+    """Phase of the step at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
     communication."""
     operator_id: NullableArray
-    """Innermost operator around it or its launch. A row of host_events."""
+    """Innermost operator around the event, or around the task's launch. A row of host_events."""
     operator: TextColumn
     """Name of that operator."""
     layer_id: NullableArray
@@ -268,14 +268,13 @@ class HostAttribution(Table):
     layer: TextColumn
     """Name of that layer."""
     line_id: NullableArray
-    """Innermost Python frame of the user's own code; in backward, that of the forward operator. A row of
-    host_events."""
+    """Innermost Python frame of the user's code; in backward, that of the forward operator. A row of host_events."""
     line: TextColumn
     """Name of that frame: file, line, function."""
     step: NullableArray
     """Number of the step in which it runs or was launched."""
     forward_id: NullableArray
-    """In backward: the forward operator that made the innermost node around. A row of host_events."""
+    """In backward: the forward operator that created the innermost enclosing node. A row of host_events."""
     recomputed: NDArray[np.bool_]
     """1 inside a forward operator that runs again in backward (checkpointing)."""
 
@@ -283,10 +282,10 @@ class GpuAttribution(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     phase: TextColumn
-    """What the step does at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
+    """Phase of the step at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
     communication."""
     operator_id: NullableArray
-    """Innermost operator around it or its launch. A row of host_events."""
+    """Innermost operator around the event, or around the task's launch. A row of host_events."""
     operator: TextColumn
     """Name of that operator."""
     layer_id: NullableArray
@@ -294,8 +293,7 @@ class GpuAttribution(Table):
     layer: TextColumn
     """Name of that layer."""
     line_id: NullableArray
-    """Innermost Python frame of the user's own code; in backward, that of the forward operator. A row of
-    host_events."""
+    """Innermost Python frame of the user's code; in backward, that of the forward operator. A row of host_events."""
     line: TextColumn
     """Name of that frame: file, line, function."""
     step: NullableArray
@@ -305,27 +303,27 @@ class StepTimes(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     number: NDArray[np.int64]
-    """Step number, as `step` elsewhere."""
+    """Step number, as in the columns `step`."""
     start_ns: NDArray[np.int64]
-    """ns. Where `wall_ns` begins."""
+    """ns. Start of `wall_ns`."""
     wall_ns: NDArray[np.int64]
-    """ns. Distance between the ends of GPU work of successive steps."""
+    """ns. Time between the ends of GPU work of the previous step and this step."""
     gpu_busy_ns: NullableArray
-    """ns. Time in which the GPU works, within `wall_ns`."""
+    """ns. Time in `wall_ns` in which the GPU is busy."""
     host_start_ns: NDArray[np.int64]
-    """ns. Start as the host sees the step."""
+    """ns. Start of the step on the host."""
     host_ns: NullableArray
     """ns. Length of the annotation."""
     host_wait_ns: NDArray[np.int64]
     """ns. GPU idle time caused by late launches."""
     tasks: NDArray[np.int64]
-    """GPU tasks launched in it."""
+    """GPU tasks launched in the step."""
     queue_depth_mean: NDArray[np.float64]
-    """tasks. Launched but not started tasks, at launches of the step: the mean."""
+    """tasks. Mean number of launched but not started tasks, at launches of the step."""
     queue_depth_max: NDArray[np.int64]
-    """tasks. The same: the most."""
+    """tasks. Maximum number of launched but not started tasks, at launches of the step."""
     whole: NDArray[np.bool_]
-    """0 where tasks of it are lost; its times then say little."""
+    """0 if the step lost tasks, which makes its times unreliable."""
 
 class Tables(AllTables):
     processes: Processes

@@ -1,4 +1,4 @@
-"""What src/timer.c gives to this package: the region timer. Use it as `headroom.scope` and so on."""
+"""Types of the region timer in src/timer.c. Use it through `headroom.scope` and the other public names."""
 
 from types import TracebackType
 from typing import Callable, List, NamedTuple, Optional, Type, TypeVar
@@ -23,7 +23,7 @@ class Scope:
 scope = Scope
 
 class Stats(NamedTuple):
-    """Times are seconds."""
+    """Statistics of a region, in seconds."""
 
     count: int  # type: ignore[assignment]
     total_s: float

@@ -1,4 +1,4 @@
-"""A trace file in memory, and the job that it records. Private: `headroom.Trace` answers questions about it."""
+"""A trace file in memory and its recorded job. Private: the public interface is `headroom.Trace`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class TraceFile:
-    """A trace file, read once. Never changes; threads may share it."""
+    """A trace file that is read once. Immutable; threads may share it."""
 
     def __init__(self, path: Path) -> None:
         self._engine = _engine.Trace(os.fspath(path))
 
     @property
     def path(self) -> str:
-        """As given."""
+        """The path as given."""
         return self._engine.path
 
 
@@ -31,7 +31,7 @@ def record(
     calibration: Path = "",
     local_state: bool = True,
 ) -> _engine.Recording:
-    """The job of a trace; options as Graph documents them."""
+    """Returns the job of a trace; options as for Graph."""
     return _engine.Recording(
         trace._engine,
         steps=steps,

@@ -1,7 +1,7 @@
-"""Columns of a trace that are more than an array of numbers: text, and numbers that may not be recorded.
+"""Columns of a trace that need more than an array of numbers: text, and numbers that may be null.
 
-Both lie over the trace's own memory, without a copy and read-only. As in SQL, what is not recorded (null) is in no
-comparison: a mask made by ==, <, isin() and the like is False there.
+Both are read-only views of the trace's memory, without a copy. As in SQL, null matches no comparison: a mask made by
+==, <, isin() and the like is False there.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ else:
     MaskedArray = np.ma.MaskedArray
 
 NO_TEXT = 0xFFFFFFFF
-"""Code of a text that is not recorded."""
+"""Code of a null text."""
 
 
-_filled: Callable[..., Any] = np.ma.filled  # numpy states no types for it.
+_filled: Callable[..., Any] = np.ma.filled  # numpy has no type annotation for it.
 
 
 class NullableArray(MaskedArray):
-    """Numbers, masked where they are not recorded: a numpy masked array whose comparisons are plain masks.
+    """Numbers with a mask of nulls: a numpy masked array whose comparisons return plain masks.
 
-    `.data` are the numbers as the trace holds them, without a copy, and hold the most negative number (of rows of other
-    tables: the largest) where nothing is recorded; `.mask` is True there. sum(), mean(), max() and arithmetic leave it
-    out, `.compressed()` is the rest, `.filled(0)` replaces it. Where SQL's null would be neither, == and != are both
+    `.data` is a view of the trace's numbers, without a copy; `.mask` is True for nulls. A null holds the most negative
+    number in `.data`, or the largest in a column of row numbers. sum(), mean(), max() and arithmetic skip nulls.
+    `.compressed()` returns the values that are not null; `.filled(0)` replaces nulls. For a null, == and != are both
     False.
     """
 
@@ -58,7 +58,7 @@ class NullableArray(MaskedArray):
 
 
 def nullable(values: NDArray[Any], mask: NDArray[np.bool_], unknown: Any) -> NullableArray:
-    """`values` masked by `mask`, both as they lie in memory; `unknown` is what filled() puts in."""
+    """Returns `values` masked by `mask`, both as views. filled() inserts `unknown`."""
     mask.flags.writeable = False
     array = NullableArray(values, mask=mask, copy=False)  # type: ignore[no-untyped-call]
     array.fill_value = unknown
@@ -66,7 +66,7 @@ def nullable(values: NDArray[Any], mask: NDArray[np.bool_], unknown: Any) -> Nul
 
 
 class Texts(Sequence[str]):
-    """All texts of a trace, each once: `TextColumn.codes` are places in it. A text is decoded when it is asked for."""
+    """The distinct texts of a trace, which `TextColumn.codes` index. A text is decoded when it is accessed."""
 
     def __init__(self, engine: _engine.Trace) -> None:
         self._engine = engine
@@ -85,26 +85,26 @@ class Texts(Sequence[str]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self.take(np.arange(len(self))[index])
-        at = range(len(self))[index]  # IndexError as of a list.
+        at = range(len(self))[index]  # Raises IndexError, as a list does.
         return self.take(np.array([at]))[0]
 
     def take(self, codes: NDArray[Any]) -> list[str]:
-        """The texts of some codes."""
+        """Returns the texts of these codes."""
         return self._engine.texts_of(codes.astype(np.uint32))
 
     def code_of(self, text: str) -> int | None:
-        """Where a text is; None: nowhere."""
+        """Returns the code of a text; None: the trace does not contain it."""
         try:
             return self._engine.id_of_text(text.encode())
         except UnicodeEncodeError:
-            return None  # No text of a trace: half a character.
+            return None  # An unpaired surrogate, which no text of a trace contains.
 
     def __repr__(self) -> str:
         return f"<headroom.Texts: {len(self):,} texts>"
 
 
 class Words(Sequence[str]):
-    """The few words that can stand in a column, by code."""
+    """The words that a column can contain, by code."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = list(words)
@@ -125,11 +125,11 @@ class Words(Sequence[str]):
         return self._words[index]
 
     def take(self, codes: NDArray[Any]) -> list[str]:
-        """The words of some codes."""
+        """Returns the words of these codes."""
         return [self._words[code] for code in codes]
 
     def code_of(self, text: str) -> int | None:
-        """Where a word is; None: nowhere. The empty one stands for null."""
+        """Returns the code of a word; None: unknown word. The empty word stands for null."""
         return self._words.index(text) if text and text in self._words else None
 
     def __repr__(self) -> str:
@@ -137,16 +137,16 @@ class Words(Sequence[str]):
 
 
 class TextColumn:
-    """A column of text: `codes[row]` is the place of its text in `categories`.
+    """A column of text: `codes[row]` is the index of its text in `categories`.
 
         kernels = trace.tables.gpu_tasks
         kernels.duration_ns[kernels.name.contains("gemm")].sum()
         kernels.name == "ampere_sgemm_128x64_tn"        # a mask
-        kernels.name[0], kernels.name.to_numpy()        # str, or None where it is not recorded
+        kernels.name[0], kernels.name.to_numpy()        # str, or None for null
 
-    codes: uint8 or uint32, without a copy; columns of text share the texts of the trace, so that equal codes are equal
+    codes: uint8 or uint32, without a copy. All text columns share the texts of the trace, so equal codes mean equal
     texts
-    categories: a sequence of str, decoded as they are asked for; what is no UTF-8 is shown as U+FFFD
+    categories: a sequence of str, decoded on access; invalid UTF-8 becomes U+FFFD
     """
 
     def __init__(self, codes: NDArray[Any], categories: Texts | Words, null_code: int | None) -> None:
@@ -167,7 +167,7 @@ class TextColumn:
         ...
 
     def __getitem__(self, rows: Any) -> Any:
-        """The text of a row, or None; of a slice, a mask or an array of rows, a column."""
+        """Returns the text of a row, or None; for a slice, a mask or an array of rows, a column."""
         codes = self.codes[rows]
         if np.ndim(codes):
             return TextColumn(codes, self.categories, self._null_code)
@@ -178,18 +178,18 @@ class TextColumn:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """Whether each row has a text."""
+        """A mask: True for each row that has a text."""
         if self._null_code is None:
             return np.ones(len(self), bool)
         valid: NDArray[np.bool_] = self.codes != self._null_code
         return valid
 
     def unique(self) -> list[str]:
-        """The texts that stand in the column, each once, in the order of their codes."""
+        """The distinct texts of the column, in the order of their codes."""
         return self.categories.take(self._present())
 
     def to_numpy(self) -> NDArray[np.object_]:
-        """An array of str, one object a distinct text; None where there is none. Made once."""
+        """Returns an array of str with one object per distinct text, and None for null. Cached."""
         if self._strings is None:
             present = self._present()
             by_code = np.full(len(self.categories) + 1, None, dtype=object)
@@ -203,22 +203,22 @@ class TextColumn:
         return self.to_numpy() if dtype is None else self.to_numpy().astype(dtype)
 
     def isin(self, texts: Iterable[str]) -> NDArray[np.bool_]:
-        """A mask: rows whose text is one of these."""
+        """Returns a mask of the rows whose text is one of these."""
         if isinstance(texts, str):
             texts = [texts]
         codes = [self.categories.code_of(text) for text in texts]
         return self._rows_of([code for code in codes if code is not None])
 
     def contains(self, pattern: str | re.Pattern[str]) -> NDArray[np.bool_]:
-        """A mask: rows in whose text Python's regular expression matches anywhere. Each distinct text is searched
-        once.
+        """Returns a mask of the rows whose text matches Python's regular expression anywhere. Searches each distinct
+        text once.
         """
         search = re.compile(pattern).search
         present = self._present()
         return self._rows_of([code for code, text in zip(present, self.categories.take(present)) if search(text)])
 
     def __eq__(self, other: object) -> Any:
-        """A mask: rows with this text, or with the same as in another column of the trace."""
+        """Returns a mask of the rows with this text, or with the same text as another column of the trace."""
         if isinstance(other, str):
             code = self.categories.code_of(other)
             return np.zeros(len(self), bool) if code is None else self.codes == code
@@ -248,10 +248,10 @@ class TextColumn:
         )
 
     def dense(self) -> tuple[NDArray[np.int32], list[str]]:
-        """(codes, texts) of this column alone: codes from 0 without gaps, -1 where there is no text."""
+        """Returns (codes, texts) of this column alone: consecutive codes from 0; -1 for null."""
         present = self._present()
         texts = self.categories.take(present)
-        number: dict[str, int] = {}  # Texts that differ in what is no UTF-8 look alike.
+        number: dict[str, int] = {}  # Distinct texts with invalid UTF-8 may decode to equal strings.
         numbers = [number.setdefault(text, len(number)) for text in texts]
         by_code = np.full(len(self.categories) + 1, -1, dtype=np.int32)
         by_code[present] = numbers
@@ -261,7 +261,7 @@ class TextColumn:
         return self.categories._engine if isinstance(self.categories, Texts) else None
 
     def _bounded(self) -> NDArray[Any]:
-        """The codes, with one past the categories where there is no text."""
+        """The codes, with len(categories) for null."""
         return np.where(self.valid, self.codes, len(self.categories))
 
     def _rows_of(self, codes: Sequence[int]) -> NDArray[np.bool_]:
@@ -277,7 +277,7 @@ class TextColumn:
 
 
 def pandas() -> Any:
-    """The module, or an ImportError that says what to install."""
+    """Returns the module. Raises an ImportError that says how to install it."""
     try:
         import pandas
     except ImportError as error:
@@ -286,8 +286,8 @@ def pandas() -> Any:
 
 
 def as_pandas(column: Any) -> Any:
-    """What a DataFrame takes for a column: text becomes Categorical, nullable whole numbers Int64 and the like, real
-    ones NaN.
+    """Returns a column for a DataFrame: text becomes Categorical, nullable integers Int64 and the like, nullable reals
+    NaN.
     """
     pd = pandas()
     if isinstance(column, TextColumn):

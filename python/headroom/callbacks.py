@@ -1,13 +1,13 @@
-"""Which callback takes the time: each (event, callback) pair timed as a region `callbacks.<Class>.<hook>`.
+"""Times each (event, callback) pair as a region `callbacks.<Class>.<hook>`, to find slow callbacks.
 
     with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face Trainer, Keras, skorch, or a list of
     callbacks
         trainer.fit(model)
     print(timed)                                        # the slowest pair first
 
-The hooks of the callback objects are replaced for as long as it lasts, so order, results and exceptions stay, and a
-callback is still of its class. Hooks that a class only inherits from its framework's base do nothing, and are not
-timed. Callbacks that are added later are not timed either, but for skorch's, which makes its own at fit().
+wrap() patches the hooks of the callback objects until it is closed. Order, results and exceptions stay the same, and a
+callback keeps its class. Hooks that a class only inherits from its framework's base do nothing and are not
+timed. Callbacks added later are not timed, except those of skorch, which creates its own in fit().
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["CallbackTime", "Wrapped", "wrap", "wrap_runner"]
 
 # Base classes of the frameworks, whose hooks do nothing.
 _BASES = {"Callback", "TrainerCallback"}
-# How the hooks of the frameworks begin: Lightning, Keras, skorch and Hugging Face; fastai and FluxTraining's kin.
+# Prefixes of hooks in Lightning, Keras, skorch and Hugging Face; then those of fastai and FluxTraining.
 _HOOKS = ("on_", "before_", "after_")
 
 
 class CallbackTime(NamedTuple):
-    """What one callback takes on one event. `share` is its part of all that was timed with it, 0 to 1."""
+    """Time of one callback on one event. `share` is its share of all timed callbacks, 0 to 1."""
 
     event: str
     callback: str
@@ -39,7 +39,7 @@ class CallbackTime(NamedTuple):
 
 
 def _scope_name(callback: Any, event: Any) -> Tuple[str, str, str]:
-    """The event, the callback's class and the region's name. An event is a str, a class or an object of one."""
+    """Returns the event, the callback's class and the region's name. An event is a str, a class or an instance."""
     name = event if isinstance(event, str) else getattr(event, "__name__", type(event).__name__)
     cls = callback.__qualname__ if isinstance(callback, type) else type(callback).__name__
     if hasattr(callback, "__code__"):
@@ -48,18 +48,16 @@ def _scope_name(callback: Any, event: Any) -> Tuple[str, str, str]:
 
 
 class _Pair:
-    """A callback on one event: its region, where the region's statistics stood when it was wrapped, and its longest
-    call.
-    """
+    """A callback on one event: its region, the region's statistics at the time of wrapping, and its longest call."""
 
     def __init__(self, region: str) -> None:
         self.scope = _timer.Scope(region)
         self._before = _timer.stats(region)
-        self._after: Optional[_timer.Stats] = None  # Once it is closed: others may time the same region later.
+        self._after: Optional[_timer.Stats] = None  # Set at close: later timing of the same region must not count.
         self._longest_s = 0.0
 
     def call(self, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        began = time.perf_counter()  # The region's own maximum is of all that was ever timed under its key.
+        began = time.perf_counter()  # Timed here: the region's own maximum covers all calls under its key.
         token = self.scope.begin()
         try:
             return function(*args, **kwargs)
@@ -73,14 +71,14 @@ class _Pair:
             self._after = _timer.stats(self.scope.key)
 
     def taken(self) -> Tuple[int, float, float]:
-        """Count, total and maximum while it was wrapped."""
+        """Returns count, total and maximum for the time in which it was wrapped."""
         now = self._after or _timer.stats(self.scope.key)
         total_s = now.total_s - self._before.total_s
         return now.count - self._before.count, total_s, min(self._longest_s, total_s)
 
 
 class Wrapped:
-    """What wrap() and wrap_runner() give. close() puts everything back; as a context manager it does so at the end."""
+    """Result of wrap() and wrap_runner(). close() restores the original hooks, as does the exit of a `with` block."""
 
     def __init__(self) -> None:
         self._pairs: Dict[Tuple[str, str], _Pair] = {}
@@ -103,7 +101,10 @@ class Wrapped:
         setattr(owner, name, value)
 
     def add(self, callback: Any, hooks: Optional[Iterable[str]] = None) -> None:
-        """Times the hooks of one more callback. hooks: their names; None: methods on_*, before_* and after_*."""
+        """Times the hooks of one more callback.
+
+        hooks: their names; None: methods on_*, before_* and after_*.
+        """
         if any(callback is seen for seen in self._seen):
             return
         self._seen.append(callback)
@@ -113,7 +114,7 @@ class Wrapped:
             )
 
     def profile(self) -> List[CallbackTime]:
-        """What each pair took while it was wrapped, the longest total first. Pairs that never ran are left out."""
+        """Returns the time of each pair while it was wrapped, longest total first. Omits pairs that never ran."""
         rows = []
         for (event, callback), pair in self._pairs.items():
             count, total, longest = pair.taken()
@@ -138,7 +139,7 @@ class Wrapped:
         return "\n".join(lines)
 
     def close(self) -> None:
-        """Puts the hooks back. May be called again; profile() stays."""
+        """Restores the hooks. May be called again; profile() stays available."""
         while self._undo:
             self._undo.pop()()
         self._seen.clear()
@@ -153,10 +154,10 @@ class Wrapped:
 
 
 class _TimedHook:
-    """A bound method of `owner`, timed. Copied or pickled with its owner it is the method alone, of the copy."""
+    """A bound method of `owner`, timed. A copy or pickle of the owner holds only its own untimed method."""
 
     def __init__(self, owner: Any, name: str, call: Callable[..., Any], pair: _Pair) -> None:
-        functools.update_wrapper(self, call)  # With its attributes: Keras marks the hooks of its base so.
+        functools.update_wrapper(self, call)  # Includes attributes: Keras marks the hooks of its base class with one.
         self._made_of = (owner, name)
         self._call, self._pair = call, pair
 
@@ -168,7 +169,7 @@ class _TimedHook:
 
 
 class _TimedNotify(_TimedHook):
-    """The runner of a skorch net: before each event, the callbacks that the net has by now are wrapped."""
+    """The runner of a skorch net. Wraps the net's current callbacks before each event."""
 
     def __init__(self, net: Any, wrapped: Wrapped, hooks: Optional[List[str]]) -> None:
         functools.update_wrapper(self, net.notify)
@@ -193,7 +194,7 @@ def _hooks_of(callback: Any) -> List[str]:
 
 
 def _callbacks_of(target: Any) -> Optional[List[Any]]:
-    """The callback objects of what frameworks have: a list, or what holds one."""
+    """Returns the callback objects of a framework's object or list."""
     if isinstance(target, (list, tuple)):
         return [
             pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in target
@@ -211,7 +212,8 @@ def wrap(target: Any, hooks: Optional[Iterable[str]] = None) -> Wrapped:
     """Times the callbacks of `target` until the result is closed.
 
     target: a trainer (Lightning, Hugging Face, skorch), a Keras CallbackList, a list of callbacks, or one callback.
-    hooks: the methods to time; None: on_*, before_* and after_*. TypeError: there is no hook to time.
+
+    hooks: the methods to time; None: on_*, before_* and after_*. Raises TypeError if there is no hook to time.
     """
     wrapped = Wrapped()
     names = list(hooks) if hooks is not None else None
@@ -230,9 +232,9 @@ def wrap(target: Any, hooks: Optional[Iterable[str]] = None) -> Wrapped:
 
 
 def wrap_runner(run: Callable[..., Any]) -> Tuple[Callable[..., Any], Wrapped]:
-    """Times each call of a loop's own runner, `run(event, callback, *args)`, as FluxTraining's is.
+    """Times each call of a loop's own runner, `run(event, callback, *args)`, such as FluxTraining's.
 
-    Gives the runner to use in its place, and what it found. The event is a str, a class or an object of one.
+    Returns the runner to use instead, and the collected times. The event is a str, a class or an instance.
     """
     wrapped = Wrapped()
 

@@ -1,8 +1,8 @@
-"""The tasks and edges of a graph as numpy columns: all read-only, all of one length.
+"""The tasks and edges of a graph as numpy columns: all read-only and of one length.
 
-Columns of numbers are views into the graph where it holds them, and keep it alive; the others are made when first asked
-for. Names are arrays of str (dtype object) with one object a distinct name, and None where there is none, so
-`tasks.operator == "aten::mm"` is a mask.
+Numeric columns are views of the graph if it stores them, and keep it alive. Other columns are computed at first access.
+Names are arrays of str (dtype object) with one object per distinct name, and None for no name, so `tasks.operator ==
+"aten::mm"` is a mask.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Task(NamedTuple):
-    """One row of Tasks, as `select(where=...)` hands it to its function."""
+    """One row of Tasks, as the function in `select(where=...)` receives it."""
 
     index: int  # type: ignore[assignment]
     kind: str
@@ -37,11 +37,10 @@ class Task(NamedTuple):
 
 
 class Tasks:
-    """The recorded tasks, in an order in which each comes behind all that it waits for. A task is known by its row
-    here.
+    """The recorded tasks, each after all tasks that it waits for. The row number identifies a task.
 
-    A task is a call of the GPU's API ("call"), the place where a blocking call returns ("return"), or what the GPU runs
-    ("gpu"): never a wait, for waits are edges.
+    A task is a call of the GPU's API ("call"), the return of a blocking call ("return"), or work on the GPU ("gpu").
+    Waits are edges, not tasks.
     """
 
     def __init__(self, recording: _engine.Recording) -> None:
@@ -51,10 +50,10 @@ class Tasks:
         return self._recording.tasks
 
     def __getitem__(self, index: int) -> Task:
-        """One task with everything that is known of it."""
+        """Returns all columns of one task."""
         if not -len(self) <= index < len(self):
-            raise IndexError(f"task {index} of {len(self)}")
-        index %= len(self)  # As of a list.
+            raise IndexError(f"task {index} is out of range: there are {len(self)} tasks")
+        index %= len(self)  # Negative indices count from the end, as in a list.
         return Task(index, *(_plain(getattr(self, name)[index]) for name in Task._fields[1:]))
 
     @cached_property
@@ -64,36 +63,34 @@ class Tasks:
 
     @cached_property
     def name(self) -> NDArray[np.object_]:
-        """str: of the kernel, copy or set, or of the call."""
+        """str: name of the kernel, copy, memory set or call."""
         return self._recording.task_column("name")
 
     @cached_property
     def start_ns(self) -> NDArray[np.int64]:
-        """int64: as recorded, on the clock of the trace. A view."""
+        """int64: recorded start on the clock of the trace. A view."""
         return self._recording.task_column("start_ns")
 
     @cached_property
     def duration_ns(self) -> NDArray[np.int64]:
-        """int64: as recorded, without what it waited. A view. With the edits and without the profiler:
+        """int64: recorded duration without waits. A view. For durations after edits and without the profiler:
         Graph.durations_ns().
         """
         return self._recording.task_column("duration_ns")
 
     @cached_property
     def step(self) -> NDArray[np.int64]:
-        """int64: the step in which it was called or launched, by the trace's own number, as in report/1; -1: none. A
-        view.
-        """
+        """int64: step of the call or launch, by the trace's own number, as in report/1; -1: none. A view."""
         return self._recording.task_column("step")
 
     @cached_property
     def operator(self) -> NDArray[np.object_]:
-        """str or None: the innermost operator around the call."""
+        """str or None: innermost operator around the call."""
         return self._recording.task_column("operator")
 
     @cached_property
     def layer(self) -> NDArray[np.object_]:
-        """str or None: the innermost module or `layer::` range; in backward, that of the forward operator."""
+        """str or None: innermost module or `layer::` range; in backward, that of the forward operator."""
         return self._recording.task_column("layer")
 
     @cached_property
@@ -105,12 +102,12 @@ class Tasks:
 
     @cached_property
     def family(self) -> NDArray[np.object_]:
-        """str or None: what a GPU task does: "matmul", "convolution", "elementwise", ..., "unclassified"."""
+        """str or None: family of a GPU task: "matmul", "convolution", "elementwise", ..., "unclassified"."""
         return self._recording.task_column("family")
 
     @cached_property
     def stream(self) -> NDArray[np.int64]:
-        """int64: number of the stream; -1 on the host."""
+        """int64: stream number; -1 on the host."""
         return self._recording.task_column("stream")
 
     @cached_property
@@ -120,7 +117,7 @@ class Tasks:
 
     @cached_property
     def thread(self) -> NDArray[np.object_]:
-        """str or None: id of the thread that called; None on the GPU."""
+        """str or None: id of the calling thread; None on the GPU."""
         return self._recording.task_column("thread")
 
     @cached_property
@@ -130,9 +127,7 @@ class Tasks:
 
 
 class Edges:
-    """What keeps tasks from starting earlier, as recorded: `to_task` starts no earlier than `lag_ns` behind
-    `from_task`.
-    """
+    """Constraints on the start of tasks, as recorded: `to_task` starts at least `lag_ns` after `from_task`."""
 
     def __init__(self, recording: _engine.Recording) -> None:
         self._recording = recording
@@ -147,17 +142,17 @@ class Edges:
 
     @cached_property
     def to_task(self) -> NDArray[np.uint32]:
-        """uint32: row of Tasks, in ascending order. The first edge of a task is that of its thread or stream."""
+        """uint32: row of Tasks, in ascending order. A task's first edge is that of its thread or stream."""
         return self._recording.edge_column("to_task")
 
     @cached_property
     def from_end(self) -> NDArray[np.bool_]:
-        """bool: behind the end of `from_task`, else behind its start. A view."""
+        """bool: True: after the end of `from_task`; False: after its start. A view."""
         return self._recording.edge_column("from_end")
 
     @cached_property
     def cycles_back(self) -> NDArray[np.uint8]:
-        """uint8: 0 in the same run through the recorded steps, n: `from_task` is of the n-th before. A view."""
+        """uint8: number of cycles over the recorded steps by which `from_task` precedes `to_task`. A view."""
         return self._recording.edge_column("cycles_back")
 
     @cached_property
@@ -167,7 +162,7 @@ class Edges:
 
     @cached_property
     def lag_ns(self) -> NDArray[np.int64]:
-        """int64: of a host edge the work between two calls; may be negative on a stream. A view."""
+        """int64: for a host edge, the work between two calls; may be negative on a stream. A view."""
         return self._recording.edge_column("lag_ns")
 
     @cached_property
@@ -177,8 +172,8 @@ class Edges:
 
 
 class Gradients:
-    """The gradients of each recorded step in order of readiness, as communication needs them; empty where no shapes
-    tell.
+    """The gradients of each recorded step in order of readiness, which communication needs. Empty if the trace has no
+    shapes to derive them from.
     """
 
     def __init__(self, recording: _engine.Recording) -> None:
@@ -189,7 +184,7 @@ class Gradients:
 
     @cached_property
     def step(self) -> NDArray[np.int64]:
-        """int64: the step, by the trace's own number, as in `Tasks.step`."""
+        """int64: step, by the trace's own number, as in `Tasks.step`."""
         return self._recording.gradient_column("step")
 
     @cached_property
@@ -199,15 +194,15 @@ class Gradients:
 
     @cached_property
     def forward(self) -> NDArray[np.int64]:
-        """int64: the first GPU task of the same step's forward that used the parameter; -1: not known."""
+        """int64: first GPU task of the same step's forward pass that used the parameter; -1: unknown."""
         return self._recording.gradient_column("forward")
 
     @cached_property
     def bytes(self) -> NDArray[np.int64]:
-        """int64."""
+        """int64: size of the gradient."""
         return self._recording.gradient_column("bytes")
 
 
 def _plain(value: Any) -> Any:
-    """A str or None as it is, a number of numpy as Python's."""
+    """Returns a numpy number as Python's; a str or None unchanged."""
     return value.item() if hasattr(value, "item") else value

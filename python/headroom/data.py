@@ -1,4 +1,4 @@
-"""Benchmarks of a data container and its encodings, before any training: how long is one sample, which stage, how many
+"""Benchmarks a dataset or loader without training: the time per sample, the slowest stage, the best number of
 workers.
 
     headroom data bench train:make_loader           # from the shell; make_loader() returns a DataLoader, or a dataset
@@ -6,9 +6,9 @@ workers.
     result = headroom.data.bench(loader, workers=(0, 2, 4))
     print(headroom.data.to_text(result))
 
-Two steps, as one does by hand: samples one after the other in this process (cold, then warm, stage by stage, and
-collation), and the whole loader drained with k workers. Nothing is trained. Times are seconds in the result; intervals
-are 95 % of the mean, by the means of 10 batches of consecutive values, since neighbours are not independent.
+Measures in two steps. First it loads samples in this process, one at a time: cold, then warm, by stage, and
+collation. Then it drains the whole loader with k workers. It trains nothing. Times in the result are seconds. Intervals
+are 95 % intervals of the mean, from the means of 10 groups of consecutive values, because neighbours are correlated.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ __all__ = ["bench", "to_text"]
 SCHEMA = "headroom.data-bench/1"
 BATCHES = 10
 STUDENT = 2.262  # Student's t, 97.5 %, with 9 degrees of freedom.
-WARM_UP_BATCHES = 2  # Of each worker: its imports and caches.
+WARM_UP_BATCHES = 2  # Per worker: fills caches and runs imports.
 FEWEST_SAMPLES = 20
-MOST_FILES = 64  # That one sample opens.
+MOST_FILES = 64  # Opened for one sample.
 
 
 class DataError(Exception):
-    """What the container did wrong, with the sample and the stage."""
+    """An error of the dataset or loader, with the sample and the stage."""
 
 
 def interval(values: Sequence[float]) -> Dict[str, Any]:
-    """Mean of values with its interval: {"mean", "low", "high", "median", "count"}; low and high None with fewer than
-    20.
+    """Returns the mean of values with its interval: {"mean", "low", "high", "median", "count"}. low and high are None
+    for fewer than 20 values.
     """
     count, mean = len(values), statistics.fmean(values)
     row = {"mean": mean, "low": None, "high": None, "median": statistics.median(values), "count": count}
@@ -54,10 +54,10 @@ def interval(values: Sequence[float]) -> Dict[str, Any]:
     return row
 
 
-# --- one sample after the other ---
+# --- samples one at a time ---
 
 
-_opened: Optional[List[str]] = None  # Files that are read, while somebody wants to know.
+_opened: Optional[List[str]] = None  # Files read so far; None: not recording.
 _hooked = False
 
 
@@ -69,7 +69,7 @@ def _on_audit(event: str, args: Any) -> None:
 @contextlib.contextmanager
 def _files_opened() -> Iterator[List[str]]:
     global _opened, _hooked
-    if not _hooked:  # A hook cannot be taken away.
+    if not _hooked:  # Python cannot remove an audit hook.
         sys.addaudithook(_on_audit)
         _hooked = True
     files: List[str] = []
@@ -95,7 +95,7 @@ def _drop_from_cache(files: Iterable[str]) -> None:
 
 
 def _bytes_read() -> Optional[int]:
-    """What this process had storage read so far; None: the kernel does not tell."""
+    """Returns the bytes that this process has read from storage so far; None: the kernel does not record it."""
     try:
         with open("/proc/self/io") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("read_bytes"))
@@ -112,7 +112,7 @@ def _load(dataset: Any, index: int) -> Any:
 
 
 class _Samples:
-    """Times samples of a dataset and its stages in this process."""
+    """Times a dataset's samples and stages in this process."""
 
     def __init__(
         self, torch: Any, dataset: Any, collate: Optional[Callable[[List[Any]], Any]], batch_size: int
@@ -158,8 +158,9 @@ def _self_seconds(key: str) -> float:
 
 
 def _cold(dataset: Any, indices: Sequence[int], seconds: float) -> Optional[Dict[str, Any]]:
-    """Samples whose files were dropped from the page cache. None where that cannot be done or told: no files are seen
-    to be opened (a library opens them, or there are none), or storage was not asked."""
+    """Returns the time of samples whose files were dropped from the page cache. Returns None if no opened files are
+    seen (a library opens them, or there are none), or if too few reads reached storage.
+    """
     times: List[float] = []
     read, begin = 0, time.perf_counter()
     for index in indices:
@@ -178,15 +179,15 @@ def _cold(dataset: Any, indices: Sequence[int], seconds: float) -> Optional[Dict
         if before is None or after is None:
             return None
         read += after > before
-    # Files of some file systems stay where they are.
+    # Some file systems keep files cached regardless.
     return (
         {**interval(times), "read_from_storage_share": read / len(times)} if times and read * 2 >= len(times) else None
     )
 
 
 def _storage(cold: Optional[Dict[str, Any]], warm: Dict[str, Any]) -> Optional[Dict[str, Any]]:
-    """What reading from storage takes of a sample. A difference within three standard errors is none: then it is an
-    upper limit.
+    """Returns the storage read time per sample. A difference within three standard errors is not significant; then the
+    result is an upper limit.
     """
     if cold is None or cold["low"] is None or warm["low"] is None:
         return None
@@ -218,7 +219,7 @@ def _drain(torch: Any, loader: Any, workers: int, seconds: float) -> Dict[str, A
         last = time.perf_counter()
         if number >= warm_up + BATCHES and now - started - first > seconds:
             break
-    del iterator  # Workers end here, outside the time of the next.
+    del iterator  # Ends the workers before the next measurement.
     row: Dict[str, Any] = {"workers": workers, "first_batch": first, "batches": len(times), "samples_per_s": None}
     if times and sum(times) > 0:
         per_batch = interval(times)
@@ -233,7 +234,7 @@ def _drain(torch: Any, loader: Any, workers: int, seconds: float) -> Dict[str, A
 
 
 def _samples_of(batch: Any) -> int:
-    """How many samples per batch holds: the length of its first tensor or list."""
+    """Returns the samples per batch: the length of its first tensor or list."""
     while isinstance(batch, (list, tuple, dict)) and len(batch) > 0:
         inner = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
         if not hasattr(inner, "__len__") or isinstance(inner, str):
@@ -245,9 +246,11 @@ def _samples_of(batch: Any) -> int:
 def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3.0, seed: int = 0) -> Dict[str, Any]:
     """Measures a DataLoader or a dataset (or a function without arguments that returns one).
 
-    workers: numbers of workers to drain the whole loader with, `seconds` each; a dataset is drained in batches of 32.
-    Raises DataError where a sample raises, with its index and stage, and where there is no data. The returned dict is
-    headroom.data-bench/1 (docs/data.md).
+    workers: numbers of workers to drain the whole loader with, `seconds` for each. A dataset is drained in batches of
+    32.
+
+    Raises DataError if there is no data or a sample raises; the message has its index and stage. Returns a
+    headroom.data-bench/1 dict (docs/data.md).
     """
     import torch
 
@@ -259,13 +262,13 @@ def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3
     if not isinstance(source, (data.DataLoader, data.IterableDataset)) and not (
         hasattr(source, "__getitem__") and hasattr(source, "__len__")
     ):
-        raise DataError(f"a DataLoader or a dataset is wanted, not {type(source).__name__}")
+        raise DataError(f"pass a DataLoader or a dataset, not {type(source).__name__}")
     loader = source if isinstance(source, data.DataLoader) else data.DataLoader(source, batch_size=32)
     dataset = loader.dataset
     rows: Dict[str, Any] = {}
     is_stream = isinstance(dataset, data.IterableDataset)
     if not is_stream and len(dataset) == 0:
-        raise DataError("the dataset is empty: it has no sample to measure")
+        raise DataError("the dataset is empty: there is no sample to measure")
     result: Dict[str, Any] = {
         "schema": SCHEMA,
         "cpus": len(os.sched_getaffinity(0)),
@@ -306,9 +309,9 @@ def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3
 
 @contextlib.contextmanager
 def _stages_timed(torch: Any, dataset: Any) -> Iterator[None]:
-    """Each stage of a dataset is a region while this lasts."""
+    """Context in which each stage of a dataset is a region."""
     _patches.install(torch)
-    fetch = _patches.FETCH.begin()  # What modules do in here is no forward of a model.
+    fetch = _patches.FETCH.begin()  # Inside a fetch, module calls do not count as a forward pass.
     try:
         _loader._time_readers(_patches.replace)
         _loader._time_decoder(_patches.replace)
@@ -319,12 +322,12 @@ def _stages_timed(torch: Any, dataset: Any) -> Iterator[None]:
         _patches.restore()
 
 
-# --- for people ---
+# --- text output ---
 
 
 def _ms(row: Optional[Dict[str, Any]]) -> str:
     if row is None:
-        return "not known"
+        return "unknown"
     text = f"{row['mean'] * 1e3:9.3f} ms"
     return text if row["low"] is None else f"{text}  ({row['low'] * 1e3:.3f} to {row['high'] * 1e3:.3f})"
 
@@ -334,20 +337,18 @@ def _workers(row: Dict[str, Any]) -> str:
 
 
 def to_text(result: Dict[str, Any]) -> str:
-    """The result of bench() as a table."""
+    """Returns the result of bench() as a table."""
     lines = []
     if result["sample_s"] is not None:
         cold = result["cold_sample_s"]
         lines.append("One sample, in this process                  mean  (95 % interval)")
-        lines.append(
-            f"  files not in memory      {_ms(cold) if cold else 'not known: no file was seen to be read from storage'}"
-        )
+        lines.append(f"  files not in memory      {_ms(cold) if cold else 'unknown: no file was read from storage'}")
         lines.append(f"  files in memory          {_ms(result['sample_s'])}  {result['sample_s']['count']} samples")
         storage = result["storage"]
         if storage is not None:
             lines.append(
                 f"  reading from storage     {storage['sample_s'] * 1e3:9.3f} ms  "
-                + ("the difference" if storage["is_clear"] else "at most: no clear difference")
+                + ("the difference" if storage["is_clear"] else "upper limit: no significant difference")
             )
         for stage in result["stages"]:
             lines.append(f"    {stage['name'][:22]:<22} {_ms(stage['sample_s'])}  {stage['share'] * 100:.1f} %")
@@ -367,9 +368,7 @@ def to_text(result: Dict[str, Any]) -> str:
     for row in result["loaders"]:
         rate = row["samples_per_s"]
         if rate is None:
-            lines.append(
-                f"  {_workers(row)}   too few batches to tell: the data ended within those that warm up, or soon after"
-            )
+            lines.append(f"  {_workers(row)}   too few batches: the data ended during or soon after the warm-up")
             continue
         bounds = "" if rate["low"] is None or rate["high"] is None else f"({rate['low']:.4g} to {rate['high']:.4g})"
         mark = "  most" if rate["mean"] == best else ""
@@ -385,7 +384,7 @@ def _find(name: str) -> Any:
     module_name, colon, attribute = name.partition(":")
     if not colon or not module_name or not attribute:
         raise SystemExit(
-            f"headroom data bench: {name}: say MODULE:FUNCTION, of a function that returns a DataLoader or a dataset"
+            f"headroom data bench: {name}: requires MODULE:FUNCTION, a function that returns a DataLoader or a dataset"
         )
     sys.path.insert(0, os.getcwd())
     try:
@@ -398,7 +397,7 @@ def _find(name: str) -> Any:
 
 
 def _main(arguments: Sequence[str]) -> int:
-    """`headroom data bench`: NAME WORKERS SECONDS text|json."""
+    """Runs `headroom data bench`; arguments: NAME WORKERS SECONDS text|json."""
     import json
 
     name, workers, seconds, form = arguments

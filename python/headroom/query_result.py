@@ -1,4 +1,4 @@
-"""What a statement of SQL gives."""
+"""Result of an SQL statement."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class QueryResult:
         result["ns"]                        # a column: int64
         result.to_pandas()
 
-    A column of whole numbers is int64, of numbers float64 (NullableArray where there are nulls), any other an array of
-    objects: str, bytes, int, float, None.
+    A column of integers is int64 and of reals float64 (NullableArray if there are nulls). Any other column is an array
+    of objects: str, bytes, int, float, None.
     """
 
     def __init__(self, rows: _engine.QueryRows) -> None:
@@ -35,7 +35,7 @@ class QueryResult:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Their names, as the statement has them."""
+        """Column names, as in the statement."""
         return self._names
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class QueryResult:
         ...
 
     def __getitem__(self, index: Any) -> Any:
-        """A row by its number, rows by a slice, a column by its name."""
+        """Returns a row for a number, rows for a slice, a column for a name."""
         if isinstance(index, str):
             if self._names.count(index) != 1:
                 raise KeyError(
@@ -64,21 +64,21 @@ class QueryResult:
             return self._column(self._names.index(index))
         if isinstance(index, slice):
             return self._tuples(index)
-        at = range(len(self))[index]  # IndexError as of a list.
+        at = range(len(self))[index]  # Raises IndexError, as a list does.
         return self._tuples(slice(at, at + 1))[0]
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        block = 65536  # Rows that are Python's objects at a time.
+        block = 65536  # Rows converted to Python objects at a time.
         for first in range(0, len(self), block):
             yield from self._tuples(slice(first, first + block))
 
     def to_pandas(self) -> Any:
-        """A DataFrame of its own. Whole numbers with nulls are Int64."""
+        """Returns a new DataFrame. Integers with nulls are Int64."""
         pd = pandas()
         frame = pd.DataFrame(
             {i: as_pandas(self._column(i)) for i in range(len(self._names))}, index=pd.RangeIndex(len(self))
         )
-        frame.columns = list(self._names)  # SQL may give two the same.
+        frame.columns = list(self._names)  # SQL allows duplicate names.
         return frame
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The tables of a trace as numpy columns: those of `headroom query`, by the same names (docs/tables.md)."""
+"""The tables of a trace as numpy columns: those of `headroom query`, under the same names (docs/tables.md)."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ _ID: _engine.ColumnSchema = ("id", "row", "", False, "", [], "Number of the row.
 
 
 class Column(NamedTuple):
-    """What is known of a column before it is looked at."""
+    """Description of a column."""
 
     name: str
     type: str
     """int64, int32, uint32, float64, bool or text."""
     unit: str
-    """Empty for a plain value."""
+    """Unit; empty for a plain value."""
     nullable: bool
-    """Whether "not recorded" or "none" can stand in it."""
+    """True if the column can hold null: "not recorded" or "none"."""
     refers: str
-    """The table whose rows (`id`) it holds; empty: none."""
+    """Table whose rows (`id`) the column refers to; empty: none."""
     words: tuple[str, ...]
-    """What can stand in it, where that is a few words."""
+    """Possible values, if the column has a fixed set of words."""
     sentence: str
 
 
 class Table:
-    """One table: a column is an attribute, or an item where its name is a word of Python (`gpu_attribution["class"]`).
+    """One table. A column is an attribute, or an item if its name is a Python keyword (`gpu_attribution["class"]`).
 
         tasks = trace.tables.gpu_tasks
         len(tasks), list(tasks)                     # rows; names of columns
         tasks.start_ns                              # numpy array over the trace's own memory: no copy, read-only
-        tasks.bytes.sum()                           # NullableArray: what is not recorded is left out
+        tasks.bytes.sum()                           # NullableArray: skips nulls
         tasks.name == "vectorized_add"              # TextColumn: a mask
         tasks.to_pandas()
 
-    A column keeps the trace alive, also when nothing else does. Attributes are columns but for `columns` and
+    A column keeps the trace alive. All attributes are columns, except `columns` and
     `to_pandas`.
     """
 
@@ -68,34 +68,34 @@ class Table:
 
     @property
     def columns(self) -> Mapping[str, Column]:
-        """What is known of each column, by name."""
+        """Descriptions of the columns, by name."""
         return dict(self._columns)
 
     def __len__(self) -> int:
-        """Rows. A computed table is computed for it."""
+        """Number of rows. Computes a computed table."""
         if self._rows is None:
             self._rows = self._engine.table_rows(self._index)
         return self._rows
 
     def __bool__(self) -> bool:
-        return True  # Not by its rows: a table is there.
+        return True  # A table without rows is true as well.
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the columns."""
+        """Iterates over the names of the columns."""
         return iter(self._columns)
 
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 
     def __getitem__(self, name: str) -> Any:
-        """A column by its name."""
+        """Returns a column by its name."""
         if name not in self._columns:
             raise KeyError(f"{self._name} has no column {name!r}; there are {', '.join(self._columns)}")
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]
 
-    if not TYPE_CHECKING:  # Which columns there are is in _table_columns.pyi.
+    if not TYPE_CHECKING:  # Type checkers read the columns from _table_columns.pyi.
 
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
@@ -108,8 +108,9 @@ class Table:
         return sorted({*super().__dir__(), *(name for name in self._columns if name.isidentifier())})
 
     def to_pandas(self, columns: Iterable[str] | None = None) -> Any:
-        """A DataFrame of its own, with `id` as the index; of some columns where they are named. Text is Categorical,
-        whole numbers that can be null are Int64, Int32 or UInt32."""
+        """Returns a new DataFrame with `id` as the index, with all or only the named columns. Text is Categorical;
+        nullable integers are Int64, Int32 or UInt32.
+        """
         pd = pandas()
         names = (
             [name for name in self if name != "id"]

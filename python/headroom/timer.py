@@ -1,4 +1,4 @@
-"""Timers that are read where they are made, with the interface of the MAELSTROM Timer.
+"""Timers that a program reads itself, with the interface of the MAELSTROM Timer.
 
     from headroom.timer import Timer, TimeType      # was: from deep500.utils.timer import Timer, TimeType
 
@@ -8,11 +8,11 @@
     timer.end(TimeType.BATCH)
     timer.get_time_stats(TimeType.BATCH)            # TimeStats(min, mean, median, max, stdev), seconds
 
-Keys are those of TimeType or any str. Each region is also one of `headroom.scope`, so `headroom record` has it. With
-`gpu=True` a region is also timed by GPU events on PyTorch's current stream; a recording has that time as the counter
-`<key>_gpu_ms`, at the moment at which it became known. start() and end() never wait for the GPU and
-never raise for what a training loop or the GPU did wrong: an end without a start, or a start that never ends, costs
-that region only and is said once. All times are seconds.
+Keys are those of TimeType or any str. Each region is also a `headroom.scope`, so `headroom record` records it. With
+`gpu=True`, GPU events on PyTorch's current stream also time a region. A recording has that time as the counter
+`<key>_gpu_ms`, at the moment at which it became available. start() and end() never wait for the GPU. They
+never raise for an error of the training loop or the GPU. An end without a start, or a start without an end, loses
+only that region and warns once. All times are seconds.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ __all__ = [  # noqa: F822
     "save",
 ]
 
-KEPT = 65536  # Times of a key that are kept one by one; of all, there are count, mean, extremes and deviation.
-MOST_NESTED = 32  # Regions of one key that are open on one thread: more were left by exceptions.
+KEPT = 65536  # Latest times kept per key. Count, mean, extremes and deviation cover all times.
+MOST_NESTED = 32  # Open regions of one key per thread. More means that exceptions skipped their ends.
 
-# Determined's names for the same. A query finds either under the other's name.
+# Determined's names for the same regions. A query accepts either name.
 ALIASES = {"dataloader_next": "IO", "train_batch": "BATCH", "train_batch.backward": "BACKWARD"}
 _OTHER_NAMES = {**ALIASES, **{ours: theirs for theirs, ours in ALIASES.items()}}
 
 
 class TimeType(enum.Enum):
-    """The keys that every program has; any str is one, too. ALL is for queries only."""
+    """The predefined keys; any str is a key too. ALL is for queries only."""
 
     EPOCH = enum.auto()
     BATCH = enum.auto()
@@ -71,7 +71,7 @@ Key = Union[TimeType, str]
 
 
 class TimeStats(NamedTuple):
-    """Statistics of times, in seconds. `stdev` is that of the sample (n - 1), 0 with fewer than two."""
+    """Statistics of times, in seconds. `stdev` is the sample deviation (n - 1), 0 for fewer than two times."""
 
     min: float
     mean: float
@@ -84,26 +84,26 @@ class TimeStats(NamedTuple):
 
 
 class _TimerImpl(abc.ABC):
-    """A clock. One whose times are known later also has ready(end), without waiting, and wait(end).
+    """A clock. If its times are available only later, it also has ready(end), which does not wait, and wait(end).
 
     start() and end() may return None: this region is not timed.
     """
 
     @abc.abstractmethod
     def start(self) -> Any:
-        """The moment at which a region begins."""
+        """Returns the start of a region."""
 
     @abc.abstractmethod
     def end(self) -> Any:
-        """The moment at which it ends."""
+        """Returns the end of a region."""
 
     @abc.abstractmethod
     def get_time(self, start: Any, end: Any) -> float:
-        """Seconds between the two."""
+        """Returns the seconds between the two."""
 
 
 class _CPUTimerImpl(_TimerImpl):
-    """The host's clock."""
+    """The host's clock, in the form of TimerImpl."""
 
     def start(self) -> float:
         return time.perf_counter()
@@ -119,17 +119,17 @@ _told: Set[str] = set()
 
 
 def _tell(what: str) -> None:
-    """Warns, once in a program: a training loop would say it at every step."""
+    """Warns once per program: a training loop would repeat the warning at every step."""
     if what not in _told:
         _told.add(what)
         warnings.warn(what, RuntimeWarning, stacklevel=3)
 
 
 def _gpu_impl() -> Union[TorchEvents, _TimerImpl]:
-    torch = sys.modules.get("torch")  # Who times GPU work of PyTorch has imported it.
+    torch = sys.modules.get("torch")  # A program that uses the GPU through PyTorch has already imported it.
     if torch is not None and torch.cuda.is_available():
         return TorchEvents()
-    _tell("headroom.timer: no GPU that PyTorch can use; gpu=True gives the host's time")
+    _tell("headroom.timer: PyTorch finds no usable GPU; gpu=True measures host time instead")
     return _CPUTimerImpl()
 
 
@@ -140,7 +140,7 @@ class _Times:
         self.count = 0
         self.total = 0.0
         self.mean = 0.0
-        self.squares = 0.0  # Of the differences to the mean, by Welford's method.
+        self.squares = 0.0  # Sum of squared differences from the mean, by Welford's method.
         self.min = float("inf")
         self.max = 0.0
         self.recent: Deque[float] = collections.deque(maxlen=KEPT)
@@ -185,11 +185,11 @@ class _Clocked:
 
     def __init__(self, impl: Any, on_time: Optional[Callable[[str, float], None]] = None) -> None:
         self.impl = impl() if callable(impl) else impl
-        self.on_time = on_time  # Called with each time in seconds as soon as it is known.
+        self.on_time = on_time  # Called with each time in seconds when it becomes available.
         self.deferred = hasattr(self.impl, "ready")
         self.times: Dict[str, _Times] = {}
         self.pending: Deque[Tuple[str, Any, Any]] = collections.deque()
-        self.taken = 0  # Of all that were pending once.
+        self.taken = 0  # Number of regions taken from `pending` so far.
         self.dropped = 0
         self.lock = threading.RLock()
         self.start: Callable[[], Any] = self.impl.start
@@ -204,7 +204,7 @@ class _Clocked:
                 self._add(name, start, end)
             else:
                 self.pending.append((name, start, end))
-                for _ in range(4):  # More than one a region, so that what waits gets fewer.
+                for _ in range(4):  # More than one per region, so that the queue shrinks.
                     if not self._take():
                         break
 
@@ -220,7 +220,7 @@ class _Clocked:
     def _add(self, name: str, start: Any, end: Any) -> None:
         try:
             seconds = self.impl.get_time(start, end)
-        except RuntimeError:  # Events of two devices, say.
+        except RuntimeError:  # For example, events of two devices.
             self.dropped += 1
         else:
             times = self.times.get(name)
@@ -235,7 +235,7 @@ class _Clocked:
         try:
             if not self.pending or not self.impl.ready(self.pending[0][2]):
                 return False
-        except RuntimeError:  # The GPU's error: get_time() tells, of this region.
+        except RuntimeError:  # A GPU error, which get_time() reports for this region.
             pass
         self._add_first()
         return True
@@ -251,20 +251,20 @@ class _Clocked:
 
     def complete(self) -> None:
         with self.lock:
-            goal = self.taken + len(self.pending)  # Not what other threads end meanwhile.
+            goal = self.taken + len(self.pending)  # Regions that other threads end meanwhile do not count.
         while True:
             with self.lock:
                 if self.taken >= goal:
                     return
                 first = self.pending[0]
             with contextlib.suppress(RuntimeError):  # As in _take().
-                self.impl.wait(first[2])  # Without the lock: other threads end regions meanwhile.
+                self.impl.wait(first[2])  # Without the lock, so that other threads can end regions meanwhile.
             with self.lock:
                 if self.pending and self.pending[0] is first:
                     self._add_first()
 
     def found(self, name: str) -> List[_Times]:
-        """The times under a name: none or one, or of ALL, all."""
+        """Returns the times under a name: none or one; for ALL, those of every key."""
         with self.lock:
             if name == "ALL":
                 return list(self.times.values())
@@ -292,10 +292,10 @@ class Timer:
 
     timer_impl: the clock, as a class or an object with start(), end() and get_time(start, end); None: the host's.
 
-    All threads may use one timer; a region ends on the thread on which it started. Regions may nest, also of one key,
-    and overlap. Of each key the last 65,536 times are kept, and exact count, mean, extremes and deviation of all.
-    Reading (get_time, statistics, print, save) waits for the GPU where a region's GPU time is not known yet; the log
-    methods, which are called inside the loop, take what is known.
+    All threads may use one timer. A region ends on the thread on which it started. Regions may nest, also of one key,
+    and overlap. The timer keeps the last 65,536 times per key, and exact count, mean, extremes and deviation of all
+    times. Reading (get_time, statistics, print, save) waits for pending GPU times. The log methods, which run inside
+    the loop, use only the times available.
     """
 
     def __init__(self, timer_impl: Any = None, *, gpu_impl: Any = None) -> None:
@@ -310,7 +310,7 @@ class Timer:
         with self._lock:
             if self._gpu is None:
                 gpu = _Clocked(self._gpu_impl or _gpu_impl())
-                if not isinstance(gpu.impl, _CPUTimerImpl):  # Whose regions are recorded as such.
+                if not isinstance(gpu.impl, _CPUTimerImpl):  # Regions on the host's clock are already recorded.
                     gpu.on_time = _count_on_gpu
                 self._gpu = gpu
             return self._gpu
@@ -328,11 +328,14 @@ class Timer:
     def _region_name(key: Key) -> str:
         name = _name(key)
         if name == "ALL":
-            raise ValueError("ALL means all keys in queries; no region can have that key")
+            raise ValueError("ALL means all keys in a query; a region requires another key")
         return name
 
     def start(self, key: Key, gpu: bool = False) -> None:
-        """Begins a region on the calling thread. gpu: the GPU's time, too."""
+        """Begins a region on the calling thread.
+
+        gpu: also measure the GPU's time.
+        """
         name = self._region_name(key)
         stack = self._open(name)
         if len(stack) == MOST_NESTED:
@@ -343,8 +346,8 @@ class Timer:
 
     def _abandon(self, name: str, stack: List[_Open]) -> None:
         _tell(
-            f"headroom.timer: regions of {name!r} start and never end; "
-            "where an exception may pass, use `with timer.scope(...)`"
+            f"headroom.timer: regions of {name!r} start but never end; "
+            "use `with timer.scope(...)` around code that may raise"
         )
         while stack:
             region = stack.pop()
@@ -353,11 +356,11 @@ class Timer:
                 self._gpu.abandon(region.gpu)
 
     def end(self, key: Key, gpu: bool = False) -> None:
-        """Ends the latest region of the key on the calling thread, on each clock on which it started."""
+        """Ends the latest region of the key on the calling thread, on every clock that it started on."""
         name = self._region_name(key)
         stack = self._open(name)
         if not stack:
-            _tell(f"headroom.timer: a region of {name!r} ends that did not start on this thread; it is not counted")
+            _tell(f"headroom.timer: end() for {name!r} without start() on this thread; it is not counted")
             return
         region = stack.pop()
         self._host.end(name, region.host)
@@ -365,11 +368,11 @@ class Timer:
         if region.on_gpu and self._gpu is not None:
             self._gpu.end(name, region.gpu)
         if region.on_gpu != bool(gpu):
-            _tell(f"headroom.timer: start and end of {name!r} differ in `gpu`; what the start said counts")
+            _tell(f"headroom.timer: start() and end() of {name!r} differ in `gpu`; the value of start() counts")
 
     @contextlib.contextmanager
     def scope(self, key: Key, gpu: bool = False) -> Iterator[None]:
-        """start() and end() around a block; it ends where an exception passes, too."""
+        """start() and end() around a block. Also ends when an exception leaves the block."""
         self.start(key, gpu=gpu)
         try:
             yield
@@ -378,17 +381,19 @@ class Timer:
 
     @property
     def dropped(self) -> int:
-        """Regions without a GPU time: too many at once, or while the stream was captured into a graph."""
+        """Number of regions without a GPU time, because too many were open or the stream was being captured into a
+        graph.
+        """
         return self._gpu.dropped if self._gpu is not None else 0
 
     def complete_all(self) -> None:
-        """Waits until the times of all regions that have ended are known."""
+        """Waits until the times of all ended regions are available."""
         for clock in (self._host, self._gpu):
             if clock is not None:
                 clock.complete()
 
     def get_time(self, key: Key, gpu: bool = False) -> List[float]:
-        """The times of a key in seconds, oldest first, the last 65,536 at most; ALL: of all keys."""
+        """Returns the times of a key in seconds, oldest first, at most the last 65,536; ALL: of all keys."""
         clock = self._clock(gpu)
         if clock is None:
             return []
@@ -397,7 +402,7 @@ class Timer:
             return [seconds for times in clock.found(_name(key)) for seconds in times.recent]
 
     def get_time_stats(self, key: Key, gpu: bool = False) -> TimeStats:
-        """Statistics of a key in seconds; ALL: of all keys. ValueError where no region of it ended."""
+        """Returns statistics of a key in seconds; ALL: of all keys. Raises ValueError if no region of it has ended."""
         clock = self._clock(gpu)
         found: List[_Times] = []
         if clock is not None:
@@ -413,8 +418,8 @@ class Timer:
         return times.stats()
 
     def get_percentile(self, key: Key, percent: float, gpu: bool = False) -> float:
-        """The time in seconds that `percent` % of the last 65,536 regions of a key do not exceed. ValueError as
-        above.
+        """Returns the time in seconds that `percent` % of the last 65,536 regions of a key do not exceed. Raises
+        ValueError if no region has ended.
         """
         ordered = _Times()
         for seconds in self.get_time(key, gpu=gpu):
@@ -426,14 +431,14 @@ class Timer:
     # --- output ---
 
     def _blocks(self) -> List[Tuple[str, _Clocked]]:
-        """Clocks to show, each with its heading; one clock has none."""
+        """Returns the clocks to print, each with its heading; a single clock has no heading."""
         if self._gpu is None and not self._two_blocks:
             return [("", self._host)]
         return [("CPU", self._host), ("GPU", self._gpu_clock())]
 
     def print_all_time_stats(self, file: Optional[TextIO] = None) -> None:
-        """Prints the statistics of all keys, two lines each and `---` at the end; with GPU times, a block for each
-        clock.
+        """Prints the statistics of all keys: two lines for each, and `---` at the end. With GPU times, prints one block
+        per clock.
         """
         self.complete_all()
         for heading, clock in self._blocks():
@@ -446,15 +451,16 @@ class Timer:
             print("---", file=file)
 
     def save_all_time_stats(self, filename: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes what print_all_time_stats() prints. FileExistsError: the file must not exist."""
+        """Writes the output of print_all_time_stats() to a new file. Raises FileExistsError if it exists."""
         with open(filename, "x", encoding="utf-8") as file:
             self.print_all_time_stats(file=file)
 
     def save_json(self, filename: Union[str, "os.PathLike[str]"], rank: Optional[int] = None) -> str:
-        """Writes the statistics of all keys for merge(), and gives the file's name. `{rank}` in it becomes the rank.
+        """Writes the statistics of all keys for merge(), and returns the file's name. The rank replaces `{rank}` in the
+        name.
 
-        rank: of this process; None: as torch.distributed or the launcher says, else 0. FileExistsError: the file must
-        not exist.
+        rank: rank of this process; None: from torch.distributed or the launcher, else 0. Raises FileExistsError if the
+        file exists.
         """
         self.complete_all()
         host, gpu = (
@@ -475,29 +481,30 @@ class Timer:
         return means
 
     def log_wb_all(self, prefix: str = "") -> None:
-        """Logs the mean seconds of all keys to Weights & Biases as `prefix/KEY`, with GPU times `prefix/CPU/KEY` and
-        `prefix/GPU/KEY`, and prints them. RuntimeError: wandb is not installed."""
+        """Logs the mean seconds of all keys to Weights & Biases as `prefix/KEY`, or `prefix/CPU/KEY` and
+        `prefix/GPU/KEY` with GPU times, and prints them. Raises RuntimeError if wandb is not installed.
+        """
         try:
             import wandb
         except ImportError:
-            raise RuntimeError("No Weights & Biases support: the package wandb is not installed") from None
+            raise RuntimeError("log_wb_all() requires the package wandb, which is not installed") from None
         means = self._means(prefix)
         print(means)
         wandb.log(means)
 
     def log_mlflow_all(self, prefix: str = "") -> None:
-        """Logs the mean seconds of all keys to MLflow, under the names of log_wb_all(). RuntimeError: mlflow is not
-        installed.
+        """Logs the mean seconds of all keys to MLflow, under the names of log_wb_all(). Raises RuntimeError if mlflow
+        is not installed.
         """
         try:
             import mlflow
         except ImportError:
-            raise RuntimeError("No MLflow support: the package mlflow is not installed") from None
+            raise RuntimeError("logging to MLflow requires the package mlflow, which is not installed") from None
         mlflow.log_metrics(self._means(prefix))
 
 
 class CPUGPUTimerBase(Timer):
-    """A Timer with two given clocks, whose output always has a block for each."""
+    """A Timer with two given clocks. Its output always has one block per clock."""
 
     def __init__(self, cpu_timer_impl: Any = None, gpu_timer_impl: Any = None) -> None:
         super().__init__(cpu_timer_impl, gpu_impl=gpu_timer_impl)
@@ -505,14 +512,14 @@ class CPUGPUTimerBase(Timer):
 
 
 class CPUGPUTimer(CPUGPUTimerBase):
-    """A Timer on the host's clock and on that of the GPU, whose output always has a block for each."""
+    """A Timer on the clocks of the host and the GPU. Its output always has one block per clock."""
 
     def __init__(self) -> None:
         super().__init__()
 
 
 def _timer_callback() -> type:
-    """Keras's base class only exists where Keras is."""
+    """Defines the class late, because its base class requires Keras."""
     base: type = object
     for package in ("keras", "tensorflow.keras"):
         module = sys.modules.get(f"{package}.callbacks") or getattr(sys.modules.get(package), "callbacks", None)
@@ -523,7 +530,7 @@ def _timer_callback() -> type:
     class TimerCallback(base):  # type: ignore[misc]
         """Times EPOCH and BATCH of Keras's `Model.fit`: `model.fit(..., callbacks=[TimerCallback(timer)])`.
 
-        timer: a Timer; gpu: the GPU's time of BATCH, too.
+        timer: a Timer; gpu: also measure the GPU's time of BATCH.
         """
 
         def __init__(self, timer: Timer, gpu: bool = False) -> None:

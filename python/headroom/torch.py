@@ -1,16 +1,16 @@
-"""The training loop of PyTorch, timed phase by phase.
+"""Times a PyTorch training loop by phase.
 
     for batch in headroom.torch.profile_loop(loader, model, optimizer):     # was: for batch in loader
         ...
 
-    with headroom.torch.attach(model=net, optimizer=optimizer):             # loops that are somebody else's: fit()
+    with headroom.torch.attach(model=net, optimizer=optimizer):             # loops that you do not own: fit()
         trainer.fit(net)
 
 Each phase is a region, for headroom.stats(), headroom.timer.save() and `headroom record`: `STEP`, `dataloader_next`,
 `to_device`, `FORWARD`, `loss`, `BACKWARD`, `Optimizer.step#<class>.step`, `Optimizer.zero_grad#<class>.zero_grad`,
 `step_lr_schedulers`, `from_device`, `COMM`, and `layer::<name>` for each module of the model. Under `headroom record`
-the moment at which each parameter's gradient is ready is recorded, too, with its size. On a GPU these are times of the
-host; GPU work is recorded by `headroom record`, and the wait for input as the GPU felt it is
+the recording also has the size of each parameter's gradient and the moment at which it is ready. On a GPU, these are
+host times. `headroom record` records GPU work. The GPU's idle time while it waits for input is
 `profile_loop(...).input_wait()`.
 """
 
@@ -30,14 +30,14 @@ __all__ = ["Attached", "Loop", "attach", "profile_loop"]
 
 
 class Attached:
-    """What attach() gives: a context manager; close() ends it, too."""
+    """Result of attach(): a context manager; close() ends it too."""
 
     def __init__(self, model: Any, optimizer: Any, loss: Any, loader: Any) -> None:
-        self.loader = loader  # attach(loader=): pass this one on in the place of the given one.
+        self.loader = loader  # For attach(loader=): use it instead of the original loader.
         if loader is not None and not isinstance(loader, torch.utils.data.DataLoader):
             self.loader = _TimedLoader(loader)
         self._undo = contextlib.ExitStack()
-        with contextlib.ExitStack() as undo:  # Nothing stays behind where one of these is refused.
+        with contextlib.ExitStack() as undo:  # Undoes all patches if one of these fails.
             _patches.install(torch)
             undo.callback(_patches.restore)
             undo.callback(_patches.steps.cancel)
@@ -49,7 +49,7 @@ class Attached:
             if optimizer is not None:
                 self._attach_optimizer(undo, optimizer)
             self._undo = undo.pop_all()
-        self._kept = (model, loss)  # Their ids are in use.
+        self._kept = (model, loss)  # Kept alive, because their ids are keys.
 
     @staticmethod
     def _attach_model(undo: contextlib.ExitStack, model: Any) -> None:
@@ -61,13 +61,14 @@ class Attached:
             return
         for name, parameter in model.named_parameters():
             if parameter.requires_grad:
-                # The later hook is the exact one: the gradient is in its place, and no other branch adds to it.
+                # The post-accumulate hook is exact: the gradient is final then. The fallback may run before other
+                # branches add to it.
                 register = getattr(parameter, "register_post_accumulate_grad_hook", parameter.register_hook)
                 undo.callback(register(_gradient_ready(name, parameter.numel() * parameter.element_size())).remove)
 
     @staticmethod
     def _attach_optimizer(undo: contextlib.ExitStack, optimizer: Any) -> None:
-        if "step" in vars(optimizer):  # A scheduler has wrapped what the class had when it was made.
+        if "step" in vars(optimizer):  # A scheduler wrapped the class's step() when it was created.
             made = vars(optimizer)["step"]
             optimizer.step = _timed_step(optimizer, made)
             undo.callback(setattr, optimizer, "step", made)
@@ -76,7 +77,7 @@ class Attached:
             undo.callback(delattr, optimizer, "step")
 
     def close(self) -> None:
-        """Stops timing, and leaves everything as it was. May be called again."""
+        """Stops timing and restores everything. May be called again."""
         self._undo.close()
 
     def __enter__(self) -> Attached:
@@ -102,7 +103,7 @@ def _timed_step(optimizer: Any, step: Any) -> Any:
 
 
 class _TimedLoader:
-    """A loader that is no DataLoader, with its fetches timed."""
+    """Times the fetches of a loader that is not a DataLoader."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -128,19 +129,24 @@ class _TimedIterator:
 
 
 def attach(model: Any = None, optimizer: Any = None, loss: Any = None, loader: Any = None) -> Attached:
-    """Times the phases of all training loops of this process until it is closed; for loops that one cannot change.
+    """Times the phases of all training loops of this process until it is closed; for loops that you cannot change.
 
-    model: an nn.Module whose parts are timed as `layer::<name>`, and whose gradients are recorded. optimizer: one that
-    is there already, where a scheduler uses it, or that is no torch.optim.Optimizer. loss: a module that is no loss of
-    torch.nn. loader: any iterable; give `.loader` of the result to the loop if it is no DataLoader.
-    What the loop makes itself (DataLoaders, optimizers, losses of torch.nn) needs no mention. Steps go from one update
-    to the next; an evaluation is no step. Models that somebody attached already keep the names that they have.
+    model: an nn.Module whose submodules are timed as `layer::<name>` and whose gradients are recorded.
+
+    optimizer: required only if a scheduler already uses it, or if it is not a torch.optim.Optimizer.
+
+    loss: a module that is not a loss of torch.nn.
+
+    loader: any iterable; if it is not a DataLoader, pass `.loader` of the result to the loop.
+
+    The loop's own DataLoaders, optimizers and losses of torch.nn need no argument. Steps reach from one update to the
+    next; evaluations are not steps. Models that are already attached keep their names.
     """
     return Attached(model, optimizer, loss, loader)
 
 
 class Loop:
-    """What profile_loop() gives: an iterable of the loader's batches, as often as the loader is."""
+    """Result of profile_loop(): an iterable over the loader's batches, as often as the loader allows."""
 
     def __init__(self, loader: Iterable[Any], model: Any = None, optimizer: Any = None, loss: Any = None) -> None:
         self._loader = loader
@@ -151,10 +157,10 @@ class Loop:
         return len(self._loader)  # type: ignore[arg-type]
 
     def input_wait(self) -> Optional[TimeStats]:
-        """How long the GPU had nothing to do while the loop waited for a batch, in seconds; None without a GPU.
+        """Returns how long the GPU was idle while the loop waited for a batch, in seconds; None without a GPU.
 
-        By a pair of events around the host's wait: what is shorter than the work that the GPU still had is 0, but for
-        the events themselves (some us). Waits for the GPU.
+        Measured with a pair of GPU events around the host's wait. The result is 0 if the GPU's queued work outlasts the
+        wait, except for the events' own cost (some us). Waits for the GPU.
         """
         if self._waits is None:
             return None
@@ -176,7 +182,7 @@ class Loop:
         iterator, served, step, exhausted = None, 0, 0, False
         try:
             while True:
-                # The wait for a batch belongs to its step. Behind the last batch there is none, where that is known.
+                # The wait for a batch belongs to its step. No step begins after the last batch if the length is known.
                 if length is None or served < length:
                     step = _timer.begin_step()
                 fetch = _patches.FETCH.begin_outermost()
@@ -192,7 +198,7 @@ class Loop:
                     if waits is not None:
                         waits.end("input_wait", asked)
                     _timer.end(fetch)
-                if step == 0:  # It has more than it said.
+                if step == 0:  # The loader gives more batches than its length states.
                     step = _timer.begin_step()
                 served += 1
                 yield batch
@@ -205,15 +211,16 @@ class Loop:
 def _length(loader: Any) -> Optional[int]:
     try:
         return len(loader)
-    except (TypeError, NotImplementedError):  # What PyTorch's loaders over streams raise.
+    except (TypeError, NotImplementedError):  # Raised by PyTorch's loaders over iterable datasets.
         return None
 
 
 def profile_loop(loader: Iterable[Any], model: Any = None, optimizer: Any = None, loss: Any = None) -> Loop:
-    """Iterate the result in the place of `loader`: it gives the same batches, and times each step and its phases.
+    """Returns an iterable to use instead of `loader`: it gives the same batches, and times each step and its phases.
 
-    loader: any iterable, with or without a length. model, optimizer, loss: as of attach(). Leaving the loop, by its
-    end, by `break` or by an exception, ends all that is open and removes every hook. A step goes from the end of the
-    one before to the end of the body, so it holds the wait for its batch.
+    loader: any iterable, with or without a length. model, optimizer, loss: as for attach().
+
+    Leaving the loop at its end, by `break` or by an exception closes all open regions and removes every hook. A step
+    reaches from the end of the previous one to the end of the body, so it contains the wait for its batch.
     """
     return Loop(loader, model, optimizer, loss)

@@ -1,4 +1,4 @@
-"""A trace file, and the questions that it answers."""
+"""A trace file and its analyses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Trace(TraceFile):
-    """A trace file, read once. Never changes; threads may share it."""
+    """A trace file that is read once. Immutable; threads may share it."""
 
     def report(
         self,
@@ -29,7 +29,7 @@ class Trace(TraceFile):
         calibration: Path = "",
         local_state: bool = True,
     ) -> dict[str, Any]:
-        """As headroom.report()."""
+        """Returns the report, as headroom.report() does."""
         report: dict[str, Any] = json.loads(
             self._engine.report_json(
                 steps=steps,
@@ -43,7 +43,7 @@ class Trace(TraceFile):
         return report
 
     def whatif(self, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
-        """As headroom.whatif()."""
+        """Returns forecasts, as headroom.whatif() does."""
         forecasts: dict[str, Any] = json.loads(record(self, **options).whatif_json(names_of(scenarios)))
         return forecasts
 
@@ -55,17 +55,17 @@ class Trace(TraceFile):
         return Tables(self._engine)  # type: ignore[return-value]
 
     def query(self, sql: str, *, timeout_s: float = 60, memory_mb: int = 2048) -> QueryResult:
-        """The rows of one statement of SQL on these tables and the views of docs/tables.md.
+        """Returns the rows of one SQL statement over these tables and the views of docs/tables.md.
 
-        timeout_s, memory_mb: what it may take at most, 0 any; RuntimeError beyond. ValueError, with the place: it is no
-        SQL, or names what is not there. Runs without the GIL; Ctrl-C ends it.
+        timeout_s, memory_mb: limits; 0: no limit. Raises RuntimeError beyond them. Raises ValueError, with the
+        position, for invalid SQL or an unknown name. Runs without the GIL; Ctrl-C interrupts it.
         """
         with needed_by("QueryResult"):
             from headroom.query_result import QueryResult
         return QueryResult(self._engine.query(sql, timeout_s, memory_mb))
 
     def Graph(self, **options: Any) -> GraphType:  # noqa: N802, as headroom.Graph
-        """The job of this trace, ready for edits; options as of headroom.Graph."""
+        """Returns the job of this trace as an editable graph; options as for headroom.Graph."""
         with needed_by("Graph"):
             from headroom.graph import Graph
         return Graph(self, **options)
@@ -75,5 +75,5 @@ class Trace(TraceFile):
 
 
 def names_of(scenarios: Iterable[str]) -> list[str]:
-    """A list, also of a single name: a str would be one scenario a letter."""
+    """Returns a list, also for a single name: iterating a str would give one scenario per letter."""
     return [scenarios] if isinstance(scenarios, str) else list(scenarios)

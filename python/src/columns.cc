@@ -23,7 +23,7 @@ std::string_view NameOfKind(TaskKind kind) {
   return "";
 }
 
-/// A column that has no place in the graph: value_of(task) for each task.
+/// A column that the graph does not store: value_of(task) for each task.
 template <typename ValueOf>
 py::array IntegerColumn(std::size_t rows, const ValueOf& value_of) {
   std::vector<std::int64_t> values(rows);
@@ -31,11 +31,11 @@ py::array IntegerColumn(std::size_t rows, const ValueOf& value_of) {
   return OwnArray(std::move(values));
 }
 
-/// Tasks as Python sees them: -1 for none.
+/// Task number for Python: -1 for none.
 std::int64_t NumberOf(TaskIndex task) { return task == kNoTask ? -1 : std::int64_t{task}; }
 
 [[noreturn]] void ThrowNoColumn(std::string_view name) {
-  ThrowUsage("there is no column " + std::string(name));
+  ThrowUsage("no such column: " + std::string(name));
 }
 
 }  // namespace

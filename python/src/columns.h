@@ -1,5 +1,5 @@
-// Columns of the graph as numpy arrays: numbers as read-only views into the graph, names as arrays
-// of str, one object a distinct name.
+// Columns of the graph as numpy arrays: numbers as read-only views of the graph, names as arrays of
+// str with one object per distinct name.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -15,7 +15,7 @@
 
 namespace headroom::python {
 
-/// Keeps `owner` alive for as long as an array needs it.
+/// Keeps `owner` alive while an array refers to it.
 template <typename T>
 pybind11::capsule KeepAlive(std::shared_ptr<const T> owner) {
   return {new std::shared_ptr<const T>(std::move(owner)),
@@ -26,7 +26,7 @@ inline void MakeReadOnly(pybind11::array& array) { array.attr("setflags")(false)
 
 /// A read-only view of one member of each row of a vector of structures.
 ///
-/// @param first  that member of the first row, read as T; not read where there are no rows
+/// @param first  that member of the first row, read as T; not accessed if there are no rows
 template <typename T, typename Row>
 pybind11::array MemberView(const std::vector<Row>& rows, const void* first,
                            const pybind11::capsule& owner) {
@@ -48,8 +48,8 @@ pybind11::array OwnArray(std::vector<T> values) {
   return array;
 }
 
-/// A read-only array of str: text_of(row) for each row; None where it is empty. What is no UTF-8 in
-/// a name becomes U+FFFD. The texts live until all are asked for.
+/// A read-only array of str: text_of(row) for each row; None for an empty text. Invalid UTF-8 in a
+/// name becomes U+FFFD. The texts must stay valid until the call returns.
 template <typename TextOf>
 pybind11::array TextColumn(std::size_t rows, const TextOf& text_of) {
   namespace py = pybind11;
@@ -72,16 +72,17 @@ pybind11::array TextColumn(std::size_t rows, const TextOf& text_of) {
   return array;
 }
 
-/// A column of the tasks or the edges by its name, as python/headroom/columns.py documents them.
+/// Returns a column of the tasks or the edges by its name, as python/headroom/columns.py documents
+/// them.
 pybind11::array TaskColumn(const std::shared_ptr<const Recording>& recording,
                            std::string_view name);
 pybind11::array EdgeColumn(const std::shared_ptr<const Recording>& recording,
                            std::string_view name);
-/// Of the gradients of all steps: "step", "ready", "forward" or "bytes".
+/// Returns a column of the gradients of all steps: "step", "ready", "forward" or "bytes".
 pybind11::array GradientColumn(const std::shared_ptr<const Recording>& recording,
                                std::string_view name);
 
-/// "forward", "backward", "optimizer", "data_wait", "callback" or "other".
+/// Returns "forward", "backward", "optimizer", "data_wait", "callback" or "other".
 std::string_view NameOfPhase(Phase phase);
 
 }  // namespace headroom::python

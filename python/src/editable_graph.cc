@@ -12,19 +12,20 @@
 namespace headroom::python {
 namespace {
 
-/// Longest time of one task: 11 days. Sums of them stay far from the ends of the type.
+/// Longest time of one task: 11 days. Keeps sums far from the limits of the type.
 constexpr double kLongestNs = 1e15;
 
 DurationNs FromUs(double us, const char* what) {
   const double ns = us * 1e3;
   if (!(ns >= 0 && ns <= kLongestNs))
-    ThrowUsage(fmt::format("{}={}: give microseconds, from 0 to {:g}", what, us, kLongestNs / 1e3));
+    ThrowUsage(
+        fmt::format("{}={}: requires microseconds, from 0 to {:g}", what, us, kLongestNs / 1e3));
   return DurationNs(std::llround(ns));
 }
 
 void CheckFactor(double factor) {
   if (!(factor >= 0 && factor <= 1e6))
-    ThrowUsage(fmt::format("factor {}: give a number from 0 to 1e6", factor));
+    ThrowUsage(fmt::format("factor {}: requires a number from 0 to 1e6", factor));
 }
 
 void CheckScaled(DurationNs duration, double factor) {
@@ -36,7 +37,7 @@ void CheckScaled(DurationNs duration, double factor) {
 Policy PolicyNamed(std::string_view name) {
   if (name == "fifo") return Policy::kFifo;
   if (name == "priority") return Policy::kPriority;
-  ThrowUsage(fmt::format("policy: \"{}\" is none of fifo, priority", name));
+  ThrowUsage(fmt::format("policy: \"{}\" is not one of fifo, priority", name));
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ void EditableGraph::Remove(const Selected& selected) {
     edit_->Remove(task);
     if (job.LaunchOf(task) != kNoTask) calls.push_back(job.LaunchOf(task));
   }
-  // A call goes with the last of its tasks, whichever selections took the others.
+  // Removes a call with the last of its tasks, even if several selections removed them.
   std::vector<std::int64_t> gone(graph().tasks.size());
   for (TaskIndex task = 0; task < gone.size(); ++task) {
     const bool is_gpu = graph().tasks[task].kind == TaskKind::kGpu;
@@ -143,10 +144,10 @@ void EditableGraph::CheckInsertable(TaskIndex before_task, TaskIndex wanted) con
   const TaskIndex launch =
       before_task == kNoTask ? kNoTask : recording_->job().LaunchOf(before_task);
   if (launch != kNoTask && launch < before_task) return;
-  ThrowUsage(fmt::format("nothing can be inserted beside task {}: {}", wanted,
+  ThrowUsage(fmt::format("nothing can be inserted next to task {}: {}", wanted,
                          before_task == kNoTask
                              ? "nothing follows it on its stream, and the steps do not repeat"
-                             : "the launch that the new one would go before was not recorded"));
+                             : "the launch that the new launch would precede was not recorded"));
 }
 
 std::int64_t EditableGraph::InsertKernel(TaskIndex before_task, const Insertion& insertion) {
@@ -175,7 +176,7 @@ std::vector<std::int64_t> EditableGraph::InsertBefore(const Selected& selected,
 
 std::vector<std::int64_t> EditableGraph::InsertAfter(const Selected& selected,
                                                      const Insertion& insertion) {
-  // Behind the last of a cycle comes the first of the next.
+  // The first task of the next cycle follows the last task of a cycle.
   const auto next_of = [&](TaskIndex task) {
     const TaskIndex next = recording_->next_on_stream()[task];
     return next == kNoTask && graph().periodic ? recording_->first_on_stream()[task] : next;
@@ -198,7 +199,7 @@ void EditableGraph::Channel(const std::string& name, std::string_view policy) {
 std::uint32_t EditableGraph::NumberOf(std::string_view channel) const {
   const std::optional<std::uint32_t> number = edit_->FindChannel(channel);
   if (number) return *number;
-  ThrowUsage(fmt::format("there is no channel {} any more: reset() took it", channel));
+  ThrowUsage(fmt::format("channel {} no longer exists: reset() removed it", channel));
 }
 
 std::int64_t EditableGraph::Insert(std::string_view channel, const Transfer& transfer) {
@@ -207,8 +208,8 @@ std::int64_t EditableGraph::Insert(std::string_view channel, const Transfer& tra
   task.channel = NumberOf(channel);
   task.duration = FromUs(transfer.duration_us, "duration_us");
   task.priority = transfer.priority;
-  // Whatever is inserted comes right behind the last recorded task that it waits for: as long as
-  // nothing before that waits for it in turn, there is an order.
+  // An inserted task comes directly after the last recorded task that it waits for. An order exists
+  // if no earlier task waits for the inserted one.
   std::int64_t waits_until = -1;
   for (const std::int64_t on : transfer.after) {
     std::int64_t until = on;
@@ -216,19 +217,22 @@ std::int64_t EditableGraph::Insert(std::string_view channel, const Transfer& tra
       const auto known =
           on < 0 ? waits_until_.end() : waits_until_.find(static_cast<TaskIndex>(on));
       if (known == waits_until_.end())
-        ThrowUsage(fmt::format("after: {} is no task of the graph and was not inserted", on));
+        ThrowUsage(
+            fmt::format("after: {} is neither a task of the graph nor an inserted task", on));
       until = known->second;
     }
     waits_until = std::max(waits_until, until);
     task.after.push_back({.task = static_cast<TaskIndex>(on)});
   }
   for (const std::int64_t by : transfer.before) {
-    if (by < 0 || by >= recorded) ThrowUsage(fmt::format("before: {} is no task of the graph", by));
+    if (by < 0 || by >= recorded)
+      ThrowUsage(fmt::format("before: {} is not a task of the graph", by));
     const bool next_cycle = by <= waits_until;
     if (next_cycle && !graph().periodic) {
-      ThrowUsage(fmt::format(
-          "before: task {} comes before what the transfer waits for, and the steps do not repeat",
-          by));
+      ThrowUsage(
+          fmt::format("before: task {} precedes a task that the transfer waits for, and the steps "
+                      "do not repeat",
+                      by));
     }
     task.before.push_back({.task = static_cast<TaskIndex>(by),
                            .cycles = static_cast<std::uint8_t>(next_cycle ? 1 : 0)});
@@ -296,7 +300,7 @@ std::string EditableGraph::Apply(std::string_view scenario) {
     const Effect effect = call.scenario->apply(recording_->job(), call.arguments, *edit_);
     if (!effect.applies || !IsWhole()) {
       edit_ = std::move(before);
-      throw DoesNotApplyError(effect.applies ? fmt::format("{} takes transfers away that others "
+      throw DoesNotApplyError(effect.applies ? fmt::format("{} removes transfers that others "
                                                            "wait for",
                                                            call.scenario->name)
                                              : effect.why);
@@ -308,10 +312,10 @@ std::string EditableGraph::Apply(std::string_view scenario) {
 }
 
 EditedPlan EditableGraph::Finish() const {
-  // What the user inserts follows the graph's order, but a scenario may let a call wait for a
-  // kernel that comes behind it there.
+  // User insertions follow the graph's order, but a scenario may let a call wait for a later
+  // kernel.
   std::optional<EditedPlan> edited = edit_->TryFinish();
-  if (!edited) ThrowUsage("a transfer waits for itself, by way of what a scenario inserted");
+  if (!edited) ThrowUsage("a transfer waits for itself through a task that a scenario inserted");
   return std::move(edited).value();
 }
 

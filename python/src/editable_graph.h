@@ -1,4 +1,4 @@
-// A recorded job with edits on top: the primitives of src/sim/edit.h, safe for any arguments.
+// A recorded job with edits on top: the primitives of src/sim/edit.h, safe for all arguments.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,31 @@
 
 namespace headroom::python {
 
-/// Kernels to be inserted, one for each selected task.
+/// Kernels to insert, one for each selected task.
 struct Insertion {
   double duration_us = 0;
-  /// Work before the launch, and the launch: what an operator takes that launches one small kernel,
-  /// if not given.
+  /// Host work before the launch, and duration of the launch. Default: the times of an operator
+  /// that launches one small kernel.
   std::optional<double> host_us, launch_us;
 };
 
-/// A task of a channel.
+/// A transfer to insert on a channel.
 struct Transfer {
   double duration_us = 0;
-  std::int32_t priority = 0;        ///< The lowest goes first where the policy is "priority".
-  std::vector<std::int64_t> after;  ///< Recorded tasks, or what was inserted before.
-  /// Recorded tasks. One that comes no later than what the transfer waits for is the next cycle's.
+  std::int32_t priority = 0;        ///< With the policy "priority", the lowest goes first.
+  std::vector<std::int64_t> after;  ///< Recorded tasks, or numbers of earlier inserted tasks.
+  /// Recorded tasks. A task that is not later than those that the transfer waits for means the next
+  /// cycle.
   std::vector<std::int64_t> before;
 };
 
-/// The edits collected so far, over a job that is shared. All throw StatusError (kUsage) and leave
-/// the edits as they were. The edit asserts what it requires; here it is checked.
+/// The edits collected so far, over a shared job. All functions throw StatusError (kUsage) on
+/// invalid arguments and then leave the edits unchanged. Edit only asserts its requirements; this
+/// class checks them.
 class EditableGraph {
  public:
   explicit EditableGraph(std::shared_ptr<const Recording> recording);
-  /// With the same edits; they go apart from here on.
+  /// An independent copy with the same edits.
   EditableGraph(const EditableGraph& other);
   EditableGraph& operator=(const EditableGraph&) = delete;
 
@@ -48,54 +50,55 @@ class EditableGraph {
   const EditCounts& counts() const { return edit_->counts(); }
   void Reset();
 
-  /// By task of the graph, in ns, as edited.
+  /// Durations by task of the graph, in ns, as edited.
   std::vector<std::int64_t> Durations() const;
-  /// Host work before each call, as edited; 0 for all other tasks.
+  /// Host work before each call in ns, as edited; 0 for all other tasks.
   std::vector<std::int64_t> WorkBefore() const;
-  /// A step's share of the selected tasks' durations, as edited.
+  /// Time of the selected tasks per step in ms, as edited.
   double TimeMs(const Selected& selected) const;
 
   void Scale(const Selected& selected, double factor);
   void SetDuration(const Selected& selected, double us);
   void Remove(const Selected& selected);
   void ScaleHost(const Selected& selected, double factor);
-  /// Of the calls in the selected host work. Returns how many there are.
+  /// Removes waits of the calls in the selected host work. Returns the number of calls that waited.
   std::int64_t RemoveWaits(const Selected& selected);
-  /// Returns their numbers.
+  /// Returns the numbers of the new tasks.
   std::vector<std::int64_t> InsertBefore(const Selected& selected, const Insertion& insertion);
   std::vector<std::int64_t> InsertAfter(const Selected& selected, const Insertion& insertion);
 
-  /// A new channel, or the one of that name with another policy.
+  /// Creates a channel, or sets the policy of an existing one.
   void Channel(const std::string& name, std::string_view policy);
-  /// Returns its number.
+  /// Inserts a transfer and returns its number.
   std::int64_t Insert(std::string_view channel, const Transfer& transfer);
-  /// 0 also of a channel that there is no more.
+  /// Number of transfers on the channel; 0 also for a removed channel.
   std::int64_t ChannelTasks(std::string_view channel) const;
   void ScaleChannel(std::string_view channel, double factor);
   void ClearChannel(std::string_view channel);
 
-  /// Makes a scenario, or a combination, one of the edits. Returns its remarks.
+  /// Applies a scenario, or a combination, as an edit. Returns its remarks.
   std::string Apply(std::string_view scenario);
 
-  /// A copy to replay, also while the edits go on.
+  /// Returns a copy to replay; further edits do not change it.
   EditedPlan Finish() const;
-  /// How many numbers are given: to the graph's tasks and to all that was inserted.
+  /// Number of tasks: those of the graph and all inserted ones.
   std::size_t numbers() const { return edit_->Present().size(); }
 
  private:
   std::int64_t InsertKernel(TaskIndex before_task, const Insertion& insertion);
-  /// Throws where a reset took it.
+  /// Throws if reset() removed the channel.
   std::uint32_t NumberOf(std::string_view channel) const;
   void CheckInsertable(TaskIndex before_task, TaskIndex wanted) const;
-  /// Everything that waits for something waits for something that is there.
+  /// Returns true if every task that another one waits for is present.
   bool IsWhole() const;
   void ForgetTheAbsent();
 
   std::shared_ptr<const Recording> recording_;
-  std::shared_ptr<std::set<std::string>> channel_names_;  ///< Outlive all copies of the edit.
+  std::shared_ptr<std::set<std::string>>
+      channel_names_;  ///< Shared, because the copies of the edit refer to the names.
   std::unique_ptr<Edit> edit_;
-  /// Of what was inserted: the last task of the graph's order that it waits for, by whatever way,
-  /// or just before which it runs; -1: none.
+  /// By inserted task: the last task in the graph's order that it waits for, directly or
+  /// indirectly, or that precedes it; -1: none.
   std::map<TaskIndex, std::int64_t> waits_until_;
 };
 

@@ -1,4 +1,4 @@
-// How failures of the engine reach Python: module.cc turns them into exceptions there.
+// Errors of the engine as C++ exceptions; module.cc translates them into Python exceptions.
 #pragma once
 
 #include <exception>
@@ -9,7 +9,7 @@
 
 namespace headroom::python {
 
-/// A Status on its way to Python.
+/// Carries a Status to Python.
 class StatusError : public std::exception {
  public:
   explicit StatusError(Status status) : status_(std::move(status)) {}
@@ -20,7 +20,7 @@ class StatusError : public std::exception {
   Status status_;
 };
 
-/// A forecast that the trace cannot give: Python's DoesNotApply.
+/// The trace does not allow the requested forecast: Python's DoesNotApply.
 class DoesNotApplyError : public StatusError {
  public:
   explicit DoesNotApplyError(std::string why) : StatusError(Status::Usage(std::move(why))) {}

@@ -1,5 +1,5 @@
-// headroom._engine: what python/headroom builds its classes on. One function a primitive; errors of
-// the engine become exceptions here, and long work runs without the GIL.
+// headroom._engine: the functions behind the classes of python/headroom, one per primitive.
+// Translates errors of the engine into exceptions, and releases the GIL during long work.
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -29,7 +29,7 @@ namespace {
 
 using Range = std::optional<std::pair<std::int64_t, std::int64_t>>;
 
-/// Long work on the engine, which knows nothing of Python.
+/// Runs long work of the engine without the GIL.
 template <typename Work>
 auto WithoutGil(const Work& work) {
   const py::gil_scoped_release released;
@@ -40,7 +40,8 @@ std::optional<std::vector<bool>> MaskOf(const py::object& where) {
   if (where.is_none()) return std::nullopt;
   const auto array = py::array_t<bool, py::array::c_style>::ensure(where);
   if (!array || !py::isinstance<py::array_t<bool>>(where) || array.ndim() != 1)
-    ThrowUsage("where: give a function of a task, or an array of bool with a value for each task");
+    ThrowUsage(
+        "where: requires a function of a task, or an array of bool with a value for each task");
   return std::vector<bool>(array.data(), array.data() + array.size());
 }
 
@@ -48,14 +49,14 @@ JobOptions OptionsOf(const Range& steps, std::string step_marker, std::optional<
                      std::optional<double> measured_step_ms, std::string calibration,
                      bool local_state) {
   if (measured_step_ms && !(*measured_step_ms > 0))
-    ThrowUsage("measured_step_ms: give milliseconds above 0");
+    ThrowUsage("measured_step_ms: requires milliseconds above 0");
   return {.steps = {.steps = steps, .step_marker = std::move(step_marker), .rank = rank},
           .measured_step_ms = measured_step_ms,
           .calibration = {.path = std::move(calibration), .no_local_state = !local_state}};
 }
 
 void RegisterErrors(py::module_& module) {
-  // Never freed: an error may be the last thing that happens.
+  // Never freed: errors may occur during interpreter shutdown.
   const auto add = [&](const char* name, PyObject* base, const char* doc) {
     PyObject* const type = PyErr_NewExceptionWithDoc(fmt::format("headroom.{}", name).c_str(), doc,
                                                      base, /*dict=*/nullptr);
@@ -64,10 +65,10 @@ void RegisterErrors(py::module_& module) {
     return type;
   };
   static PyObject* const trace_error =
-      add("TraceError", PyExc_Exception, "A file cannot be read or is no trace.");
+      add("TraceError", PyExc_Exception, "The file is unreadable or not a trace.");
   static PyObject* const does_not_apply =
       add("DoesNotApply", PyExc_ValueError,
-          "The trace lacks what a scenario needs; the message says what, and the remedy.");
+          "The trace lacks data that a scenario needs; the message names it, and the remedy.");
   // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 calls it by value.
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
@@ -246,7 +247,7 @@ void BindGraph(py::module_& module) {
       });
 }
 
-/// One column of the critical path.
+/// Returns one column of the critical path.
 template <typename T>
 py::array PathColumn(const ReplayResult& replay, T ReplayResult::Link::*member) {
   std::vector<T> values;
@@ -287,8 +288,8 @@ void BindReplay(py::module_& module) {
 #define HEADROOM_PYBIND11_KNOWS_NUMPY_2 \
   (PYBIND11_VERSION_MAJOR > 2 || (PYBIND11_VERSION_MAJOR == 2 && PYBIND11_VERSION_MINOR >= 12))
 
-/// Fails to import beside a NumPy that this pybind11 misreads: before 2.12 it takes NumPy 2's
-/// arrays for NumPy 1's, which gives wrong numbers and then a crash.
+/// Throws ImportError if this pybind11 misreads the installed NumPy. pybind11 before 2.12 treats
+/// NumPy 2's arrays as NumPy 1's, which gives wrong numbers and then a crash.
 void RefuseUnknownNumpy() {
   if (HEADROOM_PYBIND11_KNOWS_NUMPY_2) return;
   std::string version;
@@ -296,7 +297,7 @@ void RefuseUnknownNumpy() {
     version =
         py::module_::import("importlib.metadata").attr("version")("numpy").cast<std::string>();
   } catch (const py::error_already_set&) {
-    return;  // There is no numpy; the package says so when it needs it.
+    return;  // NumPy is missing; the package reports that when it needs NumPy.
   }
   if (version.starts_with("0.") || version.starts_with("1.")) return;
   throw py::import_error(

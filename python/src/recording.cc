@@ -22,7 +22,7 @@ AnalysisOptions AnalysisOf(const Trace& trace, const StepOptions& options) {
   analysis.step_marker = options.step_marker;
   if (options.steps) {
     if (options.steps->first > options.steps->second)
-      ThrowUsage("steps=(first, last): the first comes after the last");
+      ThrowUsage("steps=(first, last): first must not exceed last");
     analysis.first_step = options.steps->first;
     analysis.last_step = options.steps->second;
   }
@@ -70,7 +70,8 @@ void Recording::FollowStreams() {
   const Graph& graph = job().graph();
   next_on_stream_.assign(graph.tasks.size(), kNoTask);
   first_on_stream_.assign(graph.tasks.size(), kNoTask);
-  std::map<StreamId, std::pair<TaskIndex, TaskIndex>> ends;  // First and last so far.
+  std::map<StreamId, std::pair<TaskIndex, TaskIndex>>
+      ends;  // By stream: first and last task so far.
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     if (graph.tasks[task].kind != TaskKind::kGpu) continue;
     const StreamId stream = job().store().gpu_tasks.stream[graph.tasks[task].row];

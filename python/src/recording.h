@@ -1,4 +1,4 @@
-// What all objects of one trace share: the trace in memory, and its job.
+// State shared by all objects of one trace: the trace in memory, and its job.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,33 @@
 
 namespace headroom::python {
 
-/// Which steps of a trace, and whose.
+/// The analyzed steps of a trace, and its rank.
 struct StepOptions {
-  std::optional<std::pair<std::int64_t, std::int64_t>> steps;  ///< By number, both included.
+  std::optional<std::pair<std::int64_t, std::int64_t>>
+      steps;  ///< First and last number, inclusive.
   std::string step_marker;
   std::optional<std::int64_t> rank;
 };
 
-/// As the flags of `headroom report` and `headroom whatif`.
+/// Options with the meaning of the flags of `headroom report` and `headroom whatif`.
 struct JobOptions {
   StepOptions steps;
   std::optional<double> measured_step_ms;
   CalibrationFlags calibration;
 };
 
-/// A trace file in memory. Never changes; any number of threads may read it.
+/// A trace file in memory. Immutable; any number of threads may read it.
 class Trace {
  public:
-  /// Throws StatusError. Takes as long as reading the file: call it without the GIL.
+  /// Reads the file. Throws StatusError. Slow: call it without the GIL.
   explicit Trace(std::string path);
 
   const std::string& path() const { return path_; }
   const TraceStore& store() const { return *store_; }
   const ReferenceData& reference() const { return *reference_; }
-  /// What SQL and Python's tables share. Made at first use, without a need of the GIL.
+  /// Tables shared by SQL and Python. Created at first use; does not need the GIL.
   QueryTables& tables() const;
-  /// The object of `headroom report --json`.
+  /// Returns the object of `headroom report --json`.
   std::string ReportJson(const JobOptions& options) const;
 
  private:
@@ -53,14 +54,14 @@ class Trace {
   mutable std::unique_ptr<QueryTables> tables_;
 };
 
-/// In columns of step numbers: in no step.
+/// Value in columns of step numbers: in no step.
 inline constexpr std::int64_t kNoStep = -1;
 
-/// The job of a trace with its forecasts. Python's graphs of one job, and the arrays that look into
+/// The job of a trace with its forecasts. Python's graphs of one job, and the arrays that refer to
 /// it, keep it alive.
 ///
-/// A job looks names up as it is asked, so only one thread at a time may ask: hold Lock(). Who
-/// holds it never waits for the GIL.
+/// Requires Lock() for access, because reads fill name caches. A thread that holds the lock never
+/// waits for the GIL.
 class Recording {
  public:
   /// Throws StatusError. Call it without the GIL.
@@ -69,18 +70,18 @@ class Recording {
   std::unique_lock<std::mutex> Lock() const { return std::unique_lock(mutex_); }
   const Trace& trace() const { return *trace_; }
   const Job& job() const { return *job_.job; }
-  /// In ms; without the profiler.
+  /// Step time in ms, without the profiler.
   double step_ms() const { return step_ms_; }
   const std::string& calibration() const { return job_.calibration; }
-  /// The next GPU task on a task's stream, in the graph's order; kNoTask: none. By task.
+  /// By task: the next GPU task on its stream, in the graph's order; kNoTask: none.
   const std::vector<TaskIndex>& next_on_stream() const { return next_on_stream_; }
-  /// The trace's own number of the step in which it was called or launched; -1: none. By task.
+  /// By task: the trace's own number of the step in which it was called or launched; -1: none.
   const std::vector<std::int64_t>& step_numbers() const { return step_numbers_; }
-  /// The first on its stream; by task.
+  /// By task: the first GPU task on its stream.
   const std::vector<TaskIndex>& first_on_stream() const { return first_on_stream_; }
 
-  /// The object of `headroom whatif --json`; without scenarios all that apply, ranked. Throws
-  /// StatusError. Locks; call it without the GIL.
+  /// Returns the object of `headroom whatif --json`; without scenarios, all that apply, ranked.
+  /// Throws StatusError. Locks; call it without the GIL.
   std::string WhatifJson(const std::vector<std::string>& scenarios) const;
 
  private:
@@ -93,7 +94,7 @@ class Recording {
   std::vector<TaskIndex> next_on_stream_, first_on_stream_;
   std::vector<std::int64_t> step_numbers_;
   mutable std::mutex mutex_;
-  mutable std::optional<Forecaster> forecaster_;  ///< Made by the first question.
+  mutable std::optional<Forecaster> forecaster_;  ///< Created at the first forecast.
 };
 
 }  // namespace headroom::python

@@ -8,7 +8,7 @@
 namespace headroom::python {
 namespace {
 
-/// nullptr: the path begins here.
+/// Returns nullptr if the path begins here.
 const char* NameOfEdge(const Graph& graph, const EditedPlan& edited, const CriticalLink& link) {
   if (link.edge == kNoCriticalEdge) return "channel";
   const std::vector<std::uint32_t>& begin = edited.plan.shape->edge_begin;
@@ -25,7 +25,7 @@ ReplayResult ReplayEdited(const Job& job, const EditedPlan& edited, std::size_t 
   ReplayResult result;
   result.step_ms = job.step_scale().Ms(plan, replayed.step_ns);
   result.settled = replayed.settled;
-  // With one factor, so that their mean is the step.
+  // Scales all walls by one factor, so that their mean is the step time.
   const double factor = job.step_scale().FactorOf(plan, replayed.step_ns);
   for (const double wall : replayed.step_walls_ns)
     result.step_walls_ms.push_back((factor * wall + job.step_scale().BeforeNs(plan)) / 1e6);

@@ -15,16 +15,16 @@
 namespace headroom::python {
 namespace {
 
-/// A regular expression that is asked once a distinct name.
+/// A regular expression, evaluated once per distinct name.
 class NameMatcher {
  public:
-  /// No expression matches every name, and none at all.
+  /// Without an expression, every name matches, and so does a missing name.
   NameMatcher(const TraceStore& store, const char* what, const std::optional<std::string>& text)
       : store_(store) {
     if (!text) return;
     regex_ = std::make_unique<RE2>(*text, RE2::Quiet);
     if (!regex_->ok())
-      ThrowUsage(fmt::format("{}: no regular expression (RE2): {}", what, regex_->error()));
+      ThrowUsage(fmt::format("{}: not a regular expression (RE2): {}", what, regex_->error()));
     known_.assign(store.strings.size(), kNotAsked);
   }
 
@@ -41,7 +41,7 @@ class NameMatcher {
   static constexpr std::uint8_t kNotAsked = 2;
   const TraceStore& store_;
   std::unique_ptr<RE2> regex_;
-  std::vector<std::uint8_t> known_;  ///< By string.
+  std::vector<std::uint8_t> known_;  ///< Cached result by string.
 };
 
 std::optional<Phase> PhaseNamed(const std::optional<std::string>& name) {
@@ -52,7 +52,7 @@ std::optional<Phase> PhaseNamed(const std::optional<std::string>& name) {
     if (NameOfPhase(phase) == *name) return phase;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", NameOfPhase(phase));
   }
-  ThrowUsage(fmt::format("phase: \"{}\" is none of {}", *name, known));
+  ThrowUsage(fmt::format("phase: \"{}\" is not one of {}", *name, known));
 }
 
 std::optional<WorkFamily> FamilyNamed(const std::optional<std::string>& name) {
@@ -62,7 +62,7 @@ std::optional<WorkFamily> FamilyNamed(const std::optional<std::string>& name) {
   std::string known;
   for (int f = 0; f <= static_cast<int>(WorkFamily::kFused); ++f)
     known += fmt::format("{}{}", f == 0 ? "" : ", ", Name(static_cast<WorkFamily>(f)));
-  ThrowUsage(fmt::format("family: \"{}\" is none of {}", *name, known));
+  ThrowUsage(fmt::format("family: \"{}\" is not one of {}", *name, known));
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ Selected Select(const Recording& recording, const Criteria& criteria) {
   const auto name_of = [&](HostEventId event) {
     return event.valid() ? store.host_events.name[event.index()] : StringId();
   };
-  // Inside an operator that matches.
+  // By host event: inside an operator that matches.
   std::vector<bool> in_operator;
   if (op.given()) {
     in_operator = SelectHost(job, [&](HostEventId event) {

@@ -20,7 +20,8 @@ namespace {
 namespace py = pybind11;
 
 constexpr double kNsPerS = 1e9;
-constexpr double kLongestS = 1e9;  ///< Of a time limit, which is counted in nanoseconds.
+constexpr double kLongestS =
+    1e9;  ///< Largest time limit in seconds: limits are counted in nanoseconds.
 constexpr std::int64_t kMaxMb = 1'000'000'000;
 
 std::string_view NameOfKind(ColumnKind kind) {
@@ -50,10 +51,10 @@ py::object Decoded(std::string_view text) {
   return py::reinterpret_steal<py::object>(decoded);
 }
 
-/// A read-only view of values in turn.
+/// A read-only view of consecutive values.
 template <typename T>
 py::array ValuesView(const void* data, std::size_t rows, const py::capsule& owner) {
-  // Of no rows there may be no memory, either.
+  // An empty column may have no memory.
   py::array array = rows == 0 ? py::array_t<T>(0)
                               : py::array_t<T>(static_cast<py::ssize_t>(rows),
                                                static_cast<const T*>(data), owner);
@@ -61,7 +62,7 @@ py::array ValuesView(const void* data, std::size_t rows, const py::capsule& owne
   return array;
 }
 
-/// The table, with its data.
+/// Returns the table and computes it first if necessary.
 const Table& Loaded(const Trace& trace, std::size_t table) {
   const TraceTables& tables = trace.tables().tables();
   if (table >= tables.size()) throw py::index_error("no such table");
@@ -70,7 +71,7 @@ const Table& Loaded(const Trace& trace, std::size_t table) {
   return tables.table(table);
 }
 
-/// Whether it is the same number as a real.
+/// Returns true if a double represents the number exactly.
 bool IsExactAsReal(std::int64_t number) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 53;
   return -kLargest <= number && number <= kLargest;
@@ -179,10 +180,10 @@ bool QueryRows::Add(std::span<const QueryValue> row) {
 
 Status QueryRows::status() const {
   if (!too_large_) return Status::Ok();
-  return Status::Environment(
-      fmt::format("the result is larger than {} MB; ask for fewer rows (LIMIT), or give it more "
-                  "with memory_mb=N (0: any)",
-                  most_bytes_ >> 20));
+  return Status::Environment(fmt::format(
+      "the result is larger than {} MB; request fewer rows (LIMIT), or allow more memory "
+      "with memory_mb=N (0: no limit)",
+      most_bytes_ >> 20));
 }
 
 py::tuple QueryRows::Column(std::size_t column) const {
@@ -255,9 +256,9 @@ std::shared_ptr<QueryRows> RunQuery(const std::shared_ptr<const Trace>& trace,
                                     const std::string& sql, double timeout_s,
                                     std::int64_t memory_mb) {
   if (!(timeout_s >= 0 && timeout_s <= kLongestS))
-    ThrowUsage(fmt::format("timeout_s: give seconds from 0 (any) to {:.0f}", kLongestS));
+    ThrowUsage(fmt::format("timeout_s: requires seconds from 0 (no limit) to {:.0f}", kLongestS));
   if (memory_mb < 0 || memory_mb > kMaxMb)
-    ThrowUsage(fmt::format("memory_mb: give megabytes from 0 (any) to {}", kMaxMb));
+    ThrowUsage(fmt::format("memory_mb: requires megabytes from 0 (no limit) to {}", kMaxMb));
   constexpr std::chrono::milliseconds kBetweenSignals(50);
   std::atomic<bool> interrupted{false};
   const QueryLimits limits = {.time = DurationNs(std::llround(timeout_s * kNsPerS)),
@@ -270,14 +271,14 @@ std::shared_ptr<QueryRows> RunQuery(const std::shared_ptr<const Trace>& trace,
   std::shared_ptr<QueryRows> rows;
   {
     const py::gil_scoped_release released;
-    // A thread of its own: this one has to look whether Python has a signal to handle.
+    // A separate thread, so that this one can check for pending Python signals.
     std::future<std::shared_ptr<QueryRows>> running = std::async(std::launch::async, [&] {
       const std::unique_ptr<Database> database = ValueOrThrow(Database::Open(trace->tables()));
       auto result = std::make_shared<QueryRows>(limits.memory_bytes);
       const std::string_view rest = ValueOrThrow(database->RunFirst(sql, limits, *result));
       if (const Status status = result->status(); !status.ok()) throw StatusError(status);
       if (!result->began()) ThrowUsage("SQL: there is no statement");
-      if (database->HoldsStatement(rest)) ThrowUsage("SQL: give one statement at a time");
+      if (database->HoldsStatement(rest)) ThrowUsage("SQL: requires one statement at a time");
       return result;
     });
     while (running.wait_for(kBetweenSignals) == std::future_status::timeout) {

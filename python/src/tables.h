@@ -1,5 +1,5 @@
 // The tables of a trace (query/trace_tables.h) for Python: columns as read-only views of the
-// store's own memory, and results of SQL as columns.
+// store's memory, and results of SQL as columns.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -19,37 +19,37 @@
 
 namespace headroom::python {
 
-/// (name, sentence, computed, rows, columns) of each table, a column being (name, kind, unit,
-/// nullable, refers, words, sentence) with a ColumnKind's name in lower case. `rows` is None where
-/// the table is computed.
+/// Returns (name, sentence, computed, rows, columns) of each table. A column is (name, kind, unit,
+/// nullable, refers, words, sentence), with a ColumnKind's name in lower case. `rows` is None for a
+/// computed table.
 pybind11::list TableSchemas(const std::shared_ptr<const Trace>& trace);
 
-/// Rows of a table, which is computed if need be.
+/// Returns the number of rows of a table; computes a computed table.
 std::size_t TableRows(const std::shared_ptr<const Trace>& trace, std::size_t table);
 
-/// A column as it lies in memory: keys of query/trace_tables.h, bool where it is a flag.
+/// Returns a view of a column in memory: keys of query/trace_tables.h; flags as bool.
 pybind11::array TableColumnView(const std::shared_ptr<const Trace>& trace, std::size_t table,
                                 std::size_t column);
 
-/// The texts of ids of strings, as str. What is no UTF-8 becomes U+FFFD.
+/// Returns the texts of string ids as str. Invalid UTF-8 becomes U+FFFD.
 pybind11::list TextsOf(const Trace& trace, const pybind11::array_t<std::uint32_t>& ids);
 
 /// The result of one statement, by column.
 class QueryRows : public QuerySink {
  public:
-  /// @param most_bytes  that the result may take; 0: any
+  /// @param most_bytes  limit for the result; 0: no limit
   explicit QueryRows(std::int64_t most_bytes) : most_bytes_(most_bytes) {}
 
   void Begin(std::span<const std::string> names) override;
   bool Add(std::span<const QueryValue> row) override;
   bool began() const { return began_; }
-  /// kEnvironment where the result became larger than is allowed.
+  /// kEnvironment if the result exceeded its limit.
   Status status() const;
 
   const std::vector<std::string>& names() const { return names_; }
   std::size_t rows() const { return rows_; }
-  /// (values, nulls): int64 or float64 with bool, or objects (str, bytes, int, float, None) and
-  /// None. `nulls` is None where there is none.
+  /// Returns (values, nulls): int64 or float64 with bool, or objects (str, bytes, int, float, None)
+  /// with None. `nulls` is None if the column has no nulls.
   pybind11::tuple Column(std::size_t column) const;
 
  private:
@@ -68,8 +68,8 @@ class QueryRows : public QuerySink {
   bool began_ = false, too_large_ = false;
 };
 
-/// Runs one statement without the GIL; Python's signal handlers run meanwhile, and an exception of
-/// theirs (Ctrl-C) ends the statement. 0: any time, any memory.
+/// Runs one statement without the GIL. Python's signal handlers still run; if one raises (Ctrl-C),
+/// the statement ends. A limit of 0 means no limit.
 std::shared_ptr<QueryRows> RunQuery(const std::shared_ptr<const Trace>& trace,
                                     const std::string& sql, double timeout_s,
                                     std::int64_t memory_mb);

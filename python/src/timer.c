@@ -1,12 +1,12 @@
 // headroom._timer: the region timer of headroom/timer.h for Python.
 //
-// Plain C on the stable ABI, so that one file loads in every CPython from 3.9 on, also where the
-// engine's own module (pybind11, one Python only) does not.
+// Written in plain C on the stable ABI, so that one file loads in every CPython from 3.9 on. The
+// engine's own module (pybind11) loads in only one.
 //
-// A scope may be open many times at once: nested, in several threads, in coroutines that take
-// turns. What is open is kept per thread with the frame that entered it: a `with` statement enters
-// and leaves in one frame, so coroutines that interleave end their own region each. Leaving from
-// another frame (ExitStack) ends the latest of that scope.
+// A scope may be open several times at once: nested, in several threads, or in interleaved
+// coroutines. Each thread keeps a list of open scopes, each with the frame that entered it. A
+// `with` statement enters and leaves in one frame, so each interleaved coroutine ends its own
+// region. Leaving from another frame (ExitStack) ends the latest region of that scope.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x03090000  // NOLINT(readability-identifier-naming): Python's.
 #include <Python.h>
@@ -17,76 +17,81 @@
 enum { kMaxOpen = HEADROOM_IMPL_DEPTH };
 
 typedef struct {
-  PyObject_HEAD uint32_t key;  // 0: nothing was collected when it was last looked up.
+  PyObject_HEAD uint32_t key;  // 0: collection was off at the last lookup.
   int is_step;
-  int64_t number;  // Of a step; negative: the next one.
+  int64_t number;  // Step number; negative: the next one.
   PyObject* name;  // str
   PyObject* text;  // bytes, UTF-8
 } Scope;
 
 struct OpenScope {
   const Scope* scope;
-  const void* frame;  // Compared only: it may be gone.
+  const void* frame;  // Only compared, never dereferenced: the frame may have been freed.
   headroom_token token;
 };
 
 static __thread struct OpenScope open_scopes[kMaxOpen];
 static __thread int open_count;
-static __thread int64_t open_beyond;  // Entered while open_scopes was full.
+static __thread int64_t open_beyond;  // Scopes entered while open_scopes was full.
 
-// A token of no region, to be counted as unmatched. Volatile: GCC 12 else folds it into
-// headroom_end(), and warns of an index that is never reached.
+// A token of no region, which counts as unmatched. Volatile: GCC 12 otherwise folds it into
+// headroom_end() and warns about an index that is never reached.
 static const volatile headroom_token kNoRegion = UINT64_MAX;
 
 static int64_t next_step;
-static headroom_token newest_tool_step;  // The last one that has a number, if a tool began it.
+static headroom_token newest_tool_step;  // The latest numbered step, if a tool began it.
 static int64_t user_steps;
-static __thread uint64_t step_began;  // The last one on this thread, in ticks of the collector.
+static __thread uint64_t
+    step_began;  // Start of the latest step on this thread, in ticks of the collector.
 static PyTypeObject* scope_type;
 static PyTypeObject* stats_type;
 static PyTypeObject* drops_type;
 
-// Not Py_RETURN_NONE: headers of Python 3.12 and later take None for immortal, which it is not in
-// the older ones that this loads in.
+// Replaces Py_RETURN_NONE: headers of Python 3.12 and later treat None as immortal, but this file
+// also loads in older versions, where it is not.
 static PyObject* NewNone(void) {
   Py_INCREF(Py_None);
   return Py_None;
 }
 
-// What the parent had open is not the child's: it leaves the `with`, and nothing ends.
+// The parent's open scopes do not belong to the child: it leaves the `with` without ending a
+// region.
 static void InChild(void) {
   for (int i = 0; i < open_count; ++i) open_scopes[i].token = 0;
 }
 
 // --- keys ----------------------------------------------------------------------------------------
 
-/// The text of a key as UTF-8 (a new reference); null with an exception.
+/// Returns a key's text as UTF-8 (a new reference); NULL with an exception.
 static PyObject* TextOf(PyObject* name) {
   if (!PyUnicode_Check(name)) {
-    PyErr_SetString(PyExc_TypeError, "a key is a str");
+    PyErr_SetString(PyExc_TypeError, "a key must be a str");
     return NULL;
   }
   PyObject* text = PyUnicode_AsUTF8String(name);
   if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
-    PyErr_Clear();  // A lone surrogate, from a file name say: the key is for people to read.
+    PyErr_Clear();  // A lone surrogate, for example from a file name. Replaced, because people read
+                    // the key.
     text = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
   }
   if (text == NULL) return NULL;
   char* bytes = NULL;
   Py_ssize_t size = 0;
   if (PyBytes_AsStringAndSize(text, &bytes, &size) != 0 || strlen(bytes) != (size_t)size) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a key has no zero characters");
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_ValueError, "a key must not contain zero characters");
     Py_DECREF(text);
     return NULL;
   }
   return text;
 }
 
-/// TextOf() for what begins a region.
+/// Like TextOf(), for the key of a region. Rejects ALL.
 static PyObject* RegionTextOf(PyObject* name) {
   PyObject* text = TextOf(name);
   if (text != NULL && strcmp(PyBytes_AsString(text), "ALL") == 0) {
-    PyErr_SetString(PyExc_ValueError, "ALL means all keys in queries; no region can have that key");
+    PyErr_SetString(PyExc_ValueError,
+                    "ALL means all keys in a query; a region requires another key");
     Py_CLEAR(text);
   }
   return text;
@@ -94,7 +99,7 @@ static PyObject* RegionTextOf(PyObject* name) {
 
 // --- Scope ---------------------------------------------------------------------------------------
 
-/// 0: nothing is collected.
+/// Returns the key; 0: nothing is collected.
 static uint32_t ScopeKey(Scope* self) {
   if (self->key == 0 && headroom_impl_on()) self->key = headroom_key(PyBytes_AsString(self->text));
   return self->key;
@@ -164,7 +169,8 @@ static PyObject* ScopeEnter(PyObject* object, PyObject* unused) {
     open->token = ScopeBeginToken(self);
   } else {
     ++open_beyond;
-    headroom_end(ScopeBeginToken(self));  // The collector is full, too, and counts it.
+    headroom_end(ScopeBeginToken(self));  // The collector's list of open regions is full too; it
+                                          // counts the region as dropped.
   }
   if (self->is_step) ++user_steps;
   Py_INCREF(object);
@@ -208,7 +214,8 @@ static int ScopeOpened(Scope* self) {
   if (thread == NULL || key == 0 || key >= HEADROOM_IMPL_KEYS) return 0;
   const struct headroom_impl_stats_block* stats = thread->stats[key];
   if (stats == NULL || stats->open == 0) return 0;
-  // What began before the step and is open still was left there, by an exception say.
+  // Regions that began before the current step and are still open were abandoned, for example by an
+  // exception.
   for (uint32_t i = thread->depth; i-- > 0 && thread->open[i].start >= step_began;) {
     if (thread->open[i].stats == stats && !thread->open[i].closed) return 1;
   }
@@ -226,8 +233,8 @@ static PyObject* ScopeBeginOutermost(PyObject* object, PyObject* unused) {
   return PyLong_FromUnsignedLongLong(ScopeBeginToken((Scope*)object));
 }
 
-// @scope: the wrapper is Python (headroom/_decorate.py), for what makes a function a coroutine
-// function, and keeps its name and signature, is Python's.
+// @scope: the wrapper is Python code (headroom/_decorate.py), because only Python can create
+// coroutine functions and copy names and signatures.
 static PyObject* ScopeCall(PyObject* object, PyObject* args, PyObject* kwargs) {
   PyObject* function = NULL;
   static char* names[] = {"function", NULL};
@@ -248,16 +255,15 @@ static PyObject* ScopeKeyOf(PyObject* object, void* unused) {
 
 static PyMethodDef scope_methods[] = {
     {"__enter__", ScopeEnter, METH_NOARGS, "Begins the region on the calling thread."},
-    {"__exit__", ScopeExit, METH_VARARGS, "Ends it, also where an exception passes through."},
+    {"__exit__", ScopeExit, METH_VARARGS, "Ends the region, also after an exception."},
     {"begin", ScopeBegin, METH_NOARGS,
-     "begin($self, /)\n--\n\nBegins a region; gives the token for headroom.end()."},
+     "begin($self, /)\n--\n\nBegins a region; returns the token for headroom.end()."},
     {"is_open", ScopeIsOpen, METH_NOARGS,
-     "is_open($self, /)\n--\n\nWhether a region of this key is open on the calling thread, and not "
-     "left there by an earlier step."},
+     "is_open($self, /)\n--\n\nReturns True if a region of this key is open on the calling "
+     "thread. Ignores regions left open by an earlier step."},
     {"begin_outermost", ScopeBeginOutermost, METH_NOARGS,
-     "begin_outermost($self, /)\n--\n\nbegin(), but where is_open() nothing begins, and the token "
-     "is "
-     "0."},
+     "begin_outermost($self, /)\n--\n\nbegin(), unless is_open(); then it returns 0 and does "
+     "nothing."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef scope_members[] = {{"key", ScopeKeyOf, NULL, "The key, as given.", NULL},
@@ -271,9 +277,9 @@ static const char kScopeDoc[] =
     "        ...\n\n"
     "    @headroom.scope(\"IO\")                  # a function, coroutine function or generator\n"
     "    def load(): ...\n\n"
-    "It ends where the block ends, by an exception, too. Regions nest, also of one key, and may\n"
-    "overlap. As a decorator it keeps what the function returns; of a coroutine it times from its\n"
-    "first step to its end, waits included, of a generator each time that it runs.";
+    "The region ends with the block, also after an exception. Regions may nest, also of one key,\n"
+    "and may overlap. A decorated function keeps its result. A coroutine is timed from its first\n"
+    "step to its end, waits included; a generator, each time that it runs.";
 
 static PyType_Slot scope_slots[] = {
     {Py_tp_doc, (void*)kScopeDoc},        {Py_tp_new, (void*)ScopeNew},
@@ -295,7 +301,7 @@ static PyObject* ModuleBegin(PyObject* module, PyObject* name) {
   return PyLong_FromUnsignedLongLong(token);
 }
 
-/// Hands the token to `close`; NULL: it is no token, and an exception is set.
+/// Passes the token to `close`. Returns NULL and sets an exception if it is not a token.
 static PyObject* CloseToken(PyObject* token, void (*close)(headroom_token)) {
   const unsigned long long value = PyLong_AsUnsignedLongLong(token);
   if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
@@ -323,7 +329,7 @@ static PyObject* ModuleStep(PyObject* module, PyObject* args, PyObject* kwargs) 
     number = PyLong_AsLongLong(given);
     if (number == -1 && PyErr_Occurred()) return NULL;
     if (number < 0) {
-      PyErr_SetString(PyExc_ValueError, "a step's number is 0 or more");
+      PyErr_SetString(PyExc_ValueError, "a step's number must be at least 0");
       return NULL;
     }
   }
@@ -345,11 +351,11 @@ static PyObject* ModuleCancelStep(PyObject* module, PyObject* token) {
   const headroom_token step = PyLong_AsUnsignedLongLong(token);
   if (PyErr_Occurred()) return NULL;
   if (step != 0) {
-    // Without a gap in the numbers, unless another step has begun on another thread meanwhile.
+    // Reuses the number, unless another thread has begun a step meanwhile.
     if (step == newest_tool_step) --next_step;
     newest_tool_step = 0;
     headroom_mark("step.empty");
-    headroom_impl_abandon(step);  // No step, so none in the statistics either.
+    headroom_impl_abandon(step);  // An empty step must not appear in the statistics.
   }
   return NewNone();
 }
@@ -438,7 +444,7 @@ static PyObject* ModuleKeys(PyObject* module, PyObject* unused) {
   if (list == NULL || !headroom_enabled()) return list;
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   const uint32_t names = HEADROOM_IMPL_GET(state->shared->names);
-  for (uint32_t id = 2; id < names; ++id) {  // 0: None; 1: what did not fit.
+  for (uint32_t id = 2; id < names; ++id) {  // 0: None; 1: keys beyond the limit.
     const struct headroom_name* name = headroom_names_of(state->shared) + id;
     const char* text = headroom_text_of(state->shared) + name->offset;
     PyObject* key = PyUnicode_DecodeUTF8(text, name->length, "replace");
@@ -482,63 +488,61 @@ static PyObject* ModuleHelper(PyObject* module, PyObject* unused) {
 
 static PyMethodDef module_methods[] = {
     {"begin", ModuleBegin, METH_O,
-     "begin(key, /)\n--\n\nBegins a region on the calling thread; gives the token that end() "
-     "takes. "
-     "For regions that no `with` can hold; they may overlap. 0 where nothing is collected."},
+     "begin(key, /)\n--\n\nBegins a region on the calling thread and returns the token for end(). "
+     "For regions that do not fit a `with` block; they may overlap. Returns 0 if nothing is "
+     "collected."},
     {"end", ModuleEnd, METH_O,
-     "end(token, /)\n--\n\nEnds the region that begin() began, on the same thread; 0 does nothing. "
-     "A "
-     "token of no open region does nothing but count in drops().unmatched."},
+     "end(token, /)\n--\n\nEnds a region of begin(), on the same thread; 0 does nothing. A token "
+     "without an open region only counts in drops().unmatched."},
     {"abandon", ModuleAbandon, METH_O,
-     "abandon(token, /)\n--\n\nCloses a region that was left open: it has no statistics."},
+     "abandon(token, /)\n--\n\nCloses a region that was left open, without counting it in the "
+     "statistics."},
     {"step", WITH_KEYWORDS(ModuleStep),
      "step(number=None)\n--\n\nA training step, for `with` or as a decorator; its key is \"STEP\". "
-     "number: 0 or more; None: one more than the last, each time that it is entered."},
+     "number: at least 0; None: one more than the last, at each entry."},
     {"begin_step", ModuleBeginStep, METH_NOARGS,
-     "begin_step()\n--\n\nbegin() of the next step, by a tool: not counted in user_steps()."},
+     "begin_step()\n--\n\nBegins the next step for a tool; user_steps() does not count it."},
     {"cancel_step", ModuleCancelStep, METH_O,
-     "cancel_step(token, /)\n--\n\nend() of a step of begin_step() that turned out to be none: its "
-     "mark \"step.empty\" tells, and the next one gets its number."},
+     "cancel_step(token, /)\n--\n\nEnds a step of begin_step() that turned out to be empty. Sets "
+     "the mark \"step.empty\"; the next step reuses the number."},
     {"user_steps", ModuleUserSteps, METH_NOARGS,
-     "user_steps()\n--\n\nHow often a step() was entered: where the program marks its steps, tools "
-     "leave it to it."},
-    {"mark", ModuleMark, METH_O,
-     "mark(key, /)\n--\n\nA moment worth finding again in a recording."},
+     "user_steps()\n--\n\nReturns how often the program entered a step(). If it marks its steps, "
+     "tools do not."},
+    {"mark", ModuleMark, METH_O, "mark(key, /)\n--\n\nMarks a moment in a recording."},
     {"counter", ModuleCounter, METH_VARARGS,
-     "counter(key, value, /)\n--\n\nA sampled value, in a unit that the key should tell."},
+     "counter(key, value, /)\n--\n\nRecords a sampled value; the key should name its unit."},
     {"gradient", ModuleGradient, METH_VARARGS,
-     "gradient(parameter, bytes, /)\n--\n\nFrom here on the gradient of a parameter, of so many "
-     "bytes, "
-     "may be sent to other ranks."},
+     "gradient(parameter, bytes, /)\n--\n\nRecords that the gradient of a parameter, of this many "
+     "bytes, is ready to be sent to other ranks."},
     {"stats", WITH_KEYWORDS(ModuleStats),
-     "stats(key=\"ALL\")\n--\n\nStatistics of a key over all threads of this process, those that "
-     "ended "
-     "included; of a key that never began, all 0. \"ALL\": of all keys together."},
+     "stats(key=\"ALL\")\n--\n\nReturns the statistics of a key over all threads of this process, "
+     "including ended threads. All are 0 if the key never began. \"ALL\": of all keys together."},
     {"drops", ModuleDrops, METH_NOARGS,
-     "drops()\n--\n\nWhat was not collected, and why; all 0 is the usual case."},
+     "drops()\n--\n\nReturns the numbers of dropped events and regions by cause; normally all 0."},
     {"keys", ModuleKeys, METH_NOARGS,
-     "keys()\n--\n\nAll keys used so far in this process, of marks and counters, too, oldest "
-     "first."},
+     "keys()\n--\n\nReturns all keys used so far in this process, including marks and counters, "
+     "oldest first."},
     {"enable", WITH_KEYWORDS(ModuleEnable),
-     "enable(on=True)\n--\n\nStops or resumes collecting. HEADROOM=0 in the environment stays."},
-    {"enabled", ModuleEnabled, METH_NOARGS, "enabled()\n--\n\nWhether anything is collected."},
+     "enable(on=True)\n--\n\nStops or resumes collecting. HEADROOM=0 in the environment takes "
+     "precedence."},
+    {"enabled", ModuleEnabled, METH_NOARGS,
+     "enabled()\n--\n\nReturns True if regions are collected."},
     {"recorded", ModuleRecorded, METH_NOARGS,
-     "recorded()\n--\n\nWhether events go to a recording (`headroom record`)."},
+     "recorded()\n--\n\nReturns True if events go to a recording (`headroom record`)."},
     {"helper", ModuleHelper, METH_NOARGS,
-     "helper()\n--\n\nThis process works for the one that started it: a recording has its events "
-     "in "
-     "that one's file."},
+     "helper()\n--\n\nMarks this process as a worker of its parent: a recording keeps its events "
+     "in the parent's file."},
     {NULL, NULL, 0, NULL}};
 
 static PyStructSequence_Field stats_fields[] = {
     {"count", "regions that ended"},
-    {"total_s", "seconds during which any of them was open, each moment once a thread"},
-    {"self_s", "seconds during which no other region was begun inside and still open"},
-    {"min_s", "seconds: the shortest"},
-    {"max_s", "seconds: the longest"},
+    {"total_s", "seconds during which at least one was open, counted once per thread"},
+    {"self_s", "seconds without nested regions"},
+    {"min_s", "seconds: the shortest region"},
+    {"max_s", "seconds: the longest region"},
     {"mean_s", "seconds"},
-    {"stdev_s", "seconds: of the sample (n - 1); 0 with fewer than two"},
-    {"p50_s", "seconds: the median, at most 3.2 % off, as p90_s and p99_s"},
+    {"stdev_s", "seconds: sample deviation (n - 1); 0 for fewer than two regions"},
+    {"p50_s", "seconds: the median; error at most 3.2 %, as in p90_s and p99_s"},
     {"p90_s", "seconds"},
     {"p99_s", "seconds"},
     {NULL, NULL}};
@@ -547,16 +551,16 @@ static PyStructSequence_Desc stats_desc = {
     "headroom.Stats", "Statistics of the regions of a key; times are seconds.", stats_fields, 10};
 
 static PyStructSequence_Field drops_fields[] = {
-    {"ring", "events for which the recorder was too slow; statistics have them"},
-    {"threads", "threads beyond the 128th at a time: their events, not their statistics"},
-    {"depth", "regions inside 256 open ones: neither"},
-    {"names", "uses of a key beyond the 65,000th"},
-    {"unmatched", "ends of what is not open on the calling thread"},
-    {"statistics", "regions of keys beyond the 16,383rd: their statistics"},
+    {"ring", "events lost because the recorder was too slow; statistics include them"},
+    {"threads", "threads beyond 128 at once; their events are lost, not their statistics"},
+    {"depth", "regions nested deeper than 256; their events and statistics are lost"},
+    {"names", "uses of keys beyond the 65,000th distinct key"},
+    {"unmatched", "ends of regions that are not open on the calling thread"},
+    {"statistics", "regions of keys beyond the 16,383rd; their statistics are lost"},
     {NULL, NULL}};
 
 static PyStructSequence_Desc drops_desc = {
-    "headroom.Drops", "What was not collected since the program began.", drops_fields, 6};
+    "headroom.Drops", "Events and regions lost since the program began.", drops_fields, 6};
 
 static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
                                         "_timer",

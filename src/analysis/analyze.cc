@@ -61,7 +61,7 @@ TimeNs EarliestEvent(const TraceStore& store) {
   return first.ns() == INT64_MAX ? TimeNs(0) : first;
 }
 
-/// The step whose length is the median: the first such that counts.
+/// Returns the first counted step whose length equals the median.
 std::optional<std::size_t> MedianStep(const Steps& steps) {
   for (std::size_t i = 0; i < steps.list.size(); ++i) {
     if (steps.list[i].Counts() && steps.list[i].wall == steps.p50) return i;
@@ -69,7 +69,8 @@ std::optional<std::size_t> MedianStep(const Steps& steps) {
   return std::nullopt;
 }
 
-/// The part of the mean step in which the GPU works; none where that says nothing of the job.
+/// Returns the GPU's busy time in the mean step. Empty if the step launches no GPU work, or if the
+/// host runs on without waiting for the GPU.
 std::optional<DurationNs> FindCeiling(const TraceReport& report, const StepRow& step) {
   const DurationNs busy = report.breakdown->gpu.Sum();
   if (step.tasks == 0 || busy <= DurationNs(0) || HostRunsOn(step)) return std::nullopt;
@@ -107,41 +108,39 @@ std::optional<std::int64_t> OptimizerEvery(std::span<const StepBreakdown> breakd
   return static_cast<std::int64_t>(at[1] - at[0]);
 }
 
-/// Why there is no verdict.
+/// Returns an unknown verdict with the reason.
 Bottleneck Abstain(const TraceReport& report, std::string_view recorded_as,
                    bool may_hide_gpu_work) {
   Bottleneck verdict;
   if (may_hide_gpu_work) {
     verdict.evidence = {
-        "the file has tracks that may be a GPU's and are not understood, so nothing can be said "
-        "about what the GPU waits for"};
+        "some tracks, which may contain GPU work, are not understood, so the GPU's waits are "
+        "unknown"};
   } else if (report.gpu_time.empty()) {
-    verdict.evidence = {fmt::format(
-        "no GPU work was recorded{}, so nothing can be said about what the GPU waits for",
-        report.health.cut ? " before the file was cut" : "")};
+    verdict.evidence = {fmt::format("no GPU work was recorded{}, so the GPU's waits are unknown",
+                                    report.health.cut ? " before the file was cut" : "")};
   } else if (report.steps.list.empty()) {
-    verdict.evidence = {"no steps: neither annotated nor recognizable; " +
+    verdict.evidence = {"the trace has neither marked nor recognizable steps; " +
                         HowToTellSteps(recorded_as)};
   } else if (!report.steps.p50) {
     verdict.evidence = {fmt::format("no step is whole: {}",
                                     report.health.cut
                                         ? "the file was cut before all of its GPU work was written"
-                                        : "the GPU work of each was lost")};
+                                        : "the GPU work of every step was lost")};
   } else if (report.health.grade < 'D') {
     verdict.evidence = {
-        "no GPU work was launched in the median step, so nothing can be said about what the GPU "
-        "waits for"};
+        "no GPU work was launched in the median step, so the GPU's waits are unknown"};
   } else {
-    std::string reason = "what was recorded does not carry a verdict";
-    // Worst first.
+    std::string reason = "the recorded data does not support a verdict";
+    // Issues are sorted, worst first.
     if (!report.health.issues.empty()) reason = report.health.issues.front().detail;
     verdict.evidence = {fmt::format("trace health {}: {}", report.health.grade, reason)};
   }
   return verdict;
 }
 
-/// Adds what the machine's samples say to a verdict that they may explain. Not who else used the
-/// machine: that names programs.
+/// Adds notes from the machine's samples that may explain the verdict. Notes about other users stay
+/// out because they contain program names.
 void AddMachineNotes(const std::vector<MachineNote>& notes, Bottleneck& verdict) {
   const bool of_gpu =
       verdict.verdict == Verdict::kGpuCompute || verdict.verdict == Verdict::kGpuMemory;
@@ -154,7 +153,7 @@ void AddMachineNotes(const std::vector<MachineNote>& notes, Bottleneck& verdict)
   }
 }
 
-/// The device that ran most; none without GPU work.
+/// Returns the device with the most GPU time, or None() without GPU work.
 DeviceId BusiestDevice(const TraceStore& store) {
   std::map<DeviceId, DurationNs> busy;
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i)
@@ -164,7 +163,7 @@ DeviceId BusiestDevice(const TraceStore& store) {
   return most == busy.end() ? DeviceId::None() : most->first;
 }
 
-/// What hardware counters say of the kernels and of the judged steps.
+/// Adds figures from hardware counters to the kernels and to the analyzed steps.
 void AddUnitUse(const TraceStore& store, const StepAnalysis& judged,
                 const std::vector<Interval>& spans, TraceReport& report) {
   const UnitSamples samples(store);
@@ -179,7 +178,7 @@ void AddUnitUse(const TraceStore& store, const StepAnalysis& judged,
       BusiestDevice(store), steps.empty() ? judged.busy : Intersect(judged.busy, steps));
 }
 
-/// All of a report that follows from its steps.
+/// Fills in the report for a trace whose steps are known.
 void FillReport(const TraceStore& store, const ReferenceData& reference, NameFacts& names,
                 const AnalysisOptions& options, AnalyzedTrace& trace) {
   TraceReport& report = trace.report;
@@ -226,7 +225,7 @@ void FillReport(const TraceStore& store, const ReferenceData& reference, NameFac
   report.metrics = MetricTable(store);
   report.memory = MeasureMemory(store, names, attribution, steps);
   report.machine_notes = ExplainMachine(store, report.metrics);
-  // Covers the steps on the host and on the GPU.
+  // The extent covers the steps on the host and on the GPU.
   std::optional<Interval> extent = ExtentOfSteps(steps);
   if (!spans.empty()) {
     if (!extent) extent = spans.front();
@@ -285,15 +284,15 @@ void FillReport(const TraceStore& store, const ReferenceData& reference, NameFac
     report.loop = LoopHost{.step = evidence.PerStep(loop.step),
                            .data_wait = evidence.PerStep(loop.data_wait),
                            .callback = evidence.PerStep(loop.callback)};
-    // Without GPU work the host's clock is all there is; a cut file may have had some, and tracks
-    // that are not understood may be some.
+    // Without GPU work only the host's clock counts. A cut file may have lost GPU work, and unknown
+    // tracks may contain some.
     if (report.gpu_time.empty() && !report.health.cut && !may_hide_gpu_work) {
       report.bottleneck = JudgeHostOnly(evidence);
       AddMachineNotes(report.machine_notes, report.bottleneck);
       report.findings = FindHostFindings(evidence);
       return;
     }
-    // With damage this deep, the figures stand as recorded but carry no conclusion.
+    // At grade D or below, the report shows the figures but draws no conclusion.
     if (example.tasks > 0 && report.health.grade < 'D' && !may_hide_gpu_work) {
       const Causes causes = FindCauses(evidence);
       report.causes = DescribeCauses(causes, report.breakdown->wall);

@@ -1,4 +1,4 @@
-// From one frozen trace to one report.
+// Turns one frozen trace into one report.
 #pragma once
 
 #include "analysis/values/options.h"
@@ -12,8 +12,9 @@ class DeviceCatalog;
 struct DeviceSpec;
 class ReferenceData;
 
-/// Computes every section. Deterministic; reads the store only. Fails (kUsage) where the options
-/// name steps or a marker that the trace does not have.
+/// Computes every section of the report. The result is deterministic and depends only on the store
+/// and the options. Fails with kUsage if the options name steps or a marker that the trace does not
+/// have.
 Result<TraceReport> Analyze(const TraceStore& store, const ReferenceData& reference,
                             const AnalysisOptions& options);
 

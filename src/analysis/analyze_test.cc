@@ -11,7 +11,7 @@
 namespace headroom {
 namespace analyze_test {
 
-/// The furthest times and longest durations that a reader lets through.
+/// The latest times and longest durations that readers accept.
 constexpr std::int64_t kFar = std::int64_t{1} << 61;
 
 rc::Gen<std::int64_t> AnyTime() {
@@ -26,7 +26,7 @@ rc::Gen<std::int64_t> AnyDuration() {
                         rc::gen::elementOf(std::vector<std::int64_t>{0, kFar}));
 }
 
-/// Any mixture of rows, sensible or not.
+/// Generates any mixture of rows, plausible or not.
 StoreBuilder AnyTrace(bool far) {
   const std::vector<std::string> host_names = {"ProfilerStep#1",
                                                "ProfilerStep#2",

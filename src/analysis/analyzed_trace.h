@@ -1,4 +1,4 @@
-// A report, and what further analyses of the same trace build on, so that it is found once.
+// A report together with its intermediate results, so that later analyses of the trace reuse them.
 #pragma once
 
 #include <memory>
@@ -22,12 +22,12 @@ struct AnalyzedTrace {
   StepAnalysis steps;
   std::unique_ptr<OperatorCosts> costs;
   std::unique_ptr<Attribution>
-      attribution;                 ///< Of the same size as the host's events: let go early.
+      attribution;                 ///< As many entries as host events, so callers free it early.
   std::vector<CostedCall> costed;  ///< Points into `costs`.
-  HostActivity host;               ///< During the steps.
+  HostActivity host;               ///< Host activity during the steps.
 };
 
-/// Analyze(), with what it found on the way. `names`: of the same store.
+/// Runs Analyze() and also returns its intermediate results. Requires `names` of the same store.
 Result<AnalyzedTrace> AnalyzeTrace(const TraceStore& store, const ReferenceData& reference,
                                    NameFacts& names, const AnalysisOptions& options);
 

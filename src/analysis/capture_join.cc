@@ -22,12 +22,12 @@
 namespace headroom {
 namespace {
 
-/// A replay and a capture belong together if the kernels of at least so many of a hundred tasks
-/// agree: libraries choose a few kernels anew.
+/// A replay belongs to a capture if the kernels of at least this percentage of tasks agree.
+/// Libraries may choose a few other kernels.
 constexpr std::size_t kAgreeingPct = 90;
 
-/// What a captured launch runs. `kernel`: empty where the launch does not name it, and for copies
-/// and sets.
+/// Work of a captured launch. `kernel` is empty for copies and sets, and if the launch does not
+/// name its kernel.
 struct Work {
   GpuTaskKind kind = GpuTaskKind::kKernel;
   std::string_view kernel = {};
@@ -43,11 +43,11 @@ Positions PositionsOf(const std::vector<Work>& sequence) {
 }
 
 struct Capture {
-  std::size_t trace;  ///< Which of the traces holds it.
+  std::size_t trace;  ///< Index of the trace that holds the capture.
   Interval time;
   std::vector<HostEventId> launches = {};  ///< In order of time.
   std::vector<Work> work = {};             ///< By launch.
-  Positions positions = {};                ///< Of `work`.
+  Positions positions = {};                ///< Positions in `work`.
   bool names_kernels = false;
 };
 
@@ -55,14 +55,14 @@ bool IsCall(HostEventKind kind) {
   return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
 }
 
-/// A trace with captures, and what is known of its names.
+/// A trace with captures, and the facts about its names.
 struct Source {
   const TraceStore* store;
   NameFacts names;
   std::optional<std::int64_t> batch_size;
 };
 
-/// Which kind of GPU work a call makes, if any.
+/// Returns the kind of GPU work that a call makes, if any.
 std::optional<GpuTaskKind> KindOfWork(const TraceStore& store, NameFacts& names,
                                       std::uint32_t row) {
   if (!IsCall(store.host_events.kind[row])) return std::nullopt;
@@ -75,14 +75,15 @@ std::optional<GpuTaskKind> KindOfWork(const TraceStore& store, NameFacts& names,
   return std::nullopt;
 }
 
-/// The name of the kernel that HIP's profiler notes with a launch.
+/// Returns the kernel name that HIP's profiler records with a launch.
 std::string_view NotedKernel(const TraceStore& store, HostEventId launch) {
   std::string_view name = store.Arg(store.host_events.args[launch.index()], "kernel");
   if (name.size() < 2 || name.front() != '"') return {};
   return name.substr(1, name.size() - 2);
 }
 
-/// Calls of a process that were captured if anything was, in order of time.
+/// Launches without a GPU task, per process in order of time. A capture recorded them, if there was
+/// one.
 using LaunchesOfProcess = std::map<ProcessId, std::vector<HostEventId>>;
 
 LaunchesOfProcess FindLaunches(const TraceStore& store, NameFacts& names) {
@@ -93,7 +94,7 @@ LaunchesOfProcess FindLaunches(const TraceStore& store, NameFacts& names) {
   LaunchesOfProcess launches;
   for (std::uint32_t row = 0; row < ran.size(); ++row) {
     if (ran[row] || !KindOfWork(store, names, row)) continue;
-    // A runtime call may pass its launch on to a driver call.
+    // A runtime call may forward its launch to a driver call.
     const HostEventId parent = store.host_events.parent[row];
     if (parent.valid() && KindOfWork(store, names, parent.index())) continue;
     const ThreadId thread = store.host_events.thread[row];
@@ -107,8 +108,8 @@ LaunchesOfProcess FindLaunches(const TraceStore& store, NameFacts& names) {
   return launches;
 }
 
-/// The captures of a trace. Of captures of one process at one time nobody knows whose a launch is:
-/// they are none.
+/// Adds the captures of a trace. Drops captures of one process that overlap in time, because their
+/// launches are ambiguous.
 void AddCaptures(Source& source, std::size_t trace, std::vector<Capture>& captures) {
   const TraceStore& store = *source.store;
   std::vector<GraphCapture> found = ListGraphCaptures(store, source.names);
@@ -144,7 +145,7 @@ void AddCaptures(Source& source, std::size_t trace, std::vector<Capture>& captur
   }
 }
 
-/// The innermost operator around a captured launch.
+/// Returns the innermost operator around a captured launch.
 HostEventId OperatorOf(const TraceStore& store, HostEventId launch) {
   HostEventId at = launch;
   while (at.valid() && store.host_events.kind[at.index()] != HostEventKind::kOperator)
@@ -152,13 +153,13 @@ HostEventId OperatorOf(const TraceStore& store, HostEventId launch) {
   return at;
 }
 
-/// The GPU work of a graph launch.
+/// GPU work of a graph launch.
 struct Replay {
-  std::vector<GpuTaskId> tasks;  ///< By node of the graph where nodes are known, else by start.
+  std::vector<GpuTaskId> tasks;  ///< By graph node if the nodes are known, else by start.
   std::vector<Work> work;        ///< By task.
 };
 
-/// Which captured launch each task of a replay is of; kNone: not known.
+/// Matches each task of a replay to a captured launch; kNone if unknown.
 struct Fit {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   const Capture* capture = nullptr;
@@ -202,11 +203,11 @@ class Joiner {
   }
 
  private:
-  // What is copied is bounded, whatever nests in a damaged file.
+  // Bounds the number of copied events, because a damaged file may nest without limit.
   static constexpr std::size_t kMinEvents = 1'000'000;
   static constexpr std::size_t kEventsPerRow = 8;
-  /// Tasks that are compared with launches: what fits alike, and yet not quite, in many captures,
-  /// ends there.
+  /// Limits the comparisons of tasks with launches. Many captures that almost match would otherwise
+  /// take too long.
   static constexpr std::size_t kMaxCompared = 20'000'000;
 
   /// Fills replays_. Returns the launches in order of time.
@@ -243,7 +244,7 @@ class Joiner {
     return launches;
   }
 
-  /// `wanted`: positions of the replay's work.
+  /// Matches by kernel name. `wanted` maps the replay's work to its positions.
   static Fit FitByName(const Replay& replay, const Positions& wanted, const Capture& capture) {
     Fit fit{.capture = &capture,
             .launch_of = std::vector<std::uint32_t>(replay.work.size(), Fit::kNone)};
@@ -257,8 +258,9 @@ class Joiner {
     return fit.joined * 100 >= most * kAgreeingPct ? fit : Fit();
   }
 
-  /// By the order alone. At least half of the operators that compute products must have a product
-  /// among their kernels: libraries launch others around it, which reorder its operands.
+  /// Matches by order alone. At least half of the operators that compute products must have a
+  /// product among their kernels. Libraries add kernels around the product that reorder its
+  /// operands.
   Fit FitByOrder(const Replay& replay, const Capture& capture) {
     if (replay.work.size() != capture.work.size()) return {};
     const Source& source = sources_[capture.trace];
@@ -291,7 +293,7 @@ class Joiner {
     }
   }
 
-  /// The captures that share the rarest work of a replay.
+  /// Returns the captures that contain the replay's rarest work.
   const std::vector<std::size_t>& CapturesWith(const Positions& wanted) const {
     static const std::vector<std::size_t> kNone;
     const std::vector<std::size_t>* fewest = &kNone;
@@ -303,8 +305,8 @@ class Joiner {
     return *fewest;
   }
 
-  /// The captures that fit best, those that name their kernels first. By order alone, several that
-  /// differ in an operator tell nothing.
+  /// Returns the captures with the best match, first those that name their kernels. Returns none if
+  /// several match by order alone and differ in an operator.
   std::vector<Fit> FindFits(const Replay& replay) {
     std::vector<Fit> best;
     const auto consider = [&](Fit fit) {
@@ -328,7 +330,7 @@ class Joiner {
     return all_alike ? best : std::vector<Fit>();
   }
 
-  /// Pays for one more comparison with the replay. Returns false once the budget is spent.
+  /// Spends budget for one more comparison with the replay. Returns false once the budget is spent.
   bool Spend(const Replay& replay) {
     const std::size_t price = replay.work.size() + 1;
     if (budget_ < price) return false;
@@ -336,8 +338,8 @@ class Joiner {
     return true;
   }
 
-  /// Returns whether two captures launch from the same operators in the same order; with `shapes`,
-  /// of the same shapes, too.
+  /// Returns true if both captures launch from the same operators in the same order, and with
+  /// `shapes` also from the same shapes.
   bool AreAlike(const Capture& a, const Capture& b, bool shapes) const {
     if (&a == &b) return true;
     if (a.launches.size() != b.launches.size()) return false;
@@ -357,7 +359,7 @@ class Joiner {
     return true;
   }
 
-  /// What the marks around a launch say that it computes.
+  /// Returns the number of tokens that the marks around a launch state.
   std::optional<std::int64_t> TokensAround(HostEventId launch) const {
     for (HostEventId at = launch; at.valid(); at = store_.host_events.parent[at.index()]) {
       if (store_.host_events.kind[at.index()] != HostEventKind::kAnnotation) continue;
@@ -367,15 +369,15 @@ class Joiner {
     return std::nullopt;
   }
 
-  /// Captures of one trace that fit alike.
+  /// Captures of one trace that match equally well.
   struct Alike {
     std::vector<Fit> fits;
     bool same_shapes = true;
-    std::size_t replays = 0;  ///< Joined so far.
+    std::size_t replays = 0;  ///< Number of replays joined so far.
   };
   struct KnownFits {
     std::map<std::size_t, Alike> of_trace;
-    bool same_shapes = true;  ///< In all traces.
+    bool same_shapes = true;  ///< Over all traces.
   };
 
   KnownFits Group(std::vector<Fit> fits) const {
@@ -399,8 +401,8 @@ class Joiner {
     bool knows_shapes;
   };
 
-  /// Picks one of the captures that fit equally well: from the trace of the smallest size that
-  /// holds the tokens, else from the first; within a trace, one after the other.
+  /// Picks one of the captures that match equally well. Chooses the trace of the smallest size that
+  /// holds the tokens, else the first trace. Takes the captures within a trace in turn.
   Choice Choose(HostEventId launch, KnownFits& known) {
     std::size_t trace = known.of_trace.begin()->first;
     std::optional<std::int64_t> size;
@@ -419,7 +421,7 @@ class Joiner {
             alike.same_shapes && (size || known.same_shapes)};
   }
 
-  /// Returns how many tasks of the replay were joined.
+  /// Returns the number of joined tasks of the replay.
   std::int64_t Join(HostEventId launch, const Replay& replay) {
     if (captures_.empty() || replayed_.events.rows() > most_events_) return 0;
     const auto [known, is_new] = fits_.try_emplace(replay.work);
@@ -427,7 +429,7 @@ class Joiner {
     if (known->second.of_trace.empty()) return 0;
     const Choice choice = Choose(launch, known->second);
     if (replayed_.ran.empty()) replayed_.ran.resize(store_.gpu_tasks.rows());
-    // In order of capture: what is inside comes behind what is around.
+    // In order of capture, so an outer event precedes the events inside it.
     std::vector<std::pair<std::uint32_t, GpuTaskId>> order;
     for (std::size_t i = 0; i < replay.tasks.size(); ++i) {
       if (choice.fit->launch_of[i] != Fit::kNone)
@@ -441,8 +443,8 @@ class Joiner {
     return std::ssize(order);
   }
 
-  /// Returns whether a replay shows an event: operators, modules, lines of the job, and ranges of
-  /// a layer or a phase.
+  /// Returns true if a replay shows the event: an operator, a module, a line of the job, or a range
+  /// of a layer or phase.
   bool Tells(Source& source, HostEventId event) {
     const auto& events = source.store->host_events;
     switch (events.kind[event.index()]) {
@@ -463,8 +465,8 @@ class Joiner {
     }
   }
 
-  /// Copies what is around a captured launch and is not yet among `copies`. Returns the copy of the
-  /// innermost event; none where there is none.
+  /// Copies the events around a captured launch that are not yet among `copies`. Returns the copy
+  /// of the innermost event, or None() if no event surrounds the launch.
   HostEventId Copy(const Capture& capture, std::uint32_t captured, HostEventId launch,
                    bool with_shapes, std::unordered_map<HostEventId, HostEventId>& copies) {
     Source& source = sources_[capture.trace];
@@ -502,7 +504,8 @@ class Joiner {
   std::vector<RowCopier> copiers_;
   std::vector<Capture> captures_;
   std::map<Work, std::vector<std::size_t>> by_work_;  ///< Captures that name their kernels.
-  std::map<std::size_t, std::vector<std::size_t>> by_length_;  ///< The others.
+  /// Captures that do not name their kernels.
+  std::map<std::size_t, std::vector<std::size_t>> by_length_;
   std::size_t budget_ = kMaxCompared;
   std::unordered_map<HostEventId, Replay> replays_;  ///< By graph launch.
   std::map<std::vector<Work>, KnownFits> fits_;

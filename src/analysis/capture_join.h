@@ -1,5 +1,5 @@
-// Joins what graphs replay to the operators that their captures recorded: a replay is one call of
-// the host, and names no operators.
+// Joins the tasks of a replayed graph to the operators that its capture recorded. A replay is one
+// host call and names no operators.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,33 @@
 
 namespace headroom {
 
-/// A trace that holds captures. Of another rank than the trace that replays, it is left aside.
+/// A trace that holds captures. JoinCaptures() ignores one of another rank than the replaying
+/// trace.
 struct CaptureTrace {
   const TraceStore* store;
-  /// Tokens or samples that its graphs are for, where that is known: a server captures one graph
-  /// for each size and replays the next larger one.
+  /// Tokens or samples that its graphs process, if known. A server captures one graph per size and
+  /// replays the next larger one.
   std::optional<std::int64_t> batch_size;
 };
 
 struct CaptureJoin {
-  std::int64_t launches = 0, tasks = 0;  ///< Graph launches with GPU work, and that work.
+  /// Number of graph launches with GPU work, and of the tasks in them.
+  std::int64_t launches = 0, tasks = 0;
   std::int64_t joined_launches = 0, joined_tasks = 0;
 };
 
-/// Gives each GPU task of a graph launch the operators, frames and layer ranges around the launch
-/// that was captured for it (TraceStore::AddReplayed), from the captures of the trace itself and of
-/// `captures`.
+/// Gives each GPU task of a graph launch the operators, frames and layer ranges around its captured
+/// launch (TraceStore::AddReplayed). Uses the captures of the trace and of `captures`.
 ///
-/// A launch is a replay of the capture whose kernels agree with its own by name and number; where
-/// the captured launches do not name their kernels, of the only one whose sequence of kernels,
-/// copies and sets is the same, with matrix products where its operators compute some. The n-th
-/// kernel of a name is the n-th captured one. Captures alike, as of equal layers, are replayed in
-/// turn. Operators lose their shapes where captures of other shapes fit as well. The store's log
-/// gets a kUnmatchedCapture where no capture of `captures` fits.
+/// A launch replays the capture whose kernels agree by name and number. If the captured launches do
+/// not name their kernels, the sequence of kernels, copies and sets must be the same. That sequence
+/// must be unique, and have matrix products where the capture's operators compute some.
 ///
-/// REQUIRES: called at most once for a store.
+/// The n-th kernel of a name is the n-th captured one. Identical captures, as of equal layers, are
+/// replayed in turn. Operators lose their shapes if captures with other shapes match as well. Logs
+/// kUnmatchedCapture in the store if none of `captures` matches.
+///
+/// Requires at most one call per store.
 CaptureJoin JoinCaptures(TraceStore& store, const ReferenceData& reference,
                          std::span<const CaptureTrace> captures = {});
 

@@ -21,8 +21,8 @@ constexpr const char* kShapes =
 constexpr const char* kOtherShapes =
     R"("Input Dims": [[16, 4], [4, 2]], "Input type": ["float", "float"])";
 
-/// A capture of one product and one sum from `start` on, in two layers. `names`: whether launches
-/// name their kernels, as HIP's do.
+/// Adds a capture of one product and one sum, in two layers, from `start`. With `names`, the
+/// launches name their kernels, as HIP's do.
 void AddCapture(StoreBuilder& b, std::int64_t start, bool names, const char* shapes = kShapes,
                 const char* layer = "nn.Module: Linear_0") {
   const auto launch = [&](std::int64_t at, const char* kernel) {
@@ -39,7 +39,7 @@ void AddCapture(StoreBuilder& b, std::int64_t start, bool names, const char* sha
   b.Call("cudaStreamEndCapture", kMain, start + 20, 1);
 }
 
-/// A graph launch that runs the product for 30 us and the sum for 10 us.
+/// Adds a graph launch that runs the product for 30 us and the sum for 10 us.
 void AddReplay(StoreBuilder& b, std::int64_t start, std::int64_t correlation) {
   b.Call("cudaGraphLaunch", kMain, start, 10, correlation);
   b.Kernel(kGemm, kStream, start + 12, 30, correlation);
@@ -55,7 +55,7 @@ struct Analyses {
   Attribution attribution;
 };
 
-/// Names of what ran each GPU task: "operator, layer".
+/// Returns "operator, layer" for each GPU task.
 std::vector<std::string> RanBy(const TraceStore& store) {
   Analyses of(store);
   std::vector<std::string> out;
@@ -118,7 +118,7 @@ TEST(CaptureJoin, EachReplayCallsTheOperatorsOnceAndTakesNoTimeOfTheHost) {
   EXPECT_EQ(rows[0].count, 2);
   EXPECT_EQ(rows[0].total, Us(60));
   EXPECT_EQ(rows[0].host, Us(0));
-  EXPECT_EQ(rows[0].flops, 2 * 2.0 * 8 * 4 * 2);  // Of both replays.
+  EXPECT_EQ(rows[0].flops, 2 * 2.0 * 8 * 4 * 2);  // Sum of both replays.
   EXPECT_EQ(rows[1].total, Us(20));
 }
 
@@ -160,7 +160,7 @@ TEST(CaptureJoin, OtherKernelsAreNoReplayOfTheCapture) {
   for (const bool names : {true, false}) {
     StoreBuilder b, of_capture;
     b.Call("cudaGraphLaunch", kMain, 0, 10, 1);
-    b.Kernel(kAdd, kStream, 12, 30, 1);  // Where the capture computes a product.
+    b.Kernel(kAdd, kStream, 12, 30, 1);  // The capture computes a product at this place.
     b.Kernel(kGemm, kStream, 42, 10, 1);
     b.Kernel("other", kStream, 52, 10, 1);
     AddCapture(of_capture, 0, names);
@@ -222,7 +222,7 @@ TEST(CaptureJoin, WhereCapturesOfOtherShapesFitShapesAreUnknown) {
     return sum;
   };
   EXPECT_EQ(flops(std::nullopt, std::nullopt), 0);
-  // The list of the captures tells: 12 tokens run in the graph for 16.
+  // The list of captures decides: 12 tokens run in the graph for 16.
   EXPECT_EQ(flops(8, 16), 2.0 * 16 * 4 * 2);
   EXPECT_EQ(flops(12, 16), 2.0 * 8 * 4 * 2);
 }

@@ -19,7 +19,7 @@ std::optional<std::int64_t> StepOfTask(const StepAnalysis& steps, std::size_t ta
   return steps.steps.list[static_cast<std::size_t>(steps.step_of_task[task])].index;
 }
 
-/// By where the host was.
+/// Returns the step in which the host is at a moment.
 std::optional<std::int64_t> StepOfHost(const StepAnalysis& steps, TimeNs time) {
   const auto after =
       std::upper_bound(steps.hosts.begin(), steps.hosts.end(), time,
@@ -43,7 +43,7 @@ std::vector<RowCall> CallsOfKernel(const TraceStore& store, const StepAnalysis& 
   return calls;
 }
 
-/// Of operators or layers; their GPU time.
+/// Returns the calls of an operator or layer, with their GPU time.
 std::vector<RowCall> CallsOfHost(const TraceStore& store, NameFacts& names,
                                  const AnalyzedTrace& trace, const TableScope& scope,
                                  bool of_layers, StringId name) {

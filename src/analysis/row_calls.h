@@ -1,5 +1,5 @@
-// The single calls behind a row of the kernel, operator or layer table: how they spread, and which
-// took longest.
+// The single calls behind a row of the kernel, operator or layer table: their distribution and the
+// slowest ones.
 #pragma once
 
 #include <cstddef>
@@ -18,26 +18,26 @@ namespace headroom {
 enum class CallTable { kKernels, kOperators, kLayers };
 
 struct RowCall {
-  /// Of the store's GPU tasks (kernels), else of its host events; the `id` that SQL has for it.
+  /// Row of the store's GPU task (kernels) or host event. SQL uses the same `id`.
   std::int64_t id = 0;
-  TimeNs start;                            ///< On the GPU (kernels), else on the host.
-  DurationNs time;                         ///< As RowCalls says.
-  std::optional<DurationNs> host;          ///< None: a kernel.
-  std::optional<std::int64_t> step_index;  ///< None: in no step.
+  TimeNs start;                            ///< On the GPU for kernels, else on the host.
+  DurationNs time;                         ///< GPU or host time, see RowCalls::of_gpu.
+  std::optional<DurationNs> host;          ///< Null for a kernel.
+  std::optional<std::int64_t> step_index;  ///< Null outside all steps.
 };
 
 struct RowCalls {
-  /// Whether times are GPU time; else they are the host's: no call gave the GPU work.
+  /// True for GPU times. False for host times, if no call launched GPU work.
   bool of_gpu = true;
   std::int64_t count = 0;
   DurationNs min, p50, p90, p99, max;  ///< By nearest rank; calls without GPU work count as 0.
-  std::vector<RowCall> slowest;        ///< Longest first; of equally long ones the earliest.
+  std::vector<RowCall> slowest;        ///< Longest first; of equal ones the earliest first.
 };
 
-/// The calls that the row of that name counts; count is 0 where there is no such row.
+/// Returns the calls that the row of that name counts; `count` is 0 if there is no such row.
 ///
-/// @param trace  of `store`, with its attribution
-/// @param most   of the slowest
+/// @param trace  analysis of `store`, with its attribution
+/// @param most   maximum number of slowest calls
 RowCalls CallsOf(const TraceStore& store, NameFacts& names, const AnalyzedTrace& trace,
                  const TableScope& scope, CallTable table, std::string_view name,
                  std::size_t most = 10);

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace row_calls_test {
 
-/// Ten steps, each with a product of 10, 20, ... 100 us that the operator launches, and a view.
+/// Ten steps. In each, the operator launches a product of 10, 20, ... 100 us and a view.
 struct TenSteps {
   TenSteps() {
     StoreBuilder b;
@@ -67,7 +67,7 @@ TEST(RowCalls, TheSlowestComeWithTheirPlace) {
   const RowCalls mm = job.Of(CallTable::kOperators, "aten::mm");
   EXPECT_EQ(mm.slowest[0].step_index, 9);
   EXPECT_TRUE(mm.slowest[0].host);
-  // Of equally long ones, the earliest.
+  // Among equal calls, the earliest comes first.
   EXPECT_EQ(job.Of(CallTable::kKernels, kAdd).slowest[0].step_index, 0);
 }
 

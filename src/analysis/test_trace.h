@@ -1,4 +1,4 @@
-// For tests: the parts of the analysis of a small trace, ready to ask.
+// Test helpers that analyze a small trace.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace headroom {
 
-/// What the program knows, loaded once.
+/// Returns the built-in reference data, loaded once.
 inline const ReferenceData& TestReferenceData() {
   static const std::unique_ptr<ReferenceData> reference = [] {
     Result<std::unique_ptr<ReferenceData>> loaded = ReferenceData::LoadBuiltIn();
@@ -24,7 +24,7 @@ inline const ReferenceData& TestReferenceData() {
   return *reference;
 }
 
-/// A store and what the single analyses take besides it.
+/// A store with the other inputs of single analyses.
 struct TestTrace {
   explicit TestTrace(const StoreBuilder& builder)
       : store(builder.Build()),
@@ -38,7 +38,7 @@ struct TestTrace {
   Attribution attribution;
 };
 
-/// The whole report. The options must fit the trace.
+/// Returns the complete report. Requires options that fit the trace.
 inline TraceReport AnalyzeTrace(const StoreBuilder& builder, const AnalysisOptions& options = {}) {
   const std::unique_ptr<TraceStore> store = builder.Build();
   Result<TraceReport> report = Analyze(*store, TestReferenceData(), options);
@@ -53,7 +53,7 @@ constexpr TimeNs AtUs(std::int64_t us) { return TimeNs(us * 1000); }
 inline constexpr std::int64_t kMain = 1, kAutograd = 2, kOtherThread = 3;
 inline constexpr std::int64_t kStream = 7, kSideStream = 20;
 
-// Kernels whose class the rules know.
+// Kernels that the rules classify.
 inline constexpr const char* kGemm = "ampere_sgemm_128x64_nn";
 inline constexpr const char* kAllReduce =
     "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
@@ -62,7 +62,7 @@ inline constexpr const char* kAdd =
 
 }  // namespace headroom
 
-// So that failures of EXPECT_EQ show figures.
+// Failures of EXPECT_EQ then print the figures.
 namespace headroom {
 inline void PrintTo(DurationNs d, std::ostream* os) { *os << d.ns() << " ns"; }
 inline void PrintTo(TimeNs t, std::ostream* os) { *os << "@" << t.ns() << " ns"; }

@@ -1,4 +1,4 @@
-// A recording without any GPU work and without operators: regions and steps of one thread.
+// Recordings without GPU work and without operators: regions and steps of one thread.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct Part {
   std::int64_t length;
 };
 
-/// Five steps of 1000 us, each of these regions in turn from its start.
+/// Builds five steps of 1000 us. Each starts with these regions in sequence.
 StoreBuilder Loop(const std::vector<Part>& parts) {
   StoreBuilder b;
   for (int i = 0; i < 5; ++i) {
@@ -55,7 +55,7 @@ TEST(LoopWithoutGpu, DefaultKeysSplitTheMedianStep) {
   EXPECT_TRUE(report.causes.empty());
 }
 
-// MAELSTROM's loop idiom marks IO and BATCH only. What lies between two waits is none.
+// MAELSTROM's loop marks only IO and BATCH. The time between two waits is not a wait.
 TEST(LoopWithoutGpu, ARegionSaysItselfHowFarItReaches) {
   const TraceReport report = AnalyzeTrace(Loop({{"IO", 100}}));
   ASSERT_TRUE(report.breakdown);
@@ -68,7 +68,7 @@ struct VerdictCase {
   std::vector<Part> parts;
   Verdict verdict;
   const char* confidence;
-  const char* finding;  ///< The first; empty: none.
+  const char* finding;  ///< The first finding; empty if none.
 };
 
 const VerdictCase kCases[] = {
@@ -177,7 +177,7 @@ TEST(Callbacks, AFindingNamesTheDearestAndItsEvent) {
 struct SelfCase {
   const char* shows;
   const char* args;
-  char grade;  ///< Of a sound trace of 12 events.
+  char grade;  ///< Grade of a sound trace of 12 events.
   const char* says;
 };
 
@@ -203,7 +203,7 @@ TEST(Health, TheRecordingReportsOnItself) {
     b.NameDevice(0, "NVIDIA H200");
     b.Step(0, kMain, 0, 100);
     b.Launch("aten::mm", kMain, 5, kGemm, kStream, 10, 50);
-    b.Instant("headroom", "self", 50, R"("dropped": 1000)");  // The last one holds.
+    b.Instant("headroom", "self", 50, R"("dropped": 1000)");  // The last instant counts.
     b.Instant("headroom", "self", 60, c.args);
     const Health health = AnalyzeTrace(b).health;
     EXPECT_EQ(health.grade, c.grade);
@@ -251,7 +251,7 @@ TEST(Health, ARecordingThatWasNotBroughtToItsEndIsTold) {
   };
   EXPECT_TRUE(told(true, false));
   EXPECT_FALSE(told(true, true));
-  EXPECT_FALSE(told(false, false));  // Of another tool.
+  EXPECT_FALSE(told(false, false));  // From another tool.
 }
 
 TEST(Health, WhatTheRecordingOfGpuActivitySaysIsTold) {
@@ -283,7 +283,8 @@ TEST(Health, WhatTheRecordingOfGpuActivitySaysIsTold) {
       << recorder->detail;
   EXPECT_EQ(find(health, ImportIssue::kDroppedRecords), health.issues.end());
 
-  // What CUPTI itself dropped is missing like what a full ring dropped, of a killed recorder too.
+  // Records that CUPTI dropped count as missing, like those of a full ring, even if the recorder
+  // was killed.
   b.Instant("headroom", "cupti_dropped_records", 50, R"("value": 7, "severity": "warning")");
   b.Instant("headroom", "cupti_untimed_records", 51, R"("value": 2, "severity": "warning")");
   health = AnalyzeTrace(b).health;

@@ -1,4 +1,4 @@
-// What tests of all renderers of text have in common.
+// Shared by tests of all renderers of text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ inline void ExpectHas(const std::string& text, std::string_view words) {
   EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
 }
 
-/// Names that a trace or a user may bring.
+/// Names that a trace or a user may contain.
 inline const std::vector<std::string>& HostileNames() {
   static const std::vector<std::string> names = {"\x1b[31mred\x1b[0m\a",
                                                  "a\nb\r\tc",

@@ -1,4 +1,4 @@
-// Classes of ASCII characters, whatever the locale.
+// Classes of ASCII characters, independent of the locale.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// White space as JSON has it.
+/// Returns true for white space as JSON defines it.
 constexpr bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -19,7 +19,7 @@ constexpr bool IsHexDigit(char c) {
 
 constexpr char ToLower(char c) { return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// The first position from `at` on that is no white space, or the end of the text.
+/// Returns the first position from `at` on without white space, or the end of the text.
 constexpr std::size_t SkipSpace(std::string_view text, std::size_t at) {
   while (at < text.size() && IsSpace(text[at])) ++at;
   return at;

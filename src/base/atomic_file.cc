@@ -46,10 +46,10 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, std::optional<int
     if (resolved) file.path_ = resolved.get();
     if (!mode) file.mode_ = static_cast<int>(info.st_mode & 07777);
   }
-  // With the permissions of any new file.
+  // Uses the default permissions of a new file.
   file.descriptor_ = CreateUnfinished(file.path_ + '.', 0666, file.temporary_, file.unfinished_);
   if (file.descriptor_ < 0) return CannotWrite(path, errno);
-  // Before there is anything to read in it.
+  // Sets the permissions before the file has any content.
   if (file.mode_ >= 0 && fchmod(file.descriptor_, static_cast<mode_t>(file.mode_)) != 0)
     return CannotWrite(path, errno);
   return file;
@@ -67,9 +67,9 @@ Status AtomicFile::Append(std::string_view piece) {
 Status AtomicFile::Close() {
   if (temporary_.empty()) return Status::Ok();
   int error = 0;
-  // Without this the name could reach the disk before the content does.
+  // Without fsync() the name could reach the disk before the content does.
   if (error == 0 && fsync(descriptor_) != 0) error = errno;
-  // Delayed failures (quota, network file systems) show here.
+  // close() reports delayed failures (quota, network file systems).
   if (close(std::exchange(descriptor_, -1)) != 0 && error == 0) error = errno;
   return error == 0 ? Status::Ok() : CannotWrite(path_, error);
 }
@@ -112,7 +112,8 @@ Status AtomicFile::Commit() {
 
 Result<bool> AtomicFile::CommitNew() {
   if (temporary_.empty()) return false;
-  // Both fail where the name is taken; rename() would replace it. Not every file system has both.
+  // Both calls fail if the name exists, whereas rename() would replace it. Some file systems
+  // support only one.
   int error = link(temporary_.c_str(), path_.c_str()) == 0 ? 0 : errno;
   if (error == 0) {
     unlink(temporary_.c_str());
@@ -122,7 +123,7 @@ Result<bool> AtomicFile::CommitNew() {
                 : errno;
   }
   if (error == EINVAL || error == ENOSYS) {
-    // The name is claimed first, and then replaced.
+    // Claims the name first, then replaces it.
     const int claimed = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     error = claimed < 0 ? errno : 0;
     if (claimed >= 0) close(claimed);

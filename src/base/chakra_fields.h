@@ -1,6 +1,6 @@
-// Field numbers and enumerators of the public Chakra execution trace (MLCommons, et_def.proto), as
-// far as Headroom reads and writes it; what it writes is, for other tools, chakra_trace.proto in
-// src/export/. And the names of what its own traces say beside (docs/export.md).
+// Field numbers and enumerators of the public Chakra execution trace (MLCommons, et_def.proto) that
+// Headroom reads and writes. src/export/chakra_trace.proto declares the written part for other
+// tools. This file also names the additional attributes in Headroom's traces (docs/export.md).
 #pragma once
 
 #include <array>
@@ -84,20 +84,20 @@ enum class CommType : std::uint8_t {
   kBarrier = 9,
 };
 
-/// The attribute `schema` of the metadata of Headroom's own traces.
+/// Value of the metadata attribute `schema` in Headroom's traces.
 inline constexpr std::string_view kOwnSchema = "headroom.chakra/1";
-/// The node that lists groups of ranks; PyTorch's execution trace calls it so.
+/// Name of the node that lists groups of ranks, as in PyTorch's execution traces.
 inline constexpr std::string_view kGroupsNode = "process_group:init";
-/// Own traces: beginnings of attributes of the metadata, before a software's name or an issue's
-/// code.
+/// In Headroom's traces: prefixes of metadata attributes, before the name of a software or the code
+/// of an issue.
 inline constexpr std::string_view kVersionPrefix = "version:";
 inline constexpr std::string_view kDamagePrefix = "damage:";
 
-/// A column whose value a node of an own trace has by another name than the column's.
+/// A column whose value has another attribute name in a node of Headroom's traces.
 struct Renamed {
   std::string_view column, attribute;
 };
-/// Of the first node of an event, which itself may be a part of the event alone.
+/// Attributes of the first node of an event, because that node may cover only a part of the event.
 inline constexpr std::array<Renamed, 3> kHostEventNames = {{
     {"start", "event_start_ns"},
     {"duration", "event_duration_ns"},
@@ -109,7 +109,7 @@ inline constexpr std::array<Renamed, 2> kTaskNames = {{
 }};
 inline constexpr std::array<Renamed, 1> kCollectiveNames = {{{"name", "collective"}}};
 
-/// What a column's value is called as an attribute.
+/// Returns the attribute name of a column's value.
 template <std::size_t N>
 constexpr std::string_view AttributeOf(const std::array<Renamed, N>& names,
                                        std::string_view column) {

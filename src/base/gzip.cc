@@ -24,7 +24,7 @@ GzipStream::~GzipStream() = default;
 
 std::string GzipStream::Add(std::string_view piece, bool last) {
   constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
-  // The library takes 32 bits of length at a time, and keeps no pointer to what it has read.
+  // The library takes 32-bit lengths, and keeps no pointer to input that it has read.
   constexpr std::size_t kInputBytes = std::size_t{1} << 30;
   std::vector<std::uint8_t> block(kBlockBytes);
   std::string out;
@@ -32,7 +32,7 @@ std::string GzipStream::Add(std::string_view piece, bool last) {
   do {
     const std::string_view input = piece.substr(taken, kInputBytes);
     taken += input.size();
-    // The interface predates const; input is only read.
+    // The interface predates const; it only reads the input.
     stream_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(input.data()));
     stream_->avail_in = static_cast<std::uint32_t>(input.size());
     stream_->end_of_stream = last && taken == piece.size() ? 1 : 0;
@@ -40,7 +40,7 @@ std::string GzipStream::Add(std::string_view piece, bool last) {
       stream_->next_out = block.data();
       stream_->avail_out = static_cast<std::uint32_t>(block.size());
       [[maybe_unused]] const int failed = isal_deflate(stream_.get());
-      assert(failed == COMP_OK && "only wrong arguments fail");
+      assert(failed == COMP_OK && "only wrong arguments can fail");
       out.append(reinterpret_cast<const char*>(block.data()), block.size() - stream_->avail_out);
     } while (stream_->avail_out == 0);
   } while (taken < piece.size());

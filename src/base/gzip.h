@@ -1,4 +1,4 @@
-// Writing gzip.
+// Compresses to gzip.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ struct isal_zstream;
 
 namespace headroom {
 
-/// One gzip member that holds `content`; the same bytes for the same content.
+/// Returns one gzip member with `content`. Equal contents give equal bytes.
 std::string Gzip(std::string_view content);
 
-/// One gzip member whose content comes in pieces.
+/// Compresses content in pieces to one gzip member.
 class GzipStream {
  public:
   GzipStream();
@@ -22,8 +22,7 @@ class GzipStream {
   GzipStream& operator=(GzipStream&&) noexcept;
   ~GzipStream();
 
-  /// What can be told of the member so far, behind what was told before. REQUIRES: nothing follows
-  /// the last piece.
+  /// Returns the next bytes of the member. REQUIRES: no call follows the last piece.
   std::string Add(std::string_view piece, bool last);
 
  private:

@@ -10,7 +10,8 @@
 namespace headroom {
 namespace gzip_test {
 
-/// The inflated text of one whole member, CRC checked; "failed" where it is none.
+/// Returns the inflated text of one whole member after checking its CRC; "failed" for invalid
+/// input.
 std::string Inflated(std::string packed, std::size_t size) {
   inflate_state state;
   isal_inflate_init(&state);

@@ -1,4 +1,4 @@
-// The name of this machine in its network; empty: it has none that can be told.
+// The name of this machine in its network; empty if unknown.
 #pragma once
 
 #include <unistd.h>

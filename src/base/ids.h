@@ -1,4 +1,4 @@
-// Strong row ids: an id of one table cannot be passed where another table's is wanted.
+// Strong row ids: the compiler rejects an id of the wrong table.
 #pragma once
 
 #include <compare>

@@ -73,7 +73,7 @@ IntervalSet Subtract(const IntervalSet& a, const IntervalSet& b) {
   auto j = b.intervals().begin();
   for (Interval rest : a.intervals()) {
     while (j != b.intervals().end() && j->end <= rest.start) ++j;
-    // `b`'s interval may reach into the next interval of `a`, so `j` itself stays.
+    // The interval of `b` may reach into the next interval of `a`, so `j` itself does not advance.
     for (auto k = j; k != b.intervals().end() && k->start < rest.end; ++k) {
       out.AppendInOrder({rest.start, std::min(k->start, rest.end)});
       rest.start = std::max(rest.start, k->end);

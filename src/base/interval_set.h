@@ -1,4 +1,4 @@
-// Sets of time as sorted, disjoint, half-open intervals [start, end), and their algebra.
+// Sets of time as sorted, disjoint, half-open intervals [start, end), and operations on them.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// A half-open span [start, end). Empty when end <= start.
+/// A half-open interval [start, end). Empty if end <= start.
 struct Interval {
   TimeNs start;
   TimeNs end;
@@ -17,25 +17,25 @@ struct Interval {
   constexpr bool operator==(const Interval&) const = default;
 };
 
-/// A set of points in time, kept as sorted, disjoint, non-touching, non-empty intervals.
+/// A set of points in time, stored as sorted, disjoint, non-touching, non-empty intervals.
 class IntervalSet {
  public:
   IntervalSet() = default;
 
-  /// The union of arbitrary intervals: any order, overlapping, empty ones ignored. O(n log n), O(n)
-  /// if they come sorted by start.
+  /// Returns the union of arbitrary intervals, in any order, overlapping or not. Ignores empty
+  /// intervals. O(n log n), or O(n) if they are sorted by start.
   static IntervalSet UnionOf(std::vector<Interval> intervals);
 
-  /// Adds an interval that starts no earlier than every interval added before it; touching and
-  /// overlapping ones are joined. O(1).
+  /// Adds an interval that starts no earlier than all previous ones. Joins touching and overlapping
+  /// intervals. O(1).
   void AppendInOrder(Interval interval);
 
   const std::vector<Interval>& intervals() const { return intervals_; }
   bool empty() const { return intervals_.empty(); }
   std::size_t size() const { return intervals_.size(); }
-  /// Sum of the lengths.
+  /// Returns the sum of the lengths.
   DurationNs Measure() const;
-  /// Measure of the part inside [window.start, window.end). O(log n + pieces).
+  /// Returns the measure of the part inside [window.start, window.end). O(log n + pieces).
   DurationNs MeasureWithin(Interval window) const;
 
   bool operator==(const IntervalSet&) const = default;
@@ -44,7 +44,7 @@ class IntervalSet {
   std::vector<Interval> intervals_;
 };
 
-/// Points in both / in either / in `a` but not in `b`. O(|a| + |b|).
+/// Return the points in both, in either, and in `a` but not in `b`. O(|a| + |b|).
 IntervalSet Intersect(const IntervalSet& a, const IntervalSet& b);
 IntervalSet Unite(const IntervalSet& a, const IntervalSet& b);
 IntervalSet Subtract(const IntervalSet& a, const IntervalSet& b);

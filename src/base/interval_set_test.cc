@@ -13,7 +13,7 @@ namespace interval_set_test {
 
 constexpr int kUniverse = 64;
 
-/// The slow, obvious answer: one bit a nanosecond.
+/// A slow reference: one bit per nanosecond.
 using Bits = std::vector<bool>;
 
 using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -34,8 +34,8 @@ IntervalSet ToSet(const Pairs& pairs) {
   return IntervalSet::UnionOf(std::move(intervals));
 }
 
-/// The canonical set of some bits: equal sets must have equal intervals, so this tests normal form
-/// too.
+/// Returns the canonical set of some bits. Equal sets must have equal intervals, so this also tests
+/// the normal form.
 IntervalSet FromBits(const Bits& bits) {
   IntervalSet set;
   for (int t = 0; t < kUniverse; ++t) {

@@ -1,4 +1,4 @@
-// std::vector for millions of rows: its memory comes in huge pages.
+// std::vector for millions of rows, in huge pages.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace headroom {
 
-/// Allocates straight from the operating system what fills a huge page, and from the heap what does
-/// not. A gigabyte of trace touches 100,000 small pages otherwise, which cost as much as half of
-/// its parsing.
+/// Allocates blocks of at least a huge page from the operating system, and smaller ones from the
+/// heap. A gigabyte of trace would otherwise touch 100,000 small pages, at half the cost of parsing
+/// it.
 template <typename T>
 struct LargeAllocator {
   using value_type = T;
 
   LargeAllocator() = default;
   template <typename U>
-  LargeAllocator(const LargeAllocator<U>&) {}  // NOLINT: conversions are what allocators need.
+  LargeAllocator(const LargeAllocator<U>&) {}  // NOLINT: allocators require implicit conversions.
 
   T* allocate(std::size_t n) {
     if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();

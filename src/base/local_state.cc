@@ -21,23 +21,23 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kOwnerOnly = 0600, kFolderOfOwner = 0700;
 
-/// Makes the folders of a file that are missing.
+/// Creates the missing parent folders of a file.
 Status MakeFolders(const fs::path& folder) {
   std::error_code unknown;
   if (folder.empty() || fs::is_directory(folder, unknown)) return Status::Ok();
   if (Status status = MakeFolders(folder.parent_path()); !status.ok()) return status;
   if (mkdir(folder.c_str(), kFolderOfOwner) == 0 || errno == EEXIST) return Status::Ok();
-  return Status::Environment(fmt::format("cannot make the folder {}: {}", folder.string(),
+  return Status::Environment(fmt::format("cannot create the folder {}: {}", folder.string(),
                                          std::generic_category().message(errno)));
 }
 
-/// The failure to write something that is no file.
+/// Returns the failure to write a path that is not a regular file.
 Status NoFile(const std::string& path) {
   return Status::Environment(CheckStateFile(path).message());
 }
 
-/// Opens a regular file that only its owner can read, or makes it. Locks it, where it is free or
-/// `wait`. Returns nullopt where somebody else holds it.
+/// Opens or creates a regular file that only its owner can read, and locks it. If another process
+/// holds the lock, waits if `wait`, else returns nullopt.
 Result<std::optional<UniqueDescriptor>> OpenLocked(const std::string& path, bool wait) {
   if (Status status = MakeFolders(fs::path(path).parent_path()); !status.ok()) return status;
   UniqueDescriptor file(open(
@@ -49,7 +49,7 @@ Result<std::optional<UniqueDescriptor>> OpenLocked(const std::string& path, bool
   if (fstat(file.number(), &info) != 0 || !S_ISREG(info.st_mode)) return NoFile(path);
   while (flock(file.number(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return std::optional<UniqueDescriptor>();
-    // Some network file systems have no locks. An append of one write is whole there, too.
+    // Some network file systems have no locks. There, too, a single append is written as a whole.
     if (errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP) break;
     if (errno != EINTR) return CannotWrite(path, errno);
   }
@@ -62,7 +62,7 @@ std::optional<std::string> LocalStatePath(std::string_view name) {
   const auto below = [&](const char* variable,
                          std::string_view folder) -> std::optional<std::string> {
     const char* root = std::getenv(variable);
-    // The specification: relative paths are to be ignored.
+    // The specification requires that relative paths are ignored.
     if (root == nullptr || *root != '/') return std::nullopt;
     return std::string(root).append(folder).append("/").append(name);
   };
@@ -92,7 +92,7 @@ Result<std::optional<std::string>> ReadLocalState(const std::string& path) {
 }
 
 Status AppendToLocalState(const std::string& path, std::string_view lines) {
-  // Locked until it is closed; whoever else adds lines waits.
+  // Locked until it is closed, so that other writers wait.
   const Result<std::optional<UniqueDescriptor>> locked = OpenLocked(path, /*wait=*/true);
   if (!locked.ok()) return locked.status();
   const int file = locked.value()->number();
@@ -105,7 +105,7 @@ Status AppendToLocalState(const std::string& path, std::string_view lines) {
   int error = WriteAll(file, text);
   if (error == 0 && fsync(file) != 0) error = errno;
   if (error == 0) return Status::Ok();
-  // Half a line would be no line. Where even this fails, the next one begins a new line.
+  // Removes a partial line. If this also fails, the next append begins a new line.
   if (ftruncate(file, end) != 0) return CannotWrite(path, errno);
   return CannotWrite(path, error);
 }

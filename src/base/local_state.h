@@ -1,6 +1,6 @@
-// Where a program keeps what it learned on this machine, after the XDG Base Directory
-// Specification, and how such files are read and written: by several programs at once, and never
-// through what somebody else has put in their place.
+// Files with Headroom's measurements on this machine, in the folder of the XDG Base Directory
+// Specification. Several programs can use them at the same time. They never follow links that
+// others created in their place.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace headroom {
 
-/// `$XDG_STATE_HOME/headroom/NAME`, or `~/.local/state/headroom/NAME`; nullopt where neither
-/// variable is set to an absolute path. The folder may not exist.
+/// Returns `$XDG_STATE_HOME/headroom/NAME`, or `~/.local/state/headroom/NAME`; nullopt if neither
+/// variable is an absolute path. The folder may not exist.
 std::optional<std::string> LocalStatePath(std::string_view name);
 
-/// The text of a file of LocalStatePath(); nullopt where there is none, and where its folder cannot
-/// be entered: a container run as another user has HOME of somebody else, and nothing was ever
-/// learned there. A file that is there and cannot be read, or is no file, is kBadInput, with what
-/// does without it.
+/// Returns the text of a file of LocalStatePath(), or nullopt if it does not exist or its folder is
+/// inaccessible. The latter happens in a container that runs as another user but keeps HOME; such a
+/// user has no state. Fails with kBadInput, and the option that avoids the file, if it exists but
+/// is unreadable or not a regular file.
 Result<std::optional<std::string>> ReadLocalState(const std::string& path);
 
 /// Appends `lines` to a file of LocalStatePath(), whole or not at all, even if others append at
@@ -28,13 +28,13 @@ Result<std::optional<std::string>> ReadLocalState(const std::string& path);
 /// kEnvironment if the path is not a regular file or cannot be written.
 Status AppendToLocalState(const std::string& path, std::string_view lines);
 
-/// Replaces a file of LocalStatePath(), or makes it; the same holds as for AppendToLocalState().
+/// Creates or replaces a file of LocalStatePath(), with the guarantees of AppendToLocalState().
 Status ReplaceLocalState(const std::string& path, std::string_view content);
 
-/// Keeps others who take the lock of the same file out as long as it lives.
+/// Holds an exclusive lock of a file during its lifetime.
 class LocalStateLock {
  public:
-  /// Fails (kUsage) with `taken` where somebody holds it, else as AppendToLocalState().
+  /// Fails with kUsage and `taken` if another process holds the lock, else as AppendToLocalState().
   static Result<LocalStateLock> Take(const std::string& path, const std::string& taken);
 
  private:
@@ -42,8 +42,8 @@ class LocalStateLock {
   UniqueDescriptor locked_;
 };
 
-/// Fails with kBadInput if `path` exists but is not a regular file: a reader would block on a pipe,
-/// and a link may lead elsewhere. Call this before opening any file that Headroom named.
+/// Fails with kBadInput if `path` exists but is not a regular file, because a pipe would block a
+/// reader and a link may lead elsewhere. Call this before opening a file whose name Headroom chose.
 Status CheckStateFile(const std::string& path);
 
 }  // namespace headroom

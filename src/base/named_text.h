@@ -1,12 +1,11 @@
-// NamedText: a text file that is carried inside the program (data/ embedded by the build) or read
-// from the user.
+// A text file that is embedded in the program (from data/) or read from the user.
 #pragma once
 
 #include <string_view>
 
 namespace headroom {
 
-/// One text and the name that messages use for it. Owns nothing: both views must outlive the use.
+/// A text and the name that messages use for it. Owns nothing: both views must outlive the use.
 struct NamedText {
   std::string_view name;     ///< File name, e.g. "devices/nvidia_h200.toml".
   std::string_view content;  ///< The whole file.

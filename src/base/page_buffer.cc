@@ -12,14 +12,14 @@
 namespace headroom {
 namespace {
 
-/// Whole pages, as the system counts mappings.
+/// Rounds up to whole pages, because the system maps only those.
 std::size_t InPages(std::size_t bytes) {
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
 }
 
-/// Maps memory that begins on a huge page: only whole ones are huge, and older kernels put a
-/// mapping anywhere. Null when the system has no room left.
+/// Maps memory that begins at a huge page boundary. Only whole huge pages work, and older kernels
+/// place mappings anywhere. Returns null if the system has no memory left.
 void* MapAligned(std::size_t bytes, int protection) {
   const std::size_t wanted = InPages(bytes), mapped = wanted + kHugePageBytes;
   void* const address = mmap(nullptr, mapped, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -32,7 +32,7 @@ void* MapAligned(std::size_t bytes, int protection) {
   return begin + before;
 }
 
-/// Advice only: where the system has no huge pages, small ones serve.
+/// Only advice: without huge pages, the system uses small ones.
 void AskForHugePages(void* address, std::size_t bytes) { madvise(address, bytes, MADV_HUGEPAGE); }
 
 }  // namespace
@@ -81,7 +81,7 @@ PagePool::~PagePool() {
 void* PagePool::Take(std::size_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    // Only shorter: what it would grow by is not touched.
+    // Takes only mappings that are long enough, because growth would add untouched pages.
     const auto fits = std::find_if(free_.rbegin(), free_.rend(), [&](const Mapping& mapping) {
       return InPages(mapping.bytes) >= InPages(bytes);
     });

@@ -1,4 +1,4 @@
-// Uninitialized memory straight from the operating system, given back the moment it is freed.
+// Uninitialized memory from the operating system, returned immediately when freed.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,20 @@
 
 namespace headroom {
 
-/// From this size on a mapping asks for huge pages: one fault clears 2 MiB instead of 4 KiB. Below,
-/// the unused rest of a huge page would cost more memory than the faults cost time.
+/// Minimum size of mappings with huge pages. One fault then clears 2 MiB instead of 4 KiB. In
+/// smaller mappings, the unused part of a huge page would cost more memory than the faults cost
+/// time.
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
-/// Maps `bytes` of zeroed anonymous memory; throws std::bad_alloc when the system has none left.
+/// Maps `bytes` of zeroed anonymous memory. Throws std::bad_alloc if the system has none left.
 void* MapPages(std::size_t bytes);
-/// Makes a mapping longer or shorter, with what is in it. It may move: pages change their address,
-/// nothing is copied. Throws std::bad_alloc, and changes nothing, when the system has no room left.
+/// Changes the length of a mapping and keeps its content. The mapping may move to another address
+/// without a copy. If the system has no memory left, throws std::bad_alloc and changes nothing.
 void* RemapPages(void* address, std::size_t bytes, std::size_t new_bytes);
 void UnmapPages(void* address, std::size_t bytes);
 
-/// Mappings that are no longer needed, for others that want no more: the system clears each page
-/// that is touched first, and these are touched. Thread-safe.
+/// Freed mappings for reuse at the same or a smaller size. Reuse saves time because the system
+/// clears each page on first touch, and these pages are touched already. Thread-safe.
 class PagePool {
  public:
   PagePool() = default;
@@ -30,9 +31,9 @@ class PagePool {
   PagePool& operator=(const PagePool&) = delete;
   ~PagePool();
 
-  /// Maps `bytes`, of which it is not said what they hold; as MapPages() where none is left.
+  /// Maps `bytes` with unspecified content. Uses MapPages() if no mapping fits.
   void* Take(std::size_t bytes);
-  /// Takes over a mapping.
+  /// Takes ownership of a mapping.
   void Give(void* address, std::size_t bytes);
 
  private:
@@ -44,10 +45,11 @@ class PagePool {
   std::vector<Mapping> free_;
 };
 
-/// An array of trivial values in its own mapping.
+/// An array of trivial values in a separate mapping.
 ///
-/// The heap keeps freed blocks of mixed ages, so building a table in pieces and then gathering it
-/// would peak at twice its size; a mapping returns at once. Only touched pages count as resident.
+/// The heap keeps freed blocks of different ages, so building a table in pieces and then gathering
+/// it would double peak memory. A mapping returns its memory immediately. Only touched pages count
+/// as resident.
 template <typename T>
 class PageBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -57,7 +59,7 @@ class PageBuffer {
   explicit PageBuffer(std::size_t size) {
     if (size > 0) Map(size, size * sizeof(T));
   }
-  /// What it holds is not said.
+  /// The content is unspecified.
   PageBuffer(std::size_t size, PagePool& pool) {
     if (size == 0) return;
     mapped_bytes_ = size * sizeof(T);
@@ -75,8 +77,7 @@ class PageBuffer {
     if (data_ != nullptr) UnmapPages(data_, mapped_bytes_);
   }
 
-  /// Makes the array longer or shorter. Elements keep their values but may move; what new ones hold
-  /// is not said.
+  /// Changes the length. Elements keep their values but may move; new elements are unspecified.
   void Resize(std::size_t size) {
     if (size == size_) return;
     if (size == 0) {
@@ -93,7 +94,7 @@ class PageBuffer {
     size_ = size;
   }
 
-  /// Leaves it empty.
+  /// Gives the memory to the pool; the array is empty afterwards.
   void GiveTo(PagePool& pool) {
     if (data_ != nullptr) pool.Give(std::exchange(data_, nullptr), mapped_bytes_);
     size_ = mapped_bytes_ = 0;
@@ -105,8 +106,8 @@ class PageBuffer {
   std::span<const T> span() const { return {data_, size_}; }
 
  private:
-  /// What grows has whole huge pages: its end would be cleared in small ones, and stay so when it
-  /// is no longer the end.
+  /// Rounds up to whole huge pages. Otherwise the end would consist of small pages, and remain so
+  /// after further growth.
   static std::size_t WithRoom(std::size_t bytes) {
     if (bytes < kHugePageBytes) return bytes;
     return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;

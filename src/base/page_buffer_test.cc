@@ -21,7 +21,7 @@ TEST(PageBufferTest, ResizingKeepsWhatIsThere) {
   constexpr std::size_t kHuge = kHugePageBytes / sizeof(std::uint32_t);
   PageBuffer<std::uint32_t> buffer;
   std::size_t filled = 0;
-  // From nothing to a page, within it, to huge pages, by parts of one, and back.
+  // Grows from nothing to a page, within it, and to huge pages and parts of them, then shrinks.
   for (const std::size_t size : {std::size_t{1}, std::size_t{1000}, std::size_t{5000}, kHuge - 1,
                                  kHuge, kHuge + 1, 5 * kHuge + 7, 9 * kHuge}) {
     buffer.Resize(size);
@@ -62,7 +62,7 @@ TEST(PageBufferTest, PoolsGiveWhatTheyWereGiven) {
   EXPECT_EQ(reinterpret_cast<const char*>(shorter.data()), pages);
   EXPECT_EQ(shorter.size(), size / 8);
   shorter.GiveTo(pool);
-  PageBuffer<char> whole(size, pool);  // The rest of it was given back to the system.
+  PageBuffer<char> whole(size, pool);  // The pool returned the remaining pages to the system.
   EXPECT_NE(whole.data(), pages);
   whole.data()[size - 1] = 4;
   PageBuffer<char> none(0, pool);

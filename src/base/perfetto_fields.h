@@ -1,12 +1,12 @@
-// Field numbers of the public Perfetto trace format, as far as Headroom writes or reads it; the
-// same, for other tools, is perfetto_trace.proto beside this file.
+// Field numbers of the public Perfetto trace format that Headroom writes or reads.
+// perfetto_trace.proto in this folder declares them for other tools.
 #pragma once
 
 #include <cstdint>
 
 namespace headroom::perfetto {
 
-/// Of the whole file: `Trace`.
+/// Fields of the whole file: `Trace`.
 enum class TraceField : std::uint32_t { kPacket = 1 };
 
 enum class PacketField : std::uint32_t {
@@ -16,10 +16,10 @@ enum class PacketField : std::uint32_t {
   kTrackEvent = 11,
   kInternedData = 12,
   kSequenceFlags = 13,
-  kIncrementalStateCleared = 41,  ///< What sequence flags were before there were any.
+  kIncrementalStateCleared = 41,  ///< Older form of the sequence flags.
   kPreviousPacketDropped = 42,
-  kProcessDescriptor = 43,  ///< Of a sequence; replaced by track descriptors.
-  kThreadDescriptor = 44,   ///< Of a sequence; replaced by track descriptors.
+  kProcessDescriptor = 43,  ///< Per sequence; replaced by track descriptors.
+  kThreadDescriptor = 44,   ///< Per sequence; replaced by track descriptors.
   kCompressedPackets = 50,
   kGpuRenderStageEvent = 53,
   kTimestampClockId = 58,
@@ -42,7 +42,7 @@ enum class ClockField : std::uint32_t {
   kUnitNs = 4,
 };
 
-/// Clocks of the operating system; ids from 64 to 127 belong to one sequence.
+/// Clocks of the operating system. Ids from 64 to 127 belong to one sequence.
 enum class Clock : std::uint32_t {
   kRealtime = 1,
   kRealtimeCoarse = 2,
@@ -144,7 +144,7 @@ enum class InternedDataField : std::uint32_t {
   kGpuSpecifications = 24,
   kDebugAnnotationStrings = 29,
 };
-/// Every kind of interned text has the same first two fields.
+/// All kinds of interned text share these first two fields.
 enum class InternedField : std::uint32_t { kIid = 1, kText = 2 };
 
 enum class RenderStageField : std::uint32_t {

@@ -14,8 +14,8 @@
 namespace headroom {
 namespace {
 
-/// An empty file of ours alone: what somebody made to hold the name. While it is replaced, the name
-/// would be free for others.
+/// Returns true for an empty private file of ours, such as one that a caller created to reserve the
+/// name. Removing it would free the name for others.
 bool IsReserved(const struct stat& info) {
   constexpr mode_t kPermissions = 07777;
   return S_ISREG(info.st_mode) && (info.st_mode & kPermissions) == 0600 &&
@@ -30,12 +30,12 @@ Result<PrivateFile> PrivateFile::Create(const std::string& path, bool replace) {
     const bool link = S_ISLNK(info.st_mode);
     if (S_ISDIR(info.st_mode)) return CannotWrite(path, EISDIR);
     if (!link && !S_ISREG(info.st_mode)) {
-      // To open a pipe that nobody reads would wait, for ever maybe; O_NONBLOCK refuses.
+      // O_NONBLOCK refuses to open a pipe without a reader, which would otherwise block.
       const int descriptor =
           open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
       if (descriptor < 0 && errno == ENXIO && S_ISFIFO(info.st_mode)) {
         return Status::Environment(
-            fmt::format("cannot write {}: it is a pipe, and nobody reads it; name a file", path));
+            fmt::format("cannot write {}: it is a pipe without a reader; name a file", path));
       }
       if (descriptor < 0) return CannotWrite(path, errno);
       fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
@@ -43,9 +43,8 @@ Result<PrivateFile> PrivateFile::Create(const std::string& path, bool replace) {
     }
     if (!replace) {
       return Status::Usage(
-          fmt::format("{} is there already{}; name another file, or replace it with "
-                      "--force",
-                      path, link ? " (a symbolic link)" : ""));
+          fmt::format("{} already exists{}; name another file, or pass --force to replace it", path,
+                      link ? " (a symbolic link)" : ""));
     }
     if (IsReserved(info)) {
       const int descriptor = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
@@ -56,7 +55,7 @@ Result<PrivateFile> PrivateFile::Create(const std::string& path, bool replace) {
     }
     if (unlink(path.c_str()) != 0 && errno != ENOENT) return CannotWrite(path, errno);
   }
-  // Whoever made something of that name meanwhile makes this fail.
+  // Fails if another process has created the name in the meantime.
   const int descriptor =
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return CannotWrite(path, errno);

@@ -1,5 +1,5 @@
-// A file that only its owner may read, written bit by bit: recordings and logs, which may hold what
-// is nobody else's business.
+// A file that only its owner can read, written in pieces: recordings and logs, which may hold
+// private data.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace headroom {
 
 class PrivateFile {
  public:
-  /// Creates `path` with mode 0600. Never follows a symbolic link in its last part. Fails (kUsage)
-  /// where something is there already, unless `replace`; then a file or a link there is removed
-  /// first, but for an empty one with that mode and owner, which is taken. What is no file (a pipe,
-  /// /dev/null) is opened itself. Other failures are kEnvironment.
+  /// Creates `path` with mode 0600. Never follows a symbolic link in the last part of the path.
+  /// Fails with kUsage if something exists there, unless `replace`. Then an existing file or link
+  /// is removed first, but an empty file with that mode and owner is reused. A path that is not a
+  /// file (a pipe, /dev/null) is opened as it is. Other failures are kEnvironment.
   static Result<PrivateFile> Create(const std::string& path, bool replace);
 
   PrivateFile(PrivateFile&& other) noexcept;
@@ -22,7 +22,8 @@ class PrivateFile {
   ~PrivateFile();
 
   int descriptor() const { return descriptor_; }
-  /// Appends; what returned is with the kernel. Failures are kEnvironment and name the file.
+  /// Appends `content`. When this returns, the kernel has the data. Failures are kEnvironment and
+  /// name the file.
   Status Append(std::string_view content);
 
  private:

@@ -1,5 +1,5 @@
-// Reads protobuf's wire format in place. Damage ends a message early and is told; it never throws
-// and never reads beyond its text.
+// Reads protobuf's wire format in place. Damage ends a message early and sets a flag. Never throws,
+// and never reads beyond the text.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 
 namespace headroom {
 
-/// Reads a varint at `at` and moves `at` behind it. False where it does not end within ten bytes or
-/// before `end`; then `at` stays.
+/// Reads a varint at `at` and moves `at` past it. Returns false and leaves `at` unchanged if the
+/// varint does not end within ten bytes or before `end`.
 inline bool GetVarint(const char*& at, const char* end, std::uint64_t& value) {
   std::uint64_t result = 0;
   const char* p = at;
@@ -28,7 +28,7 @@ inline bool GetVarint(const char*& at, const char* end, std::uint64_t& value) {
   return false;
 }
 
-/// The fields of one message, one after the other.
+/// Iterates over the fields of one message.
 ///
 ///   for (ProtobufReader reader(text); reader.Next();) switch (reader.field()) ...
 class ProtobufReader {
@@ -36,7 +36,7 @@ class ProtobufReader {
   explicit ProtobufReader(std::string_view message)
       : at_(message.data()), end_(message.data() + message.size()) {}
 
-  /// Moves to the next field. False at the end, or at damage.
+  /// Moves to the next field. Returns false at the end or at damage.
   bool Next() {
     if (at_ == end_) return false;
     std::uint64_t key = 0;
@@ -64,24 +64,25 @@ class ProtobufReader {
   }
 
   std::uint32_t field() const { return field_; }
-  /// The field as an enumerator of its message.
+  /// Returns the field as an enumerator of its message.
   template <typename Field>
   Field as() const {
     return static_cast<Field>(field_);
   }
   WireType type() const { return type_; }
 
-  /// The value as an integer; 0 where it is text.
+  /// Returns the value as an integer; 0 for text.
   std::uint64_t integer() const { return type_ == WireType::kBytes ? 0 : value_; }
   std::int64_t signed_integer() const { return static_cast<std::int64_t>(integer()); }
-  /// Of a field declared as int32. Tools write it with 32 or 64 bits.
+  /// Returns the value of an int32 field, which tools write with 32 or 64 bits.
   std::int32_t integer32() const { return static_cast<std::int32_t>(integer()); }
-  /// The value as a double; 0 where it is none.
+  /// Returns the value as a double; 0 for other types.
   double number() const { return type_ == WireType::kFixed64 ? std::bit_cast<double>(value_) : 0; }
-  /// The value as text or as a message; empty where it is a number.
+  /// Returns the value as text or as a message; empty for a number.
   std::string_view bytes() const { return type_ == WireType::kBytes ? bytes_ : std::string_view(); }
 
-  /// Whether the message did not end where its text does. Known when Next() gave false.
+  /// Returns true if the message ended before or after its text did. Valid once Next() returned
+  /// false.
   bool damaged() const { return damaged_; }
 
  private:

@@ -1,4 +1,4 @@
-// Writes protobuf's wire format: varints, fixed 64-bit words, and messages within messages.
+// Writes protobuf's wire format: varints, fixed 64-bit words, and nested messages.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// How the bytes of a field's value are laid out: the low three bits of its key.
+/// Encoding of a field's value: the low three bits of its key.
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 inline constexpr std::size_t kMaxVarintBytes = 10;
@@ -27,18 +27,19 @@ inline char* PutVarint(char* to, std::uint64_t value) {
   return to;
 }
 
-/// The key of a field: its number and the layout of its value.
+/// Returns the key of a field: its number and the encoding of its value.
 template <typename Field>
 constexpr std::uint32_t FieldKey(Field field, WireType type) {
   return static_cast<std::uint32_t>(field) << 3 | static_cast<std::uint32_t>(type);
 }
 
-/// Appends fields to a string. Fields are numbers or enumerators.
+/// Appends fields to a string. A field is a number or an enumerator.
 class ProtobufWriter {
  public:
   explicit ProtobufWriter(std::string& out) : out_(out) {}
 
-  /// An integer, an enumerator or a bool. Negative ones take 10 bytes, as int32 and int64 do.
+  /// Writes an integer, an enumerator or a bool. Negative values take 10 bytes, as for int32 and
+  /// int64.
   template <typename Field, typename Value>
   void Varint(Field field, Value value) {
     static_assert(std::is_integral_v<Value> || std::is_enum_v<Value>);
@@ -70,8 +71,8 @@ class ProtobufWriter {
     out_.append(bytes, end).append(value);
   }
 
-  /// A message that `fill()` writes with this writer. Most are short, so one byte is kept for the
-  /// length; a longer one is moved.
+  /// Writes a message whose content `fill()` writes with this writer. Reserves one byte for the
+  /// length, because most messages are short, and moves longer ones.
   template <typename Field, typename Fill>
   void Message(Field field, Fill&& fill) {
     char bytes[kMaxVarintBytes];

@@ -35,8 +35,7 @@ std::string ReadFileOrEmpty(const std::string& path) {
 Result<std::string> ReadRequiredFile(const std::string& flag, const std::string& path) {
   Result<std::optional<std::string>> text = ReadFile(path);
   if (!text.ok()) return text.status();
-  if (!text.value())
-    return Status::BadInput(fmt::format("{} {}: there is no such file", flag, path));
+  if (!text.value()) return Status::BadInput(fmt::format("{} {}: no such file", flag, path));
   return std::move(*text.value());
 }
 

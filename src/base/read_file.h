@@ -1,4 +1,4 @@
-// Whole small files.
+// Reads whole small files.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,15 @@
 
 namespace headroom {
 
-/// nullopt: there is no such file. Other failures are kBadInput and name the file and the cause.
+/// Returns nullopt if there is no such file. Other failures are kBadInput and name the file and the
+/// cause.
 Result<std::optional<std::string>> ReadFile(const std::string& path);
 
-/// Returns the file, or "" where it cannot be read.
+/// Returns the file, or "" if it cannot be read.
 std::string ReadFileOrEmpty(const std::string& path);
 
-/// A file that a flag of the command line names. kBadInput where there is none, too, with the flag.
+/// Returns the file that a command-line flag names. Fails with kBadInput and the flag if the file
+/// is missing or unreadable.
 Result<std::string> ReadRequiredFile(const std::string& flag, const std::string& path);
 
 }  // namespace headroom

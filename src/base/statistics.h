@@ -12,12 +12,13 @@
 
 namespace headroom {
 
-/// The value at a percentile of sorted values by nearest rank: a value that occurred, for the
-/// median the lower middle one. REQUIRES: values not empty and ascending, 0 < percent <= 100.
+/// Returns the percentile of sorted values by nearest rank, which is always one of the values; for
+/// the median, the lower middle one. REQUIRES: values not empty and ascending, 0 < percent <= 100.
 template <typename T>
 T SortedPercentile(std::span<T> values, int percent) {
   assert(!values.empty());
-  const std::size_t rank = (values.size() * static_cast<std::size_t>(percent) + 99) / 100;  // ceil
+  // Rounds up.
+  const std::size_t rank = (values.size() * static_cast<std::size_t>(percent) + 99) / 100;
   return values[rank == 0 ? 0 : rank - 1];
 }
 
@@ -35,7 +36,7 @@ T UpperMedian(std::vector<T> values) {
   return *middle;
 }
 
-/// `part` of `whole` in percent; 0 of nothing.
+/// Returns `part` of `whole` in percent; 0 if `whole` is 0.
 inline double SharePct(DurationNs part, DurationNs whole) {
   return whole.ns() == 0 ? 0
                          : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());

@@ -1,8 +1,8 @@
-// Status and Result<T>: how Headroom's core reports that the environment or the request is wrong.
+// Status and Result<T> report a wrong environment or request.
 //
-// Three failures, three answers: a wrong request or environment returns a Status; damaged trace
-// data is counted in the import log (src/store/import_log.h) and reading goes on; a bug of ours
-// asserts.
+// There are three kinds of failure. A wrong request or environment returns a Status. Damaged trace
+// data is counted in the import log (src/store/import_log.h), and reading continues. A bug in
+// Headroom asserts.
 #pragma once
 
 #include <cassert>
@@ -13,23 +13,24 @@
 
 namespace headroom {
 
-/// The kind of a failure; each maps to one exit code of the command line.
+/// Kind of a failure; each maps to one exit code of the command line.
 enum class StatusCode {
   kOk,
-  kGateFailed,   ///< A check that the user asked for failed; the result is there (exit code 1).
-  kUsage,        ///< The request cannot be met as asked (exit code 2).
-  kBadInput,     ///< An input cannot be read or is not a trace (exit code 3).
-  kNoAnswer,     ///< A trace that does not hold what an answer takes; where nothing else was asked
-                 ///< for, exit code 3.
-  kEnvironment,  ///< The environment failed us: out of disk, cannot write (exit code 4).
+  kGateFailed,  ///< A check that the user requested failed; the result exists (exit code 1).
+  kUsage,       ///< The request is invalid or impossible (exit code 2).
+  kBadInput,    ///< An input cannot be read or is not a trace (exit code 3).
+  /// The trace lacks data for an answer; exit code 3 if the user requested only this answer.
+  kNoAnswer,
+  /// The environment failed, e.g. disk full or no permission to write (exit code 4).
+  kEnvironment,
 };
 
-/// Success, or a failure with a message that names the thing and the remedy.
+/// Success, or a failure with a message that names the problem and the remedy.
 class [[nodiscard]] Status {
  public:
   Status() = default;
   static Status Ok() { return Status(); }
-  /// `code` with its message; without one where it is kOk.
+  /// Returns `code` with its message; kOk has no message.
   static Status Of(StatusCode code, std::string message) {
     return code == StatusCode::kOk ? Status() : Status(code, std::move(message));
   }
@@ -58,13 +59,13 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// A value, or the Status that says why there is none. Never holds an OK status.
+/// A value, or the Status that explains its absence. Never holds an OK status.
 template <typename T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::move(value)) {}        // NOLINT(google-explicit-constructor)
   Result(Status status) : state_(std::move(status)) {  // NOLINT(google-explicit-constructor)
-    assert(!std::get<Status>(state_).ok() && "an OK status carries no value");
+    assert(!std::get<Status>(state_).ok() && "an OK status has no value");
   }
 
   bool ok() const { return std::holds_alternative<T>(state_); }

@@ -55,7 +55,7 @@ StringId StringPool::Find(std::string_view text) const {
 
 const char* StringPool::Store(std::string_view text) {
   if (block_size_ - block_used_ < text.size()) {
-    // Blocks double, so that a small trace does not pay for a large one.
+    // Block sizes double, so that a small trace does not pay for a large one.
     block_size_ =
         std::max(text.size(), std::clamp(block_size_ * 2, kFirstBlockBytes, kLargestBlockBytes));
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_size_));

@@ -11,25 +11,26 @@
 
 namespace headroom {
 
-/// Maps strings to dense ids in order of first appearance and back. Bytes are kept as they are: a
-/// string may hold any byte, also invalid UTF-8 and zeros. Id 0 is always the empty string.
+/// Maps strings to dense ids in order of first appearance, and back. Bytes stay unchanged: a string
+/// may hold any bytes, including invalid UTF-8 and zeros. Id 0 is always the empty string.
 ///
-/// Not thread-safe: each reader thread has its own pool, merged in file order (ingest/), so that
-/// ids do not depend on the number of threads.
+/// Not thread-safe: each reader thread has a separate pool. The pools are merged in file order
+/// (ingest/), so that ids do not depend on the number of threads.
 class StringPool {
  public:
   StringPool();
 
-  /// The id of `text`, which is copied when new; beyond 4 GiB it is cut off. O(length), plus one
+  /// Returns the id of `text` and copies new text. Truncates text beyond 4 GiB. O(length), plus one
   /// probe of the table.
   StringId Intern(std::string_view text);
-  /// The id of `text` if it was interned before, else none.
+  /// Returns the id of `text` if it was interned before, else none.
   StringId Find(std::string_view text) const;
 
-  /// REQUIRES: `id` is valid and from this pool. The view lives as long as the pool.
+  /// Returns the text of an id; the view lives as long as the pool. REQUIRES: `id` is valid and
+  /// from this pool.
   std::string_view Get(StringId id) const { return entries_[id.index()].view(); }
   std::size_t size() const { return entries_.size(); }
-  /// Bytes that the pool holds resident: text, entries and hash table.
+  /// Returns the resident bytes of the pool: text, entries and hash table.
   std::size_t MemoryBytes() const;
 
  private:
@@ -45,7 +46,8 @@ class StringPool {
   void Grow();
 
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> slots_;  ///< Entry index + 1, or 0; a power of two, at most 7/10 full.
+  /// Entry index + 1, or 0. The size is a power of two, at most 7/10 full.
+  std::vector<std::uint32_t> slots_;
   std::vector<std::unique_ptr<char[]>> blocks_;
   std::size_t block_used_ = 0;
   std::size_t block_size_ = 0;

@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-/// Letters to insert, delete or change to make one word of the other.
+/// Returns the number of letters to insert, delete or change to turn one word into the other.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -45,7 +45,7 @@ std::vector<std::string_view> NearNames(std::string_view word,
     const std::string lower = LowerCase(name);
     const Candidate candidate = {name, !meant.empty() && lower.find(meant) != std::string::npos,
                                  EditDistance(meant, lower)};
-    // Of three letters one may be wrong; of two, none.
+    // Allows errors in at most a third of the letters: one in three letters, none in two.
     if (candidate.contains_word || 3 * candidate.distance <= std::max(meant.size(), lower.size()))
       near.push_back(candidate);
   }

@@ -1,5 +1,5 @@
-// Points in time and spans of time, in integer nanoseconds. Never a double: 17 digits do not fit
-// one.
+// Points in time and durations, in integer nanoseconds. Never a double, which cannot hold 17
+// digits.
 #pragma once
 
 #include <compare>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// A span of time in nanoseconds; may be negative. Sums saturate: a damaged trace may hold
+/// A duration in nanoseconds; may be negative. Sums saturate, because a damaged trace may hold
 /// durations of centuries.
 class DurationNs {
  public:
@@ -37,7 +37,7 @@ class DurationNs {
 };
 
 /// A point on the trace clock of one file, in nanoseconds from that clock's zero. Clocks of two
-/// files are not comparable unless they were aligned.
+/// files are comparable only after alignment.
 class TimeNs {
  public:
   constexpr TimeNs() = default;

@@ -18,16 +18,17 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kMaxFiles = 4096;
-// Whoever takes a name out of its slot owns it: the file's object, or the signal.
+// The file's object or the signal handler, whichever takes the name out of its slot, owns it.
 std::array<std::atomic<char*>, kMaxFiles> unfinished;
-static_assert(std::atomic<char*>::is_always_lock_free, "a signal takes no lock");
+static_assert(std::atomic<char*>::is_always_lock_free, "a signal handler must not lock");
 
 extern "C" void RemoveAndEnd(int signal) {
   for (std::atomic<char*>& slot : unfinished) {
     const char* const name = slot.exchange(nullptr);
     if (name != nullptr && unlink(name) != 0) rmdir(name);
   }
-  // The handler is for one signal: the second one has its usual effect, once this returns.
+  // The handler is installed for one signal, so the second one has its default effect once this
+  // returns.
   std::raise(signal);
 }
 

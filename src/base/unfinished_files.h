@@ -1,4 +1,4 @@
-// Files that are not what they shall be yet: gone, too, where a signal ends the program.
+// Removes unfinished files, also when a signal ends the program.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +8,9 @@
 
 namespace headroom {
 
-/// Holds the name of a file, or of a folder that is empty by then, that is to be removed if a
-/// signal ends the program while this lives. Those that are held first go first. Beyond some
-/// thousands at a time, names are not held.
+/// Holds the name of a file or empty folder that a signal must remove during this object's
+/// lifetime. Removes them in the order of holding. Beyond some thousands at a time, further names
+/// are ignored.
 class UnfinishedFile {
  public:
   UnfinishedFile() = default;
@@ -22,19 +22,21 @@ class UnfinishedFile {
  private:
   void Forget();
 
-  std::atomic<char*>* slot_ = nullptr;  ///< Where a signal finds the name; null: not held.
+  /// Slot in which a signal finds the name; null if not held.
+  std::atomic<char*>* slot_ = nullptr;
   char* name_ = nullptr;
 };
 
-/// Creates `{prefix}{process}-{number}.tmp`, open for writing and held by `held` from before it
-/// exists: the number is drawn by lot, so what a signal removes is this file or none.
-/// Returns its descriptor and sets `name`; returns -1, errno set and `name` empty, on failure.
+/// Creates `{prefix}{process}-{number}.tmp` and opens it for writing. `held` holds the name before
+/// the file exists. The number is random, so a signal removes only this file.
+///
+/// Returns its descriptor and sets `name`. On failure, returns -1, sets errno and empties `name`.
 int CreateUnfinished(const std::string& prefix, mode_t mode, std::string& name,
                      UnfinishedFile& held);
 
-/// SIGINT, SIGTERM and SIGHUP remove the files that are held, and then end the program as they
-/// would have; those that are ignored (nohup) stay so. For programs: a library leaves signals
-/// alone.
+/// Makes SIGINT, SIGTERM and SIGHUP remove the held files before they end the program as usual.
+/// Ignored signals (nohup) remain ignored. Only programs call this; a library must not change
+/// signals.
 void RemoveUnfinishedFilesAtSignals();
 
 }  // namespace headroom

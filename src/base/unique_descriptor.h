@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-/// Closes its descriptor when it goes.
+/// Closes its descriptor on destruction.
 class UniqueDescriptor {
  public:
-  /// @param number  -1: none is open
+  /// @param number  -1 if none is open
   explicit UniqueDescriptor(int number) : number_(number) {}
   UniqueDescriptor(UniqueDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   UniqueDescriptor& operator=(UniqueDescriptor&&) = delete;

@@ -1,4 +1,4 @@
-// Nanoseconds as numbers, where times are computed with; as times: base/time.h.
+// Nanoseconds as numbers for computations; base/time.h has the time types.
 #pragma once
 
 namespace headroom {

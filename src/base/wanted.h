@@ -1,14 +1,14 @@
-// Work that may become pointless while it is done.
+// Cancellation of work whose result is no longer needed.
 #pragma once
 
 #include <functional>
 
 namespace headroom {
 
-/// Whether somebody still waits for the result; asked now and then, by the thread that works.
+/// Returns true while the result is still needed. The working thread calls it from time to time.
 using IsWanted = std::function<bool()>;
 
-/// Of what is always waited for.
+/// For work that is always needed.
 inline bool AlwaysWanted() { return true; }
 
 }  // namespace headroom

@@ -16,7 +16,7 @@ namespace {
 Kind KindOf(const headroom_record& record) { return static_cast<Kind>(record.info & 0xff); }
 std::size_t LengthOf(const headroom_record& record) { return 1 + (record.info >> 8); }
 
-/// The payload `at` records behind the first.
+/// Returns the payload `at` records after the first.
 /// REQUIRES: it is inside the event.
 template <typename Payload>
 Payload PayloadAt(std::span<const headroom_record> event, std::size_t at = 1) {
@@ -25,14 +25,14 @@ Payload PayloadAt(std::span<const headroom_record> event, std::size_t at = 1) {
   return payload;
 }
 
-/// Whether the event has the records of `Payload`, and perhaps more: a later version appends.
+/// Returns true if the event has the records of `Payload`. It may have more: later versions append.
 template <typename Payload>
 bool Has(std::span<const headroom_record> event) {
   return event.size() >= 1 + kRecords<Payload>;
 }
 
-/// The function's own name in front, and the rest as it is mangled: "cutlass::device_kernel<I...>".
-/// As given where the front is no such name.
+/// Demangles the function's own name and keeps the rest mangled: "cutlass::device_kernel<I...>".
+/// Returns the input if the front is not such a name.
 std::string DemangleFront(std::string_view mangled) {
   std::string_view rest = mangled.substr(2);
   const bool nested = rest.starts_with('N');
@@ -59,9 +59,9 @@ std::string DemangleFront(std::string_view mangled) {
   return name;
 }
 
-/// No event is that long; a record that says so is damage.
+/// Records above any valid event: a larger length is damage.
 constexpr std::size_t kLongest = 256;
-/// Begins without an end, and ends without a begin, that are kept.
+/// Limit of stored begins without an end, and ends without a begin.
 constexpr std::size_t kMaxHalfRanges = 1 << 20;
 
 }  // namespace
@@ -73,8 +73,8 @@ std::string Demangle(std::string_view name) {
   const std::unique_ptr<char, decltype(&std::free)> plain(
       abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), &std::free);
   if (plain != nullptr) return plain.get();
-  // The C++ library gives up on names of more than 1,024 letters, as templates of templates have.
-  // Its limit is one of recursion and cannot be moved from outside.
+  // The C++ library does not demangle names above 1,024 letters, such as nested templates. Its
+  // limit is one of recursion and cannot be changed from outside.
   constexpr std::size_t kLongestDemangled = 1024;
   return name.size() > kLongestDemangled ? DemangleFront(name) : text;
 }

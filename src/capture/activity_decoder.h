@@ -14,17 +14,17 @@
 
 namespace headroom::activity {
 
-/// Work of a GPU. Ticks are those of the process's collector.
+/// Work of a GPU, in ticks of the process's collector.
 struct GpuTask {
   std::uint64_t start = 0, end = 0;
   Work work = Work::kKernel;
-  std::string_view name = {};  ///< Of a kernel: demangled.
+  std::string_view name = {};  ///< Kernel names are demangled.
   std::uint32_t device = 0, stream = 0, context = 0;
   std::uint32_t correlation = 0;
-  std::uint64_t graph_node = 0;  ///< 0: none.
-  std::uint64_t bytes = 0;       ///< Of memcpy and memset.
-  std::string_view copy = {};    ///< Of a memcpy: HtoD, DtoH, DtoD, PtoP...
-  KernelPayload kernel = {};     ///< Of a kernel.
+  std::uint64_t graph_node = 0;  ///< Node of a CUDA graph; 0: none.
+  std::uint64_t bytes = 0;       ///< Size of a memcpy or memset.
+  std::string_view copy = {};    ///< Direction of a memcpy: HtoD, DtoH, DtoD, PtoP...
+  KernelPayload kernel = {};     ///< Launch shape of a kernel.
 };
 
 /// A call into the CUDA runtime or driver.
@@ -36,14 +36,14 @@ struct ApiCall {
   bool driver = false;
 };
 
-/// Time that the recording itself, or the driver for its sake, took from the program.
+/// Time that the program lost to the recording, or to the driver because of it.
 struct Overhead {
   std::uint64_t start = 0, end = 0;
   std::string_view name = {};
-  std::uint32_t tid = 0;  ///< 0: of no thread.
+  std::uint32_t tid = 0;  ///< 0: no thread.
 };
 
-/// A wait of the host for the GPU, or of a stream for an event.
+/// Wait of the host for the GPU, or of a stream for an event.
 struct Sync {
   std::uint64_t start = 0, end = 0;
   std::string_view name = {};
@@ -51,29 +51,29 @@ struct Sync {
   std::uint32_t stream = SyncPayload::kNone, event = SyncPayload::kNone;
 };
 
-/// An NVTX range or, with `start` = `end`, mark.
+/// NVTX range, or NVTX mark if `start` = `end`.
 struct Range {
   std::uint64_t start = 0, end = 0;
   std::string_view name = {}, domain = {};
-  std::uint32_t tid = 0;  ///< Of the begin.
+  std::uint32_t tid = 0;  ///< Thread of the begin.
   bool open = false;      ///< Its end was not recorded.
 };
 
-/// What the program calls a thread, a context or a stream.
+/// Name that the program gives to a thread, a context or a stream.
 struct Naming {
   Object object = Object::kUnknown;
   std::string_view name = {};
   std::uint32_t id = 0, context = 0, device = 0;
 };
 
-/// An id under which the program made a call.
+/// Id under which the program made a call.
 struct ExternalId {
   std::uint64_t id = 0;
   std::uint32_t correlation = 0;
   std::uint32_t kind = 0;
 };
 
-/// The recording's report on itself (message::).
+/// Message of the recording about itself (message::).
 struct Message {
   std::uint64_t ticks = 0;
   std::string_view what = {};
@@ -82,11 +82,11 @@ struct Message {
   Severity severity = Severity::kInfo;
 };
 
-/// Takes what a decoder reads. Texts are good until the call returns.
+/// Receives the events of a decoder. Texts are valid until the call returns.
 ///
-/// Events come as they were written, which is not by time. Calls of one thread nest or follow each
-/// other and never cross; one that is inside another may come before it, or much later: a writer of
-/// begins and ends sorts by (start, -end) first.
+/// Events come as they were written, not by time. Calls of one thread nest or follow each other;
+/// they never cross. A nested call may come before its outer call, or much later. A writer of
+/// begins and ends must first sort by (start, -end).
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -100,38 +100,39 @@ class Sink {
   virtual void OnMessage(const Message& message) = 0;
 };
 
-/// A kernel's name as people write it. Beyond 1,024 letters, where the C++ library gives up, what
-/// the function is called in front, and its arguments as they are: "cutlass::device_kernel<IL...>".
+/// Returns the readable name of a kernel. The C++ library does not demangle names above 1,024
+/// letters. For those, only the function's own name is demangled: "cutlass::device_kernel<IL...>".
 std::string Demangle(std::string_view name);
 
-/// From where to where a memcpy goes, of GpuTaskPayload.copy.
+/// Returns the direction of a memcpy, from GpuTaskPayload.copy.
 std::string_view CopyText(std::uint8_t copy);
 
-/// Reads one ring, in pieces of any size. What is written there is another process's and may be
-/// anything: what makes no sense is counted and skipped.
+/// Reads one ring, in pieces of any size. Another process writes the ring, so its contents can be
+/// arbitrary. Counts and skips invalid events.
 class Decoder {
  public:
-  /// The text of a name; empty: there is none. What it returns must stay as long as the decoder.
+  /// Returns the text of a name; empty if there is none. The text must stay valid as long as the
+  /// decoder.
   using NameOf = std::function<std::string_view(std::uint32_t)>;
 
   explicit Decoder(NameOf name_of) : name_of_(std::move(name_of)) {}
 
-  /// Takes the records that follow those of the last call. An event that is cut at their end is
-  /// kept until the rest comes.
+  /// Reads the records that follow those of the last call. Keeps an incomplete event at their end
+  /// until the rest arrives.
   void Decode(std::span<const headroom_record> records, Sink& sink);
 
-  /// Tells of ranges that are still open. For the end of the recording.
+  /// Reports the ranges that are still open. Call it at the end of the recording.
   void Finish(Sink& sink);
 
   std::int64_t events() const { return events_; }
-  /// Events of a later version, or damage.
+  /// Events of a later version, or damaged ones.
   std::int64_t unknown() const { return unknown_; }
 
  private:
   struct HalfRange {
     std::uint64_t ticks = 0;
     std::uint32_t name = 0, domain = 0, tid = 0;
-    bool ended = false;  ///< This half is the end: buffers of two threads may come out of order.
+    bool ended = false;  ///< Set for an end: buffers of two threads may come out of order.
   };
 
   void DecodeEvent(std::span<const headroom_record> event, Sink& sink);
@@ -142,9 +143,10 @@ class Decoder {
   std::string_view KernelName(std::uint32_t name);
 
   NameOf name_of_;
-  std::vector<headroom_record> cut_;  ///< The begin of an event whose rest is to come.
+  std::vector<headroom_record> cut_;  ///< First records of an event whose rest is missing.
   std::unordered_map<std::uint32_t, std::string> kernels_;
-  std::unordered_map<std::uint32_t, HalfRange> half_ranges_;  ///< By marker id.
+  std::unordered_map<std::uint32_t, HalfRange>
+      half_ranges_;  ///< Ranges with one known end, by marker id.
   std::int64_t events_ = 0, unknown_ = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace headroom::activity {
 namespace activity_decoder_test {
 
-/// One line an event.
+/// Writes one line per event.
 class Lines : public Sink {
  public:
   void OnGpuTask(const GpuTask& task) override {
@@ -48,7 +48,7 @@ std::string_view NameOf(std::uint32_t name) {
   return name < std::size(kNames) ? kNames[name] : std::string_view();
 }
 
-/// Records as a ring has them.
+/// Records as they are in a ring.
 class Records {
  public:
   template <typename... Payloads>
@@ -132,7 +132,7 @@ RC_GTEST_PROP(ActivityDecoder, AnythingCanStandInTheRing, (std::vector<std::uint
   Records records = Sample();
   for (std::size_t i = 0; i + 3 < noise.size(); i += 4) {
     const std::size_t at = noise[i] % records.all.size();
-    // Half of them look like the begin of an event.
+    // Half of the records look like the begin of an event.
     const std::uint32_t info =
         noise[i] % 2 == 0 ? 64 + noise[i + 3] % 12 + (noise[i + 2] % 8 << 8) : noise[i + 3];
     records.all[at] = {noise[i + 1], noise[i + 2] % 8, info};
@@ -143,7 +143,7 @@ RC_GTEST_PROP(ActivityDecoder, AnythingCanStandInTheRing, (std::vector<std::uint
   decoder.Finish(lines);
 }
 
-// The C++ library demangles nothing above 1,024 letters; kernels of CUTLASS have thousands.
+// The C++ library does not demangle names above 1,024 letters. Kernels of CUTLASS have thousands.
 TEST(Demangle, NamesALongKernelByItsFront) {
   std::string arguments = "I";
   for (int i = 0; i < 300; ++i) arguments += "Li1E";
@@ -167,7 +167,7 @@ TEST(ActivityDecoder, WhatALaterVersionWritesIsCountedAndSkipped) {
                                                         // A known one that has grown.
       .Add(Kind::kRuntimeCall, 10, 2, CallPayload{.end = 20, .tid = 1, .correlation = 5},
            CallPayload{})
-      .Add(Kind::kRuntimeCall, 11, 2)  // Cut short.
+      .Add(Kind::kRuntimeCall, 11, 2)  // An incomplete event.
       .Add(Kind::kOverhead, 12, 2, OverheadPayload{.end = 13, .tid = 0, .reserved = 0});
   Lines lines;
   Decoder decoder(&NameOf);

@@ -1,4 +1,4 @@
-// Writes events to a ring of their own: for a producer that is no thread, such as a GPU.
+// Writes events to a separate ring, for a producer that is not a thread, such as a GPU.
 #pragma once
 
 #include <headroom/timer.h>
@@ -10,16 +10,15 @@
 
 namespace headroom::activity {
 
-/// The ring of one producer, in the memory that this image shares with the recorder. An event is
-/// there for the reader whole or not at all; one that finds no room is counted as dropped.
+/// The ring of one producer, in the memory that this image shares with the recorder. The reader
+/// sees an event completely or not at all. An event without room counts as dropped.
 ///
-/// One writer at a time; there is no lock in here. Never closed: what a producer still has to say
-/// while the process ends is read after its death. A forked child must not write: the memory is its
-/// parent's.
+/// One writer at a time: there is no lock. The ring is never closed, so the recorder can read its
+/// last events after the process dies. A forked child must not write: the memory belongs to its
+/// parent.
 class Ring {
  public:
-  /// Takes a ring. Returns whether there is one: there is none without a recorder, with HEADROOM=0,
-  /// and where all are taken.
+  /// Takes a ring. Returns false without a recorder, with HEADROOM=0, and if all rings are taken.
   /// @param name  for people; cut after 63 bytes
   bool Open(const char* name) {
     if (!headroom_recorded()) return false;
@@ -30,12 +29,13 @@ class Ring {
     return out_.ring != nullptr;
   }
 
-  /// Whether the recorder wants what happens now (Control).
+  /// Returns true if the recorder wants current events (Control).
   bool capture_wanted() const {
     return __atomic_load_n(&ControlOf(out_.ring)->capture, __ATOMIC_ACQUIRE) != 0;
   }
 
-  /// Writes an event of `payload`, and of `more` if it is not null. Returns whether it found room.
+  /// Writes an event of `payload`, and of `more` if it is not null. Returns false if there was no
+  /// room.
   template <typename Payload, typename More = Payload>
   bool Write(Kind kind, std::uint64_t ticks, std::uint32_t name, const Payload& payload,
              const More* more = nullptr) {

@@ -26,7 +26,7 @@ GpuTaskWork WorkOf(activity::Work work) {
   return GpuTaskWork::kKernel;
 }
 
-/// Arguments of one event; texts stay where the caller has them.
+/// Arguments of one event. The caller owns the texts.
 class Args {
  public:
   template <typename Value>
@@ -118,7 +118,7 @@ void ActivityTracks::OnOverhead(const activity::Overhead& overhead) {
 }
 
 void ActivityTracks::OnSync(const activity::Sync& sync) {
-  // The call that waits is recorded as itself; this tells what it waits for.
+  // The waiting call is recorded separately; this event records its target.
   if (!gate_->Open(sync.start)) return;
   ++events_;
   if (waits_ == 0)
@@ -155,7 +155,7 @@ void ActivityTracks::OnMessage(const activity::Message& message) {
 }
 
 bool ActivityTracks::Settling() const {
-  // The last calls come with CUPTI's records, of which the program's side asks every 200 ms.
+  // The last calls come with CUPTI's records, which the program's side requests every 200 ms.
   constexpr DurationNs kCallsAreTold(500'000'000), kMax(10'000'000'000);
   const std::optional<std::uint64_t> end = gate_->end();
   if (!end) return false;
@@ -164,7 +164,7 @@ bool ActivityTracks::Settling() const {
 }
 
 std::int64_t ActivityTracks::Flush() {
-  // Outer before inner: at one moment, viewers take what begins first as the outer one.
+  // Outer before inner: viewers treat the first begin at a moment as the outer one.
   std::sort(slices_.begin(), slices_.end(), [](const Slice& a, const Slice& b) {
     return std::tie(a.tid, a.start, b.end) < std::tie(b.tid, b.start, a.end);
   });
@@ -178,7 +178,7 @@ std::int64_t ActivityTracks::Flush() {
     Args args;
     if (slice.correlation >= 0) args.Add("correlation", slice.correlation);
     encoder.Begin(track, start, slice.name, slice.category, args.span());
-    // At once, so that a reader that pairs in the order of the file needs no sorting either.
+    // Ends it at once: readers that pair in file order then need no sorting.
     encoder.End(track, std::max(clock_->TimeOf(slice.end), start));
   }
   events_ += static_cast<std::int64_t>(slices_.size());

@@ -1,4 +1,4 @@
-// What a GPU did, onto the tracks of a process's recording.
+// Writes GPU activity to the tracks of a process's recording.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace headroom {
 
-/// Writes GPU tasks as they come. Calls, ranges and overheads lie on their thread's track, where
-/// slices nest; they come in no order, so those of one Flush() are sorted first.
+/// Writes GPU tasks as they come. Calls, ranges and overheads go to their thread's track, where
+/// slices must nest. They come in no order, so each Flush() sorts its slices first.
 class ActivityTracks : public activity::Sink {
  public:
-  /// All must outlive this.
+  /// Requires that all arguments outlive this object.
   ActivityTracks(ThreadTracks* threads, const TickClock* clock, const StepGate* gate)
       : threads_(threads), clock_(clock), gate_(gate), launches_(gate) {}
 
@@ -28,20 +28,21 @@ class ActivityTracks : public activity::Sink {
   void OnOverhead(const activity::Overhead& overhead) override;
   void OnSync(const activity::Sync& sync) override;
   void OnRange(const activity::Range& range) override;
-  /// Names of threads and streams are the program's own words: not recorded.
+  /// Not recorded: names of threads and streams are the program's private texts.
   void OnNaming(const activity::Naming&) override {}
-  /// GPU work joins its call by correlation, and calls join what is around them by time.
+  /// Not needed: correlation ids link GPU work to its call, and time links calls to the ranges
+  /// around them.
   void OnExternalId(const activity::ExternalId&) override {}
   void OnMessage(const activity::Message& message) override;
 
-  /// The messages that warn, as sentences.
+  /// Warnings, as sentences.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  /// Whether work of the wanted steps, which are over, is still to come: at most for 10 s.
+  /// Returns true if the wanted steps are over but their work is still to come. Lasts at most 10 s.
   bool Settling() const;
 
-  /// Writes what was sorted meanwhile. Returns how many events there were since the last one, GPU
-  /// tasks included.
+  /// Sorts and writes the collected slices. Returns the number of events since the last call,
+  /// including GPU tasks.
   std::int64_t Flush();
 
  private:
@@ -49,12 +50,12 @@ class ActivityTracks : public activity::Sink {
     std::uint32_t tid;
     std::uint64_t start, end;
     TraceEncoder::Name name, category;
-    std::int64_t correlation;  ///< -1: none.
+    std::int64_t correlation;  ///< Correlation id; -1: none.
   };
 
   struct HeldTask {
     activity::GpuTask task;
-    std::string name;  ///< The task's is the decoder's.
+    std::string name;  ///< Copy, because the decoder owns `task.name`.
   };
 
   void WriteTask(const activity::GpuTask& task);
@@ -65,7 +66,8 @@ class ActivityTracks : public activity::Sink {
   const TickClock* clock_;
   const StepGate* gate_;
   LaunchGate launches_;
-  std::unordered_multimap<std::uint32_t, HeldTask> held_;  ///< Tasks whose launch was not told yet.
+  std::unordered_multimap<std::uint32_t, HeldTask>
+      held_;  ///< Tasks without a recorded launch so far, by correlation.
   std::vector<Slice> slices_;
   std::vector<std::string> warnings_;
   std::int64_t events_ = 0;

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::size_t kMaxLaunches = std::size_t{1} << 16;
 
-/// Whether a call of the CUDA runtime or driver gives the GPU work that is recorded.
+/// Returns true if a call of the CUDA runtime or driver launches recorded GPU work.
 bool GivesWork(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   return (has("Launch") && !has("HostFunc")) || has("Memcpy") || has("Memset");
@@ -45,7 +45,7 @@ std::optional<bool> LaunchGate::SawTask(std::uint64_t start, std::uint64_t end,
   awaited_ -= launch.awaited ? 1 : 0;
   launch.awaited = false;
   if (steps_->Before(end)) return false;
-  // Until the end of the steps, it was launched in them or before.
+  // A task that starts before the steps end was launched in them or earlier.
   if (!steps_->Over(start)) return true;
   return launch.called ? std::optional(launch.wanted) : std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Which GPU tasks belong to the steps that are wanted: --steps.
+// Selects the GPU tasks of the wanted steps: --steps.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace headroom {
 
-/// A GPU works behind its host, so the time of a task says little. Wanted are the tasks that were
-/// launched in the wanted steps, whenever they run, and what earlier steps left in the queue: the
-/// first wanted step begins where that ends.
+/// A GPU runs behind its host, so a task's time does not show its step. Wanted tasks are those
+/// launched in the wanted steps, at any run time. Tasks left in the queue by earlier steps are also
+/// wanted: the first wanted step begins when they end.
 ///
-/// Calls and tasks come in any order. Keeps the latest 65,536 launches: a GPU has far fewer queued.
+/// Calls and tasks come in any order. Keeps the latest 65,536 launches; a GPU has far fewer queued.
 class LaunchGate {
  public:
-  /// @param steps  must outlive this, and know of each step before what it launched
+  /// @param steps  must outlive this; must know each step before its launches come
   explicit LaunchGate(const StepGate* steps) : steps_(steps) {}
 
   void SawCall(std::string_view name, std::uint64_t start, std::uint32_t correlation);
 
-  /// Whether a task is wanted; nullopt: that is up to its launch, which was not told yet.
+  /// Returns true if a task is wanted; nullopt if its launch decides but has not come yet.
   std::optional<bool> SawTask(std::uint64_t start, std::uint64_t end, std::uint32_t correlation);
 
-  /// Launches in wanted steps of which no task has come.
+  /// Launches in wanted steps whose task has not come yet.
   std::size_t awaited() const { return awaited_; }
 
  private:
@@ -40,7 +40,7 @@ class LaunchGate {
 
   const StepGate* steps_;
   std::unordered_map<std::uint32_t, Launch> launches_;
-  std::deque<std::uint32_t> order_;  ///< The oldest first.
+  std::deque<std::uint32_t> order_;  ///< Oldest first.
   std::size_t awaited_ = 0;
 };
 

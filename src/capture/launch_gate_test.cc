@@ -5,7 +5,7 @@
 namespace headroom {
 namespace launch_gate_test {
 
-/// Steps 1 and 2 are wanted, which are from 1,000 to 2,000.
+/// Steps 1 and 2 are wanted: from 1,000 to 2,000.
 class LaunchGateTest : public testing::Test {
  protected:
   LaunchGateTest() {
@@ -22,29 +22,29 @@ TEST_F(LaunchGateTest, WorkOfTheLastStepRunsAfterIt) {
   gate_.SawCall("cudaLaunchKernel", 1900, 1);
   gate_.SawCall("cudaLaunchKernel", 2100, 2);
   EXPECT_EQ(gate_.SawTask(2500, 2600, 1), true);
-  EXPECT_EQ(gate_.SawTask(2600, 2700, 2), false) << "of the next step";
-  EXPECT_EQ(gate_.SawTask(1950, 1960, 1), true) << "of a graph: one call, many tasks";
+  EXPECT_EQ(gate_.SawTask(2600, 2700, 2), false) << "belongs to the next step";
+  EXPECT_EQ(gate_.SawTask(1950, 1960, 1), true) << "one call launches many tasks of a graph";
 }
 
 TEST_F(LaunchGateTest, TheQueueBeforeTheFirstStepIsTaken) {
   gate_.SawCall("cudaLaunchKernel", 600, 1);
-  EXPECT_EQ(gate_.SawTask(700, 900, 1), false) << "done before";
+  EXPECT_EQ(gate_.SawTask(700, 900, 1), false) << "ended before the window";
   EXPECT_EQ(gate_.SawTask(900, 1100, 1), true);
   EXPECT_EQ(gate_.SawTask(1100, 1200, 9), true) << "launched before anything was recorded";
-  EXPECT_EQ(gate_.SawTask(2100, 2200, 1), false) << "no wanted step waits for it";
+  EXPECT_EQ(gate_.SawTask(2100, 2200, 1), false) << "not launched by a wanted step";
 }
 
 TEST_F(LaunchGateTest, TasksMayComeBeforeTheirCalls) {
   EXPECT_EQ(gate_.SawTask(2100, 2200, 1), std::nullopt);
   gate_.SawCall("cudaMemcpyAsync", 1900, 1);
-  EXPECT_EQ(gate_.awaited(), 0u) << "it has come";
+  EXPECT_EQ(gate_.awaited(), 0u) << "the task has come";
   EXPECT_EQ(gate_.SawTask(2100, 2200, 1), true);
 }
 
 TEST_F(LaunchGateTest, AwaitsWhatWantedStepsLaunched) {
   gate_.SawCall("cudaLaunchKernel", 600, 1);
   gate_.SawCall("cudaLaunchKernel", 1600, 2);
-  gate_.SawCall("cuLaunchKernel", 1600, 2);  // Inside it.
+  gate_.SawCall("cuLaunchKernel", 1600, 2);  // Inside the runtime call.
   gate_.SawCall("cudaMemsetAsync", 1700, 3);
   gate_.SawCall("cudaStreamSynchronize", 1800, 4);
   gate_.SawCall("cudaLaunchHostFunc", 1800, 5);
@@ -53,7 +53,7 @@ TEST_F(LaunchGateTest, AwaitsWhatWantedStepsLaunched) {
   gate_.SawTask(2200, 2300, 2);
   EXPECT_EQ(gate_.awaited(), 1u);
   for (std::uint32_t i = 100; i < 100'000; ++i) gate_.SawCall("cudaStreamSynchronize", 1900, i);
-  EXPECT_EQ(gate_.awaited(), 0u) << "it is no longer known";
+  EXPECT_EQ(gate_.awaited(), 0u) << "the launch was removed";
 }
 
 TEST(LaunchGate, WithoutAWindowAllIsWanted) {

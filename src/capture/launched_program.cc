@@ -17,7 +17,7 @@
 namespace headroom {
 namespace {
 
-/// SIGUSR1 and SIGUSR2 are how batch systems announce that a job's time is over.
+/// Includes SIGUSR1 and SIGUSR2, by which batch systems announce a job's time limit.
 constexpr int kHeld[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 sigset_t HeldSet() {
@@ -52,7 +52,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 HeldSignals::HeldSignals() {
   const sigset_t set = HeldSet();
   pthread_sigmask(SIG_BLOCK, &set, &before_);
-  // Where a parent left it ignored, a child's end would be told to nobody.
+  // If a parent left it ignored, a child's exit would not be reported.
   std::signal(SIGCHLD, SIG_DFL);
 }
 
@@ -89,7 +89,7 @@ Result<LaunchedProgram> LaunchedProgram::Start(const std::vector<std::string>& a
   std::vector<std::string> environment_texts = Environment(options.environment);
   const std::vector<char*> argv = Pointers(argument_texts), envp = Pointers(environment_texts);
 
-  // The program sees signals as if we were not there.
+  // The program sees signals as if it had been started directly.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, defaults;
@@ -125,7 +125,7 @@ std::optional<int> LaunchedProgram::ExitCode() const {
   int status = 0;
   const pid_t ended = waitpid(pid_, &status, WNOHANG);
   if (ended == 0) return std::nullopt;
-  if (ended < 0) return 1;  // Somebody else has it.
+  if (ended < 0) return 1;  // Another caller has the exit code.
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -136,7 +136,7 @@ int LaunchedProgram::Wait() const {
     siginfo_t info{};
     const int signal = sigwaitinfo(&held, &info);
     if (signal <= 0 || signal == SIGCHLD) continue;
-    // The terminal sends to all processes of its foreground group, us and the program alike.
+    // The terminal sends to all processes of its foreground group: this process and the program.
     if (info.si_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT || signal == SIGHUP))
       continue;
     kill(pid_, signal);

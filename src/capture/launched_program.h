@@ -1,4 +1,4 @@
-// The program that is recorded: started as the user's shell would, waited for, signals passed on.
+// The recorded program: starts it as the user's shell would, waits for it, and passes signals on.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-/// While it lives, signals that would end this process wait for LaunchedProgram::Wait(). Make it
-/// before any thread, which inherits it.
+/// During its lifetime, signals that would end this process wait for LaunchedProgram::Wait().
+/// Requires construction before any thread, which inherits the mask.
 class HeldSignals {
  public:
   HeldSignals();
@@ -25,41 +25,44 @@ class HeldSignals {
   sigset_t before_{};
 };
 
-/// Variables that a program has otherwise than this process; nullopt: not at all.
+/// Environment variables that differ from this process's; nullopt removes one.
 using EnvironmentChanges = std::map<std::string, std::optional<std::string>>;
 
 struct LaunchOptions {
   EnvironmentChanges environment = {};
-  /// Takes what the program prints, errors, too; it then reads nothing, and has no other descriptor
-  /// of ours. -1: it has all of ours.
+  /// Receives the program's output and errors. The program then has no input and inherits no other
+  /// descriptor. -1: it inherits all descriptors.
   int output = -1;
-  /// Not that of this process: the terminal's signals do not reach it, and all that it starts can
-  /// be ended.
+  /// Starts the program in a new process group: the terminal's signals do not reach it, and all its
+  /// children can be ended.
   bool own_group = false;
 };
 
 class LaunchedProgram {
  public:
-  /// Starts `arguments[0]`, looked up in PATH, with this process's environment. Fails (kUsage)
-  /// where it cannot be started.
+  /// Starts `arguments[0]`, looked up in PATH, with this process's environment. Fails with kUsage
+  /// if it cannot be started.
   static Result<LaunchedProgram> Start(const std::vector<std::string>& arguments,
                                        const LaunchOptions& options);
 
-  /// Whether `program` could be started, so that nothing is replaced for what cannot run: 0, or the
-  /// errno that Start() would meet.
+  /// Returns 0 if `program` can be started, else the errno that Start() would meet. Lets the caller
+  /// check before it replaces files.
   static int Find(const std::string& program);
 
   pid_t pid() const { return pid_; }
 
-  /// Waits for its end. SIGINT and SIGQUIT of the terminal reach the program by themselves; they,
-  /// SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on where they were sent to this process alone.
-  /// Returns the exit code as a shell gives it: 128 + N after signal N. REQUIRES: signals are held.
+  /// Waits for the program's end. Returns the exit code as a shell does: 128 + N after signal N.
+  /// REQUIRES: signals are held.
+  ///
+  /// SIGINT, SIGQUIT and SIGHUP of the terminal reach the program directly. Those sent to this
+  /// process alone are passed on, as are SIGTERM, SIGUSR1 and SIGUSR2.
   int Wait() const;
 
-  /// The same exit code once it has ended, to who asks first; else nothing. Waits for nothing.
+  /// Returns the same exit code to the first caller after the program has ended; else nullopt. Does
+  /// not block.
   std::optional<int> ExitCode() const;
 
-  /// What a shell would exit with where Start() failed with this errno.
+  /// Returns the exit code of a shell after Start() failed with this errno.
   static int ShellCode(int error);
 
  private:

@@ -25,11 +25,11 @@
 namespace headroom {
 namespace {
 
-/// What the end may take: more than a silent driver makes a sampler wait, first to open it and then
-/// to read it.
+/// Longest wait at the end: above the time that a silent driver delays a sampler, to open it and to
+/// read it.
 constexpr std::chrono::seconds kPatience(10);
 
-/// Whether a process has PyTorch for Python in its memory, and not the timer of our module.
+/// Returns true if a process has loaded PyTorch for Python but not the timer of Headroom's module.
 bool RunsTorchUntimed(std::int64_t pid) {
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   bool torch = false;
@@ -48,7 +48,8 @@ class MetricsRecorder::Sampling {
       : options_(std::move(options)), recorder_(recorder) {}
 
   void Run();
-  /// From another thread: the last sample, now. False: it did not come, and nothing more will.
+  /// Call it from another thread: takes the last sample now. Returns false if the sample did not
+  /// come; no more samples will come then.
   bool Stop();
   std::vector<std::string> SilentGpus() {
     const std::lock_guard lock(mutex_);
@@ -57,7 +58,7 @@ class MetricsRecorder::Sampling {
   std::int64_t untimed_torch() const { return untimed_torch_; }
 
  private:
-  /// Product names of the GPUs as the program numbers them.
+  /// Writes the product names of the GPUs, as the program numbers them.
   void NameGpus(const SystemSampler& sampler);
   void Write(const SystemSampler& sampler, const Reading& reading);
   void LookForTorch(const SystemSampler& sampler);
@@ -67,25 +68,26 @@ class MetricsRecorder::Sampling {
     std::string instance;
     TraceEncoder::Track track;
   };
-  std::vector<Counter> counters_;  ///< By metric.
+  std::vector<Counter> counters_;  ///< One counter per metric.
   std::map<std::string, TraceEncoder::Track> instances_;
   TraceEncoder::Track users_track_ = 0;
-  std::set<std::pair<std::string, std::int64_t>> named_;  ///< Resource and pid, told already.
+  std::set<std::pair<std::string, std::int64_t>>
+      named_;  ///< Resource and pid of users already written.
   TimeNs next_look_;
   DurationNs look_after_{250'000'000};
-  std::set<std::int64_t> seen_untimed_;  ///< At the last look.
+  std::set<std::int64_t> seen_untimed_;  ///< Untimed processes at the last look.
   bool gpus_are_named_ = false;
-  std::atomic<std::int64_t> untimed_torch_ = 0;  ///< Its number.
+  std::atomic<std::int64_t> untimed_torch_ = 0;  ///< Pid of that process; 0: none.
 
   std::mutex mutex_;
   std::condition_variable wake_, end_;
   std::vector<std::string> silent_gpus_;
-  Recorder* recorder_;  ///< Null: the recording is over.
+  Recorder* recorder_;  ///< Null once the recording is over.
   bool stopping_ = false, ended_ = false;
 };
 
 void MetricsRecorder::Sampling::Run() {
-  // Here and not before: to open a driver's library may take seconds.
+  // Opened here, on the thread: opening a driver's library may take seconds.
   SystemSampler sampler(options_);
   Write(sampler, sampler.Sample());
   Ticker ticker(MonotonicNow(), options_.period);
@@ -126,8 +128,8 @@ void MetricsRecorder::Sampling::LookForTorch(const SystemSampler& sampler) {
   for (const std::int64_t pid : untimed) {
     if (seen_untimed_.contains(pid)) untimed_torch_ = pid;
   }
-  // A map of a process may have a thousand lines, so ever more seldom. Seen once is not enough:
-  // what times PyTorch comes in when its import is done, some time after its libraries.
+  // A process may have a thousand map lines, so the looks become less frequent. One sighting is not
+  // enough: the timer loads after PyTorch's import, some time after its libraries.
   constexpr DurationNs kLongestImport(2'000'000'000);
   look_after_ = look_after_ + look_after_;
   next_look_ = MonotonicNow() + (untimed.empty() ? look_after_ : kLongestImport);

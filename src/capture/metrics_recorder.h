@@ -1,4 +1,4 @@
-// System metrics into a recording: counters on tracks of their own.
+// Records system metrics as counters on separate tracks.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,34 @@
 
 namespace headroom {
 
-/// Samples on a thread of its own, at once, then each period, and once more at the end, so that a
-/// program of two seconds has its metrics, too. What cannot be read is not written: missing is not
-/// zero. Processes beside the recorded ones that take a notable share of the machine are named, as
-/// instants `foreign_user` of the category `headroom`.
+/// Samples on its own thread: at once, each period, and once at the end. Even a program of two
+/// seconds therefore has metrics. Omits unreadable metrics: missing is not zero.
+///
+/// Names other processes that use a notable share of the machine, as instants `foreign_user` of the
+/// category `headroom`.
 class MetricsRecorder {
  public:
   /// @param recorder  must outlive this
   MetricsRecorder(const SamplerOptions& options, Recorder* recorder);
-  /// Stops.
+  /// Stops sampling.
   ~MetricsRecorder() { Stop(); }
   MetricsRecorder(const MetricsRecorder&) = delete;
   MetricsRecorder& operator=(const MetricsRecorder&) = delete;
 
-  /// Takes the last sample. The kernel may never answer (it reads the memory maps of processes that
-  /// hang in a driver): after some seconds its thread is left alone, and writes nothing any more.
-  /// Returns false then.
+  /// Takes the last sample. Returns false if the kernel does not answer within some seconds: it
+  /// reads the memory maps of processes that may hang in a driver. The thread is then detached and
+  /// writes nothing more.
   bool Stop();
 
-  /// The GPUs that did not answer in time while they were asked for their metrics.
+  /// Returns the GPUs that did not answer in time for their metrics.
   std::vector<std::string> SilentGpus() const;
 
-  /// A process that ran PyTorch and had not loaded what times its loop, in two samples or more;
-  /// nullopt: none was seen.
+  /// Returns the pid of a process that ran PyTorch without Headroom's timer in at least two
+  /// samples. Returns nullopt if there was none.
   std::optional<std::int64_t> UntimedTorch() const;
 
  private:
-  class Sampling;  ///< What the thread works on; lives as long as that does.
+  class Sampling;  ///< State of the thread; lives as long as the thread.
   std::shared_ptr<Sampling> sampling_;
   std::thread thread_;
 };

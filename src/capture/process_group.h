@@ -1,16 +1,16 @@
-// What a recorded program leaves running in a process group that is the recorder's own.
+// Ends the processes that a recorded program leaves running in the recorder's process group.
 #pragma once
 
 namespace headroom {
 
-/// Makes this process the parent of what programs that it starts leave behind, so that EndGroup()
-/// sees the end of it.
+/// Makes this process the parent of orphans of its programs, so that EndGroup() sees them end.
 void AdoptOrphans();
 
-/// Ends all others in this process's group by SIGTERM, and waits for them, for 5 s at most; nothing
-/// where this process is not the group's first, as then others than what it started are in it.
-/// REQUIRES: AdoptOrphans() before the first program; signals are held; no program of ours is
-/// waited for elsewhere.
+/// Ends all other processes in this group by SIGTERM and waits for them, at most 5 s. Does nothing
+/// if this process is not the group leader, because the group then contains unrelated processes.
+///
+/// REQUIRES: AdoptOrphans() before the first program; signals are held; no other code waits for
+/// programs of this process.
 void EndGroup();
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// A process that is another's child, by a handle that its number, once free, cannot mislead.
+// Handle of a process that need not be a child. A reused pid does not mislead it.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ class ProcessHandle {
   ~ProcessHandle();
 
   std::int32_t pid() const { return pid_; }
-  /// False from its end on, also while its parent has not asked for its exit code yet.
+  /// Returns false after the process ended, even before its parent collects its exit code.
   bool IsAlive() const;
 
  private:
   std::int32_t pid_;
-  int descriptor_;  ///< -1: this kernel has no such handles (before 5.3).
+  int descriptor_;  ///< -1 if the kernel has no process handles (before 5.3).
 };
 
 }  // namespace headroom

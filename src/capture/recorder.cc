@@ -32,9 +32,9 @@ namespace {
 constexpr std::chrono::milliseconds kFlushEvery{1000};
 constexpr DurationNs kSnapshotEvery{10'000'000'000};
 constexpr DurationNs kCensusEvery{1'000'000'000};
-/// Written before the second is over: the file keeps pace, and memory stays small.
+/// Flushes before the second is over, so that the file keeps up and memory stays small.
 constexpr std::int64_t kFlushBytes = std::int64_t{4} << 20;
-/// A ring of 8 MiB takes 2 million regions a second for 131 ms.
+/// A ring of 8 MiB has room for 131 ms of 2 million regions per second.
 constexpr int kBusyWaitMs = 5, kIdleWaitMs = 30;
 
 std::string StatOf(std::int32_t pid) {
@@ -42,27 +42,27 @@ std::string StatOf(std::int32_t pid) {
   return read.ok() ? read.value().value_or("") : "";
 }
 
-/// Empty: there is no such process.
+/// Returns the name of a process; empty if it does not exist.
 std::string CommOf(std::int32_t pid) {
   const std::string text = StatOf(pid);
   const std::optional<ProcessStat> stat = ParseProcessStat(text);
   return std::string(stat ? stat->name : "");
 }
 
-/// -1: there is no such process.
+/// Returns the parent of a process; -1 if it does not exist.
 std::int32_t ParentOf(std::int32_t pid) {
   const std::string text = StatOf(pid);
   const std::optional<ProcessStat> stat = ParseProcessStat(text);
   return stat ? static_cast<std::int32_t>(stat->parent) : -1;
 }
 
-/// What launchers say of a process's place in its job; -1: nothing.
+/// Rank that launchers state for a process; -1 if not stated.
 struct RankOf {
   std::int64_t rank = -1, world_size = -1;
 };
 
 RankOf ReadRank(std::int32_t pid) {
-  // The nearest to the process first: an mpirun inside a job of Slurm has ranks of its own.
+  // Innermost launcher first: an mpirun inside a Slurm job assigns its own ranks.
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kVariables = {{
       {"RANK=", "WORLD_SIZE="},
       {"OMPI_COMM_WORLD_RANK=", "OMPI_COMM_WORLD_SIZE="},
@@ -98,11 +98,11 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(RecorderOptions options) {
   Snapshot(main.encoder);
   main.self_track = main.encoder.ChildTrack(0, "headroom");
   Mark(main, "recording");
-  // So that the file is a trace from the start, whatever happens.
+  // Makes the file a trace from the start, even if the recording is interrupted.
   main.file.Append(main.encoder.Take());
   main.file.Flush();
   if (!main.file.trouble().empty()) {
-    return Status::Environment(fmt::format("cannot write {}: {}; -o names a file elsewhere",
+    return Status::Environment(fmt::format("cannot write {}: {}; choose another file with -o",
                                            main.file.path(), main.file.trouble()));
   }
   if (Status status = recorder->Listen(); !status.ok()) return status;
@@ -126,7 +126,7 @@ Recorder::~Recorder() {
 }
 
 Status Recorder::Listen() {
-  // Of our own, for nobody else: whoever can connect can write into the recording.
+  // A private folder: any process that can connect can write into the recording.
   const char* root = std::getenv("XDG_RUNTIME_DIR");
   folder_ = fmt::format("{}/headroom-XXXXXX", root != nullptr && root[0] == '/' ? root : "/tmp");
   if (mkdtemp(folder_.data()) == nullptr) {
@@ -134,7 +134,7 @@ Status Recorder::Listen() {
     if (mkdtemp(folder_.data()) == nullptr) {
       folder_.clear();
       return Status::Environment(
-          fmt::format("cannot make a folder in /tmp for a socket: {}", std::strerror(errno)));
+          fmt::format("cannot create a folder in /tmp for a socket: {}", std::strerror(errno)));
     }
   }
   socket_path_ = folder_ + "/socket";
@@ -163,7 +163,7 @@ void Recorder::Accept() {
   for (;;) {
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) {
-      // Out of descriptors: it waits in the queue, and the loop must not spin on it.
+      // Out of descriptors: the connection waits in the queue, and the loop must not spin on it.
       if (errno == EMFILE || errno == ENFILE) {
         RemarkOnDescriptors();
         std::this_thread::sleep_for(std::chrono::milliseconds(kIdleWaitMs));
@@ -187,7 +187,8 @@ void Recorder::RemarkOnDescriptors() {
 }
 
 void Recorder::Greet(int connection) {
-  // What connects has sent already; what does not is no timer, and is not waited for.
+  // A timer sends its message when it connects. A peer that sends nothing is not a timer, so the
+  // wait is short.
   const timeval patience{.tv_sec = 0, .tv_usec = 100'000};
   setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ucred peer{};
@@ -213,7 +214,7 @@ void Recorder::Greet(int connection) {
       received.push_back(descriptor);
     }
   }
-  // The kernel leaves out what there is no descriptor for.
+  // The kernel omits descriptors above the limit.
   if (heard && received.empty() && (message.msg_flags & MSG_CTRUNC) != 0) RemarkOnDescriptors();
   if (!heard || received.size() != 1) {
     for (const int descriptor : received) close(descriptor);
@@ -222,7 +223,7 @@ void Recorder::Greet(int connection) {
   Result<SharedMemory> mapped = SharedMemory::Map(received.front());
   const std::lock_guard lock(mutex_);
   if (peer.pid <= 0) {
-    remarks_.emplace_back("a process of another container is not recorded: its number is unknown");
+    remarks_.emplace_back("a process of another container is not recorded: its pid is unknown");
   } else if (!mapped.ok()) {
     remarks_.push_back(
         fmt::format("process {} is not recorded: {}", peer.pid, mapped.status().message()));
@@ -237,9 +238,9 @@ TickClock& Recorder::ClockOf(std::uint32_t clock) {
 
 Recorder::Recording* Recorder::RecordingForHelper(const Client& helper) {
   const std::int32_t own = helper.process.pid();
-  // By its own word where both sides number processes alike: it may be gone already.
+  // Uses the pid that it states if both sides number processes equally: it may have exited already.
   std::int32_t pid = helper.memory.pid() == own ? helper.memory.HelperOf() : ParentOf(own);
-  constexpr int kMaxAncestors = 16;  // A server that forks the workers may be between.
+  constexpr int kMaxAncestors = 16;  // A server that forks the workers may be in between.
   for (int i = 0; i < kMaxAncestors && pid > 1; ++i, pid = ParentOf(pid)) {
     for (Recording& recording : recordings_) {
       if (recording.ended) continue;
@@ -255,7 +256,7 @@ Recorder::Place Recorder::PlaceOf(const Client& client) {
   const std::int32_t pid = client.process.pid();
   for (Recording& recording : recordings_) {
     for (Process& process : recording.processes) {
-      // An ended process had its number before.
+      // An ended process may have had the same pid.
       if (process.handle.pid() == pid && !process.ended) return {&recording, &process};
     }
   }
@@ -285,7 +286,7 @@ Recorder::Process& Recorder::BeginProcess(Recording& recording, std::int32_t pid
   const TraceEncoder::Track track = recording.encoder.ProcessTrack(pid, CommOf(pid));
   Process& process = recording.processes.emplace_back(
       Process{ProcessHandle(pid), ThreadTracks(&recording.encoder, track, pid), {}});
-  if (recording.processes.size() > 1) return process;  // A helper has its rank.
+  if (recording.processes.size() > 1) return process;  // A helper shares its rank.
   const RankOf rank = ReadRank(pid);
   if (rank.rank < 0) return process;
   const std::array<TraceArg, 2> args{TraceArg{"rank", rank.rank},
@@ -300,7 +301,7 @@ bool Recorder::DrainAll() {
   const std::lock_guard lock(mutex_);
   for (auto at = clients_.begin(); at != clients_.end();) {
     Client& client = *at;
-    // Asked first: what it told before it ended is seen below.
+    // Asked first, so that all its events from before its end are seen below.
     const bool alive = client.process.IsAlive();
     bool told = false;
     for (std::uint32_t ring = 0; ring < client.memory.rings() && !told; ++ring)
@@ -320,8 +321,9 @@ bool Recorder::DrainAll() {
   for (TickClock& clock : clocks_) clock.Anchor();
   bool any = false, much = false;
   for (Recording& recording : recordings_) {
-    // Events stay in their rings, and are counted there when those are full. At half of what may
-    // wait, so that no drain goes beyond it: what the file refuses once, it refuses for good.
+    // Above half of the pending limit, events stay in their rings, which count them as dropped when
+    // full. Half, so that no drain exceeds the limit: after one refusal, the file refuses all
+    // packets.
     if (recording.waiting_bytes + static_cast<std::int64_t>(recording.encoder.size()) >
         options_.limits.pending_bytes / 2)
       continue;
@@ -366,7 +368,7 @@ void Recorder::ReleaseEnded() {
     bool drained = false, alive = false;
     for (Process& process : recording.processes) {
       if (process.ended) continue;
-      // A child may have been forked before it told anything: it is a client still.
+      // A process without readers may be a fork that has no events yet: it is still a client.
       if (process.readers.empty() || !process.gone) {
         alive = true;
         continue;
@@ -374,13 +376,13 @@ void Recorder::ReleaseEnded() {
       if (!std::exchange(drained, true)) Drain(recording);
       Finish(recording, process);
     }
-    // An epoch's workers are gone with it; a job may have thousands of epochs.
+    // An epoch's workers end with it, and a job may have thousands of epochs.
     const Process* const own = &recording.processes.front();
     std::erase_if(recording.processes, [&](const Process& p) { return p.ended && &p != own; });
     if (alive) continue;
     ReportSelf(recording);
     recording.ended = true;
-    // The first file goes on: metrics, and the names of further processes.
+    // The first file continues: metrics, and the names of further processes.
     if (&recording != &recordings_.front()) Mark(recording, "closed");
   }
 }
@@ -405,8 +407,8 @@ void Recorder::Mark(Recording& recording, std::string_view name) {
 void Recorder::TakeEvents() {
   bool busy = false;
   while (!stop_taking_) {
-    // Before those that wait are accepted: the helpers of a process that is gone by now are
-    // among them, and are told from others by it.
+    // Before waiting connections are accepted. They include helpers of processes that have exited
+    // by now, and this census identifies them.
     LookForEnded();
     pollfd wait{.fd = listener_, .events = POLLIN, .revents = 0};
     if (poll(&wait, 1, busy ? kBusyWaitMs : kIdleWaitMs) > 0) Accept();
@@ -417,7 +419,7 @@ void Recorder::TakeEvents() {
 }
 
 void Recorder::FlushAll() {
-  // deque: references stay good while others are added.
+  // A deque: references stay valid while others are added.
   std::vector<std::pair<Recording*, std::string>> taken;
   {
     const std::lock_guard lock(mutex_);
@@ -514,7 +516,7 @@ std::vector<RecordedProcess> Recorder::Stop() {
     stopping_ = true;
     wake_writer_.notify_one();
   }
-  if (!writer_.joinable()) return processes;  // It could not be started.
+  if (!writer_.joinable()) return processes;  // The writing thread could not be started.
   writer_.join();
   std::vector<bool> alive;
   for (Recording& recording : recordings_) {

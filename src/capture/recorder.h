@@ -1,4 +1,4 @@
-// What `headroom record` does beside the program: takes the events of its processes, and writes.
+// Recorder of `headroom record`: collects the events of the program's processes and writes them.
 #pragma once
 
 #include <array>
@@ -26,142 +26,145 @@
 namespace headroom {
 
 struct RecorderOptions {
-  std::string path = {};  ///< Of the recording; further processes get `path.<pid>`.
-  bool replace = false;   ///< Files that are there already.
+  std::string path = {};  ///< Path of the recording; further processes get `path.<pid>`.
+  bool replace = false;   ///< Replaces existing files.
   std::optional<RecordedSteps> steps = {};
   RecordingFile::Limits limits = {.file_bytes = std::int64_t{8} << 30,
                                   .pending_bytes = std::int64_t{256} << 20};
 };
 
-/// What became of one process.
+/// Result of recording one process.
 struct RecordedProcess {
   std::int32_t pid = 0;
   std::string path;
-  std::int64_t events = 0;      ///< That it told of: a region, mark, value or GPU task counts once.
-  std::int64_t bytes = 0;       ///< Of its file, with what the recorder itself tells.
-  std::int64_t lost_bytes = 0;  ///< Packets beyond a limit.
-  std::uint64_t drops = 0;      ///< Events and regions that were never taken.
-  std::string trouble;          ///< Why its file is not whole; empty: it is.
-  bool alive = false;           ///< It ran on when the recording ended.
-  bool missed_steps = false;    ///< None of the steps that were asked for came.
-  std::optional<std::int64_t> latest_step;  ///< Where a window was asked for.
-  std::vector<std::string> warnings;        ///< Why GPU work is missing.
+  /// Events that it recorded: a region, mark, value or GPU task counts once.
+  std::int64_t events = 0;
+  std::int64_t bytes = 0;       ///< Size of its file, including the recorder's own events.
+  std::int64_t lost_bytes = 0;  ///< Bytes of packets beyond a limit.
+  std::uint64_t drops = 0;      ///< Events and regions that were never collected.
+  std::string trouble;          ///< Reason why its file is incomplete; empty if complete.
+  bool alive = false;           ///< Still running when the recording ended.
+  bool missed_steps = false;    ///< No wanted step came.
+  std::optional<std::int64_t> latest_step;  ///< Latest step, if a window was set.
+  std::vector<std::string> warnings;        ///< Reasons why GPU work is missing.
 };
 
-/// Listens on a socket, drains the memory of every process that comes, and writes a file each,
-/// flushed every second. The first process that has something to tell shares `path` with what the
-/// recorder itself has to say (metrics, the list of further files, what was lost).
+/// Listens on a socket and drains the memory of every process that connects. Writes one file per
+/// process, flushed every second. The first process with events shares `path` with the recorder's
+/// own data: metrics, the list of further files, and losses.
 ///
-/// Two threads: one takes events, so that a slow disk does not cost any; one writes.
+/// Two threads: one collects events, so that a slow disk loses none; the other writes.
 class Recorder {
  public:
   /// Creates the file and begins to listen.
   static Result<std::unique_ptr<Recorder>> Start(RecorderOptions options);
-  /// Stops.
+  /// Stops recording.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// For HEADROOM_SOCKET.
+  /// Value for HEADROOM_SOCKET.
   const std::string& socket_path() const { return socket_path_; }
 
-  /// Calls `write` with the encoder of `path`, which no other thread uses meanwhile.
+  /// Calls `write` with the encoder of `path`. No other thread uses it during the call.
   void Write(const std::function<void(TraceEncoder&)>& write);
 
-  /// What the user should know beside the processes: who could not be recorded, and why.
+  /// Returns remarks for the user: processes that could not be recorded, and why.
   std::vector<std::string> Remarks();
 
-  /// Takes what there still is, writes it, closes the files. Returns the processes, `path`'s first
-  /// (with pid 0 where no process had anything to tell).
+  /// Collects and writes the remaining events and closes the files. Returns the processes, that of
+  /// `path` first (with pid 0 if no process had events).
   std::vector<RecordedProcess> Stop();
 
  private:
-  /// A process that connected and has told nothing yet.
+  /// A connected process without events so far.
   struct Client {
     ProcessHandle process;
     SharedMemory memory;
   };
-  /// What was not taken as it was told.
+  /// Events that were dropped or recorded incompletely.
   struct Totals {
     std::uint64_t rings = 0;
     SharedMemory::Drops drops;
     void Add(const RingReader& reader);
-    /// Not those whose name found no room: they are recorded, under another one.
+    /// Excludes events whose name found no room: they are recorded under another name.
     std::uint64_t Lost() const { return rings + drops.threads + drops.depth; }
   };
   struct Process {
     ProcessHandle handle;
     ThreadTracks threads;
-    std::vector<std::unique_ptr<RingReader>> readers;  ///< None: all is taken.
-    bool gone = false;                                 ///< When the ended were last looked for.
-    bool ended = false;                                ///< And all of it is taken.
+    std::vector<std::unique_ptr<RingReader>> readers;  ///< Empty once all events are collected.
+    bool gone = false;                                 ///< Had exited at the last census.
+    bool ended = false;  ///< Has exited, and all its events are collected.
   };
-  /// A file, and the processes in it: the one that it belongs to first, and then its helpers. Lives
-  /// as long as the recorder: threads hold references.
+  /// A file and its processes: the one that owns it first, then its helpers. Lives as long as the
+  /// recorder, because threads hold references.
   struct Recording {
     Recording(RecordingFile f, std::optional<RecordedSteps> steps)
         : file(std::move(f)), gate(steps) {}
-    RecordingFile file;  ///< The writing thread's alone.
+    RecordingFile file;  ///< Used by the writing thread only.
     TraceEncoder encoder;
     StepGate gate;
     TraceEncoder::Track self_track = 0;
-    /// None: nobody's yet. A list, for readers point into it; helpers that have ended are gone.
+    /// Empty until a process owns the file. A list, because readers point into it. Ended helpers
+    /// are removed.
     std::list<Process> processes;
-    Totals past;                        ///< Of readers that are gone.
-    bool ended = false;                 ///< Its processes have.
-    bool closing = false;               ///< The writing thread's: its last packets are taken.
-    std::vector<std::string> warnings;  ///< Of recording its GPU work.
+    Totals past;           ///< Totals of readers that have ended.
+    bool ended = false;    ///< All its processes have ended.
+    bool closing = false;  ///< Used by the writing thread only: the last packets are collected.
+    std::vector<std::string> warnings;  ///< Warnings about its GPU work.
     std::int64_t events = 0;
 
     Totals totals() const;
-    std::atomic<std::int64_t> waiting_bytes = 0;  ///< Taken and not in the file yet.
-    std::atomic<std::int64_t> lost_bytes = 0;     ///< The file's, for the other thread.
+    std::atomic<std::int64_t> waiting_bytes = 0;  ///< Bytes collected but not in the file yet.
+    std::atomic<std::int64_t> lost_bytes = 0;     ///< The file's lost bytes, for the other thread.
     std::uint64_t reported_drops = 0;
   };
 
   explicit Recorder(RecorderOptions options) : options_(std::move(options)) {}
 
   Status Listen();
-  void TakeEvents();  ///< The thread that drains.
-  void WriteFiles();  ///< The thread that writes.
+  void TakeEvents();  ///< Body of the draining thread.
+  void WriteFiles();  ///< Body of the writing thread.
   void Accept();
   void Greet(int connection);
-  /// Says once that there are too few descriptors.
+  /// Adds one remark that there are too few descriptors.
   void RemarkOnDescriptors();
-  bool DrainAll();      ///< Whether there was anything.
-  void LookForEnded();  ///< Marks processes that are gone, where it is time to.
-  void ReleaseEnded();  ///< The memory of those that were just looked for.
+  bool DrainAll();      ///< Returns true if there were events.
+  void LookForEnded();  ///< Marks processes that have exited, once per census period.
+  void ReleaseEnded();  ///< Releases the memory of processes marked as exited.
   void FlushAll();
-  /// A file and a process in it.
+  /// A file and one of its processes.
   struct Place {
-    Recording* recording = nullptr;  ///< Null: it could not be made.
+    Recording* recording = nullptr;  ///< Null if it could not be created.
     Process* process = nullptr;
   };
   Place PlaceOf(const Client& client);
-  /// That of the process that a helper works for. Null: that is not recorded.
+  /// Returns the recording of the process that a helper works for; null if that process is not
+  /// recorded.
   Recording* RecordingForHelper(const Client& helper);
   Process& BeginProcess(Recording& recording, std::int32_t pid);
-  static bool Drain(Recording& recording);  ///< Whether there was anything.
+  static bool Drain(Recording& recording);  ///< Returns true if there were events.
   void Finish(Recording& recording, Process& process);
   TickClock& ClockOf(std::uint32_t clock);
   static void Snapshot(TraceEncoder& encoder);
   void ReportSelf(Recording& recording);
-  /// A point on the track of what the recording says of itself.
+  /// Writes an instant to the track of the recorder's own events.
   static void Mark(Recording& recording, std::string_view name);
 
   RecorderOptions options_;
   std::string folder_, socket_path_;
   int listener_ = -1;
   TimeNs next_snapshot_, next_census_;
-  bool looked_for_ended_ = false;  ///< The taking thread's.
+  bool looked_for_ended_ = false;  ///< Used by the draining thread only.
 
-  std::mutex mutex_;  ///< Of all below.
+  std::mutex mutex_;  ///< Guards all members below.
   std::list<Client> clients_;
-  std::deque<Recording> recordings_;  ///< The first is `path`'s.
+  std::deque<Recording> recordings_;  ///< The first is the recording of `path`.
   std::vector<std::string> remarks_;
-  bool told_of_descriptors_ = false;  ///< The taking thread's.
-  /// One for each source of ticks, running from the start: a process's first events are older than
-  /// its connection.
+  bool told_of_descriptors_ = false;  ///< Used by the draining thread only.
+  /// One per source of ticks, running from the start: a process's first events are older than its
+  /// connection.
   std::array<TickClock, 2> clocks_ = {TickClock(HEADROOM_CLOCK_MONOTONIC_RAW),
                                       TickClock(HEADROOM_CLOCK_COUNTER)};
   bool stopping_ = false;

@@ -1,5 +1,5 @@
-// The recorder against real processes with real timers. What is in the files is checked where a
-// reader may be included: tests/recording/.
+// Tests the recorder with real processes and real timers. tests/recording/ checks the contents of
+// the files, where a reader may be included.
 #include "capture/recorder.h"
 
 #include <gtest/gtest.h>
@@ -27,8 +27,9 @@ class RecorderTest : public testing::Test {
  protected:
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    // Their allocator may be locked by another thread at the fork, and stays so in the child.
-    GTEST_SKIP() << "forks beside threads, which GCC 12's sanitizers cannot";
+    // Another thread may lock the sanitizer's allocator at the fork, and it stays locked in the
+    // child.
+    GTEST_SKIP() << "GCC 12's sanitizers cannot fork while threads run";
 #endif
     folder_ = fs::path(testing::TempDir()) / ("recorder_test." + std::to_string(getpid()));
     fs::create_directories(folder_);
@@ -46,7 +47,7 @@ class RecorderTest : public testing::Test {
     return std::move(recorder).value();
   }
 
-  /// Runs `work` in a process of its own. Returns its pid once it has ended.
+  /// Runs `work` in a separate process. Returns its pid once it has ended.
   static pid_t InProcess(const std::function<void()>& work) {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -100,7 +101,7 @@ TEST_F(RecorderTest, AForkedChildTellsOfItself) {
   InProcess([] {
     headroom_token outer = headroom_begin("parent");
     InProcess([&] {
-      headroom_end(outer);  // Not the child's: nothing happens.
+      headroom_end(outer);  // The child does not own it, so nothing happens.
       headroom_end(HEADROOM_BEGIN("child"));
     });
     headroom_end(outer);
@@ -119,10 +120,10 @@ TEST_F(RecorderTest, HelpersShareTheFileOfWhomTheyWorkFor) {
       InProcess([&] {
         headroom_helper();
         region();
-        InProcess(region);  // A helper's child is one, too.
+        InProcess(region);  // A helper's child is also a helper.
       });
     }
-    InProcess(region);  // This one is none.
+    InProcess(region);  // This one is not a helper.
     headroom_end(outer);
   });
   const std::vector<RecordedProcess> processes = recorder->Stop();
@@ -131,7 +132,7 @@ TEST_F(RecorderTest, HelpersShareTheFileOfWhomTheyWorkFor) {
   EXPECT_EQ(processes[1].events, 1);
 }
 
-/// Rings of other processes that this one has mapped.
+/// Counts the rings of other processes that this process has mapped.
 std::size_t MappedRings() {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;
@@ -166,7 +167,7 @@ TEST_F(RecorderTest, AHelperMayOutliveItsParent) {
     }
     headroom_helper();
     headroom_end(HEADROOM_BEGIN("early"));
-    usleep(1'500'000);  // Until the recorder has seen that the parent is gone.
+    usleep(1'500'000);  // Waits until the recorder has seen the parent's exit.
     headroom_end(HEADROOM_BEGIN("late"));
     _exit(write(pipe_ends[1], "", 1) == 1 ? 0 : 1);
   });
@@ -193,7 +194,7 @@ TEST_F(RecorderTest, OnlyTheStepsThatAreWanted) {
   EXPECT_EQ(processes[0].events, 2 * 2);
 }
 
-// Behind the last batch of an epoch a step begins that is none; the next one has its number.
+// After the last batch of an epoch, an empty step begins. The next step has its number.
 TEST_F(RecorderTest, AnEmptyStepDoesNotEndTheWindow) {
   const auto recorder = Start({.steps = RecordedSteps{.first = 1, .last = 1}});
   InProcess([] {
@@ -225,7 +226,7 @@ TEST_F(RecorderTest, StopsAtTheLimitOfTheFile) {
   EXPECT_GT(processes[0].lost_bytes, 0);
 }
 
-// Whoever connects and is no timer must neither stop the recorder nor bring it down.
+// A peer that is not a timer must neither stop nor crash the recorder.
 TEST_F(RecorderTest, StrangersOnTheSocketAreSentAway) {
   const auto recorder = Start();
   const auto connect_and_send = [&](std::string_view bytes) {
@@ -234,7 +235,7 @@ TEST_F(RecorderTest, StrangersOnTheSocketAreSentAway) {
     std::strcpy(address.sun_path, recorder->socket_path().c_str());
     const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ASSERT_EQ(connect(s, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    // The recorder may hang up before all of it is sent.
+    // The recorder may close the connection before all is sent.
     (void)send(s, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     close(s);
   };

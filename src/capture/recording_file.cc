@@ -15,18 +15,18 @@ Result<RecordingFile> RecordingFile::Create(const std::string& path, bool replac
   Result<PrivateFile> file = PrivateFile::Create(path, replace);
   if (!file.ok()) return file.status();
   if (lseek(file.value().descriptor(), 0, SEEK_CUR) < 0 && errno == ESPIPE) {
-    return Status::Environment(
-        fmt::format("cannot write {}: what is torn at its end could not be taken back from a pipe; "
-                    "name a file",
-                    path));
+    return Status::Environment(fmt::format(
+        "cannot write {}: it is a pipe, so an incomplete packet could not be removed; name a "
+        "regular file",
+        path));
   }
   return RecordingFile(path, std::move(file).value(), limits);
 }
 
 namespace {
 
-/// How many bytes of `packets` are whole packets and at most `limit`: each is a key of one byte, a
-/// length and so many bytes (docs/recording.md).
+/// Returns the length of the whole packets in `packets` within `limit`. A packet is a key of one
+/// byte, a length, and that number of bytes (docs/recording.md).
 std::size_t WholePackets(std::string_view packets, std::size_t limit) {
   std::size_t end = 0;
   for (;;) {
@@ -77,10 +77,10 @@ void RecordingFile::Flush() {
   const std::size_t whole = written == pending_.size() ? written : WholePackets(pending_, written);
   bytes_ += static_cast<std::int64_t>(whole);
   pending_.erase(0, whole);
-  // A torn packet at the end would be read, and would be in the way of the next ones in other
-  // readers. The next attempt writes it whole.
+  // An incomplete packet at the end would be read, and would break the next ones in other readers.
+  // The next attempt writes the whole packet.
   if (written > whole && ftruncate(file_->descriptor(), bytes_) != 0)
-    trouble_ += "; the last packet in the file is torn";
+    trouble_ += "; the last packet in the file is incomplete";
 }
 
 }  // namespace headroom

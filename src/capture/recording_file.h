@@ -1,4 +1,4 @@
-// A file that grows by whole packets, and stays readable whatever ends its growth.
+// A file that grows by whole packets and stays readable after any interruption.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,33 @@ namespace headroom {
 class RecordingFile {
  public:
   struct Limits {
-    std::int64_t file_bytes;     ///< The file never grows beyond it.
-    std::int64_t pending_bytes;  ///< What a full disk may keep waiting in memory.
+    std::int64_t file_bytes;  ///< Largest size of the file.
+    std::int64_t
+        pending_bytes;  ///< Largest number of bytes that wait in memory while the disk is full.
   };
 
-  /// Creates the file as a PrivateFile: for its owner alone, through no link. An existing file is
-  /// refused, or with `replace` replaced by a new one.
+  /// Creates the file as a PrivateFile: readable by its owner only, never through a link. Fails if
+  /// the file exists, unless `replace` is set.
   static Result<RecordingFile> Create(const std::string& path, bool replace, Limits limits);
 
-  /// Takes packets for the next Flush(). From the first one on that exceeds a limit, none is taken
-  /// any more. REQUIRES: whole packets.
+  /// Queues packets for the next Flush(). After the first packet beyond a limit, accepts no more
+  /// packets. REQUIRES: whole packets.
   void Append(std::string packets);
 
-  /// Writes what is pending: where the disk is full, the packets that fit. What was written of the
-  /// next one is cut off again, and it and the rest stay pending.
+  /// Writes the pending packets. On a full disk, writes the packets that fit, removes an incomplete
+  /// one again, and keeps the rest pending.
   void Flush();
 
-  /// Gives the descriptor back, once nothing is pending. Nothing can be written any more.
+  /// Closes the descriptor, once nothing is pending. Nothing can be written afterwards.
   void Close() { file_.reset(); }
 
   const std::string& path() const { return path_; }
-  std::int64_t bytes() const { return bytes_; }  ///< In the file.
+  std::int64_t bytes() const { return bytes_; }  ///< Size of the file.
   std::int64_t pending_bytes() const { return static_cast<std::int64_t>(pending_.size()); }
   std::int64_t lost_bytes() const { return lost_bytes_; }
-  /// Whether packets are taken at all.
+  /// Returns true if no more packets are accepted.
   bool full() const { return lost_bytes_ > 0; }
-  /// Why the last Flush() did not write everything; empty: it did.
+  /// Reason why the last Flush() did not write everything; empty if it did.
   const std::string& trouble() const { return trouble_; }
 
  private:

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr RecordingFile::Limits kWide{.file_bytes = 1 << 20, .pending_bytes = 1 << 20};
 
-/// A packet of `size` + 2 bytes, size below 128.
+/// Returns a packet of `size` + 2 bytes. Requires a size below 128.
 std::string Packet(char fill, int size) {
   return std::string(1, '\x0a') + static_cast<char>(size) + std::string(size, fill);
 }
@@ -100,15 +100,15 @@ TEST_F(RecordingFileTest, StopsForGoodAtItsLimit) {
   ASSERT_TRUE(file.ok());
   file.value().Append(Packet('a', 8));
   file.value().Append(Packet('b', 5) + Packet('c', 5));
-  file.value().Append(Packet('d', 0));  // It would fit, but may need what did not.
+  file.value().Append(Packet('d', 0));  // It would fit, but may depend on a refused packet.
   file.value().Flush();
   EXPECT_EQ(Content(Path("a")), Packet('a', 8) + Packet('b', 5));
   EXPECT_TRUE(file.value().full());
   EXPECT_EQ(file.value().lost_bytes(), 7 + 2);
 }
 
-// A disk that is full for a while: what fits is written, nothing torn stays in the file, and
-// nothing is lost once there is room again. A limit of file size is a full disk that needs no disk.
+// Simulates a full disk by a file size limit. Packets that fit are written, no incomplete packet
+// stays in the file, and no packet is lost once there is room.
 TEST_F(RecordingFileTest, AFullDiskTakesWhatFitsTearsNothingAndLosesNothing) {
   auto file = RecordingFile::Create(Path("a"), false, kWide);
   ASSERT_TRUE(file.ok());

@@ -14,15 +14,15 @@ namespace {
 std::uint32_t KindOf(const headroom_record& record) { return record.info & 0xff; }
 std::uint32_t SerialOf(const headroom_record& record) { return record.info >> 8; }
 
-/// Counters that say how the program is set up, not what it does: no step has them alone.
+/// Counters of the program's settings. They apply to all steps.
 constexpr std::string_view kSetting = "setting.";
-/// Marks that name the software under the program: "headroom.version pytorch 2.7.1".
+/// Marks that name the program's software: "headroom.version pytorch 2.7.1".
 constexpr std::string_view kVersion = "headroom.version ";
 
-/// A collector keeps 256.
+/// Above the 256 regions that a collector keeps open.
 constexpr std::size_t kMaxOpen = 512;
 
-/// Records that belong to the one that says `kind`, beside itself.
+/// Returns the number of payload records after a record of `kind`.
 std::uint64_t PayloadOf(std::uint32_t kind) {
   return kind == HEADROOM_KIND_STEP || kind == HEADROOM_KIND_COUNTER ||
                  kind == HEADROOM_KIND_GRADIENT
@@ -30,7 +30,7 @@ std::uint64_t PayloadOf(std::uint32_t kind) {
              : 0;
 }
 
-/// The text in a fixed field: up to its first zero.
+/// Returns the text of a fixed field, up to its first zero.
 std::string TextOf(const char* field, std::size_t size) {
   return std::string(field, strnlen(field, size));
 }
@@ -50,7 +50,7 @@ RingReader::RingReader(SharedMemory memory, const TickClock* clock, ThreadTracks
 TraceEncoder::Name RingReader::NameOf(std::uint32_t id) {
   if (id < names_.size() && names_[id] != 0) return names_[id];
   const std::string_view text = memory_.Name(id);
-  // A number without a text is damage, or a liar's; the event still happened.
+  // An id without a text is damage or invalid data, but the event still happened.
   if (text.data() == nullptr) return encoder_->Intern("(unknown)");
   if (id >= names_.size()) names_.resize(std::bit_ceil(std::size_t{id} + 1));
   return names_[id] = encoder_->Intern(text);
@@ -70,10 +70,10 @@ void RingReader::Look() {
   for (std::uint32_t i = 0; i < rings_.size(); ++i) {
     headroom_ring* from = memory_.ring(i);
     Ring& ring = rings_[i];
-    // In this order: what a closed ring holds is all that it will ever hold.
+    // In this order: a closed ring gets no more records.
     ring.state = __atomic_load_n(&from->state, __ATOMIC_ACQUIRE);
     ring.head = __atomic_load_n(&from->head, __ATOMIC_ACQUIRE);
-    // A head that cannot be is a process gone mad; its ring is left alone.
+    // An impossible head means a faulty process; its ring is ignored.
     if (ring.head < ring.tail || ring.head - ring.tail > memory_.ring_records())
       ring.head = ring.tail;
     if (gate_->limited()) FindSteps(i);
@@ -85,7 +85,7 @@ std::int64_t RingReader::Drain() {
   for (std::uint32_t i = 0; i < rings_.size(); ++i) {
     if (rings_[i].state == HEADROOM_RING_FREE) continue;
     if (memory_.ring(i)->kind == HEADROOM_RING_ACTIVITY) {
-      DrainActivity(i);  // Counted where its events are written.
+      DrainActivity(i);  // Flush() counts its events.
     } else {
       events += DrainRing(i);
     }
@@ -122,7 +122,7 @@ void RingReader::DrainActivity(std::uint32_t i) {
         [this](std::uint32_t name) { return memory_.Name(name); });
   }
   const std::uint64_t size = memory_.ring_records();
-  while (ring.tail < ring.head) {  // Twice where the ring wraps around.
+  while (ring.tail < ring.head) {  // Runs twice if the ring wraps around.
     const std::uint64_t at = ring.tail & (size - 1);
     const std::uint64_t count = std::min(ring.head - ring.tail, size - at);
     ring.decoder->Decode(std::span(memory_.records(i) + at, count), activity_);
@@ -147,7 +147,7 @@ void RingReader::FindSteps(std::uint32_t i) {
       ring.last_step = kNoSerial;
     } else if (kind == HEADROOM_KIND_MARK && ring.last_step != kNoSerial &&
                memory_.Name(record.name) == "step.empty") {
-      ring.last_step = kNoSerial;  // It is none, and the next one has its number.
+      ring.last_step = kNoSerial;  // An empty step does not count. The next one has its number.
     }
     at += 1 + PayloadOf(kind);
   }
@@ -200,7 +200,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
     const std::uint64_t value = payload > 0 ? records[(ring.tail + 1) & mask].ticks : 0;
     ring.tail += 1 + payload;
     const bool wanted = gate_->Open(record.ticks);
-    // Two cores' counters may differ by some ticks; within a track time does not run backwards.
+    // Counters of two cores may differ by some ticks. Within a track, time must not run backwards.
     const TimeNs time =
         std::clamp(clock_->TimeOf(record.ticks), ring.last, std::max(ring.last, clock_->Latest()));
     ring.last = time;
@@ -213,7 +213,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
                         .step = kind == HEADROOM_KIND_STEP,
                         .number = static_cast<std::int64_t>(value),
                         .written = wanted};
-        if (ring.open.size() >= kMaxOpen) break;  // No collector of ours opens as many.
+        if (ring.open.size() >= kMaxOpen) break;  // Headroom's collectors open fewer regions.
         ring.open.push_back(open);
         if (wanted) BeginSlice(ring, open, time, category);
         break;
@@ -222,7 +222,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
         EndSlice(ring, SerialOf(record), time, category);
         break;
       case HEADROOM_KIND_MARK:
-        // What a program says of its software is of all its steps.
+        // A program's software versions apply to all its steps.
         if (memory_.Name(record.name).starts_with(kVersion)) {
           encoder_->Instant(ring.track, time, NameOf(record.name), encoder_->Category("headroom"));
         } else if (wanted) {
@@ -246,7 +246,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
         }
         break;
       default:
-        break;  // Of a later version; its payload, if any, says nothing to us.
+        break;  // A kind of a later version; its payload, if any, is skipped.
     }
   }
   return events;
@@ -257,7 +257,7 @@ void RingReader::Release(std::uint32_t i) {
   Ring& ring = rings_[i];
   __atomic_store_n(&from->tail, ring.tail, __ATOMIC_RELEASE);
   if (ring.state != HEADROOM_RING_CLOSED || ring.tail != ring.head) return;
-  // The next owner is another thread, on a track of its own.
+  // The next owner is another thread with its own track.
   freed_drops_ += __atomic_load_n(&from->dropped, __ATOMIC_RELAXED);
   for (const Open& open : ring.open) {
     if (open.written) encoder_->End(ring.track, ring.last);

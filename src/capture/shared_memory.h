@@ -1,4 +1,4 @@
-// The memory of a measured process, seen from outside (headroom/detail/shared.h).
+// The recorder's view of a measured process's memory (headroom/detail/shared.h).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace headroom {
 
-/// Maps what a process shared. The process may do with its memory what it likes at any time, so
-/// whatever is read from it is checked where it is used; offsets are checked once and kept here.
+/// Maps the memory that a process shared. The process can change it at any time, so every value is
+/// checked where it is used. Offsets are checked once and kept here.
 class SharedMemory {
  public:
   /// @param memory  the descriptor that the process sent; closed here
-  /// Fails where it is not what this version knows.
+  /// Fails if the format is unknown to this version.
   static Result<SharedMemory> Map(int memory);
 
   SharedMemory(SharedMemory&& other) noexcept;
@@ -26,17 +26,18 @@ class SharedMemory {
   std::uint32_t clock() const { return layout_.clock; }
   headroom_ring* ring(std::uint32_t i) const;
   const headroom_record* records(std::uint32_t i) const;
-  /// Empty where there is no such name.
+  /// Returns the text of a name; empty if there is no such name.
   std::string_view Name(std::uint32_t id) const;
 
-  /// What the process counts as not collected; the drops of rings are in the rings.
+  /// Losses that the process counts. The rings count their own drops.
   struct Drops {
     std::uint64_t threads = 0, depth = 0, names = 0, unmatched = 0;
   };
   Drops drops() const;
-  /// The process whose file its events belong into, as the process sees it; 0: it has its own.
+  /// Process whose file receives its events, with the pid that the process sees; 0: it has its own
+  /// file.
   std::int32_t HelperOf() const;
-  /// The process itself, as it sees it.
+  /// The process's own pid, as it sees it.
   std::int32_t pid() const { return layout_.pid; }
 
  private:
@@ -45,7 +46,7 @@ class SharedMemory {
 
   char* base_;
   std::uint64_t bytes_;
-  headroom_shared layout_;  ///< As checked; the process's own may change.
+  headroom_shared layout_;  ///< Checked copy; the process's own may change.
 };
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Which part of a run is recorded: --steps.
+// Selects the recorded part of a run: --steps.
 #pragma once
 
 #include <algorithm>
@@ -7,18 +7,18 @@
 
 namespace headroom {
 
-/// Steps that are recorded, by number: from the begin of the first to the end of the last.
+/// Recorded steps, by number: from the begin of the first to the end of the last.
 struct RecordedSteps {
   std::int64_t first = 0, last = 0;
 };
 
-/// The steps of one process so far, against the window: what of the time is to be recorded. All
-/// threads of a process are inside or outside together.
+/// Compares the steps of one process with the window and selects the recorded time. All threads of
+/// a process are inside or outside together.
 class StepGate {
  public:
   explicit StepGate(std::optional<RecordedSteps> window) : window_(window) {}
 
-  /// A step began.
+  /// Reports that a step began.
   void SawStep(std::int64_t number, std::uint64_t ticks) {
     if (!window_) return;
     latest_ = number;
@@ -29,25 +29,25 @@ class StepGate {
     }
   }
   bool IsLast(std::int64_t number) const { return window_ && number == window_->last; }
-  /// The last wanted step ended.
+  /// Reports that the last wanted step ended.
   void SawEnd(std::uint64_t ticks) {
-    to_ = std::min(to_, ticks + 1);  // The end itself is in.
+    to_ = std::min(to_, ticks + 1);  // Includes the end itself.
     ended_ = true;
   }
-  /// Whether what happened then is wanted.
+  /// Returns true if events at that time are wanted.
   bool Open(std::uint64_t ticks) const { return !window_ || (ticks >= from_ && ticks < to_); }
   bool Before(std::uint64_t ticks) const { return window_ && ticks < from_; }
   bool Over(std::uint64_t ticks) const { return window_ && ticks >= to_; }
-  /// When the wanted steps were over; nullopt: they are not.
+  /// Returns the end of the wanted steps; nullopt if they are not over.
   std::optional<std::uint64_t> end() const {
     return to_ != UINT64_MAX ? std::optional(to_) : std::nullopt;
   }
   bool limited() const { return window_.has_value(); }
-  /// Whether none of the wanted steps came.
+  /// Returns true if no wanted step came.
   bool missed() const { return window_ && from_ == UINT64_MAX; }
   std::optional<std::int64_t> latest() const { return latest_; }
-  /// Whether producers that take their time should be at it: from the step before on, since they
-  /// hear of it late.
+  /// Returns true if slow producers should record. Starts one step early, because they learn of it
+  /// late.
   bool Near() const {
     if (!window_) return true;
     if (ended_) return false;

@@ -1,4 +1,4 @@
-// The tracks of a process's threads in its recording: one each, whoever tells of the thread.
+// Tracks of a process's threads in its recording: one per thread, for all sources of its events.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,15 @@ class ThreadTracks {
   TraceEncoder& encoder() const { return *encoder_; }
   TraceEncoder::Track process() const { return process_; }
 
-  /// The track of a thread. `name` counts where it is the first to come.
+  /// Returns the track of a thread. Only the first call's `name` counts.
   TraceEncoder::Track Of(std::int32_t tid, std::string_view name) {
     return ThreadOf(tid, name).track;
   }
 
-  /// The track of a thread's regions that one image (program, shared library) tells of. Images tell
-  /// their parts in turns, not by time, and readers pair the ends of a track in the order of the
-  /// file: so the first one has the thread's own track, and others have one below it each.
+  /// Returns the track for a thread's regions from one image (program, shared library). Images
+  /// deliver their parts in turns, not by time, and readers pair the ends of a track in file order.
+  /// The first image therefore uses the thread's own track, and each other image gets a track below
+  /// it.
   TraceEncoder::Track Of(std::int32_t tid, std::string_view name, const void* image) {
     Thread& thread = ThreadOf(tid, name);
     if (thread.first_image == nullptr) thread.first_image = image;

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Two readings are off by some 30 ns: over this distance that is a rate off by 0.3 ppm.
+/// Two readings are off by some 30 ns. Over this distance, the rate is off by 0.3 ppm.
 constexpr std::int64_t kStretchNs = 100'000'000;
 
 }  // namespace
@@ -31,7 +31,7 @@ void TickClock::AnchorAt(std::uint64_t ticks, TimeNs time) {
   latest_ = std::max(latest_, time);
   if (has_rate_ && passed < kStretchNs) return;
   if (passed <= 0) return;
-  if (ticks <= ticks_) {  // The counter began again, as it may after a suspend.
+  if (ticks <= ticks_) {  // The counter restarted, as it may after a suspend.
     ticks_ = ticks;
     time_ = time;
     return;
@@ -40,7 +40,7 @@ void TickClock::AnchorAt(std::uint64_t ticks, TimeNs time) {
     const DurationNs off = time - TimeOf(ticks);
     residual_ = std::max(residual_, DurationNs(std::abs(off.ns())));
   }
-  // The first rate comes from whatever distance there is, and is replaced soon.
+  // The first rate uses readings at any distance and is soon replaced.
   has_rate_ = passed >= kStretchNs;
   ns_per_tick_ = static_cast<double>(passed) / static_cast<double>(ticks - ticks_);
   if (has_rate_) {
@@ -50,9 +50,10 @@ void TickClock::AnchorAt(std::uint64_t ticks, TimeNs time) {
 }
 
 TimeNs TickClock::TimeOf(std::uint64_t ticks) const {
-  // The difference is small enough for a double; the sum would not be.
+  // The difference is small enough for a double; the sum would be too large.
   const auto off = static_cast<std::int64_t>(ticks - ticks_);
-  constexpr double kFarthest = 4e18;  // Ticks may be anything: beyond it a rounding overflows.
+  // Ticks can have any value. Beyond this limit, rounding overflows.
+  constexpr double kFarthest = 4e18;
   const double ns = std::clamp(static_cast<double>(off) * ns_per_tick_, -kFarthest, kFarthest);
   return TimeNs(0) + ((time_ - TimeNs(0)) + DurationNs(std::llround(ns)));
 }

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace tick_clock_test {
 
-/// A clock whose readings are the test's: 3 ticks a nanosecond.
+/// A clock with the test's own readings: 3 ticks per nanosecond.
 TickClock Made() {
   TickClock clock(HEADROOM_CLOCK_MONOTONIC_RAW);
   return clock;
@@ -25,7 +25,7 @@ TEST(TickClockTest, TellsTheTimeOfTicksJustRead) {
     clock.Anchor();
     const headroom_impl_anchor now = headroom_impl_anchor_now(kind);
     const std::int64_t off = clock.TimeOf(now.ticks).ns() - static_cast<std::int64_t>(now.ns);
-    // Not timing the machine: a pair of readings is only as good as nobody ran between them.
+    // Not a timing test: a thread that runs between two readings makes a pair inaccurate.
     EXPECT_LT(std::abs(off), 1'000'000) << i;
   }
 }
@@ -33,7 +33,7 @@ TEST(TickClockTest, TellsTheTimeOfTicksJustRead) {
 TEST(TickClockTest, FollowsARateThatChanges) {
   TickClock clock = Made();
   const headroom_impl_anchor zero = headroom_impl_anchor_now(HEADROOM_CLOCK_MONOTONIC_RAW);
-  // From here on the test's own readings, a second apart.
+  // From here on, the test's own readings, a second apart.
   std::uint64_t ticks = zero.ticks + 2'000'000'000;
   std::int64_t time = static_cast<std::int64_t>(zero.ns) + 2'000'000'000;
   clock.AnchorAt(ticks, TimeNs(time));
@@ -44,7 +44,7 @@ TEST(TickClockTest, FollowsARateThatChanges) {
     EXPECT_EQ(clock.TimeOf(ticks).ns(), time);
     EXPECT_NEAR(static_cast<double>(clock.TimeOf(ticks + 1'000'000).ns() - time), 1e6 / rate, 2);
   }
-  // From +100 ppm to -100 ppm over a second.
+  // The rate changes from +100 ppm to -100 ppm over a second.
   EXPECT_NEAR(static_cast<double>(clock.residual().ns()), 200'000, 100);
 }
 
@@ -59,7 +59,8 @@ TEST(TickClockTest, GoesOnWhereTheCounterBeganAgain) {
 TEST(TickClockTest, WildTicksHaveATime) {
   const TickClock clock = Made();
   const std::uint64_t now = headroom_impl_anchor_now(HEADROOM_CLOCK_MONOTONIC_RAW).ticks;
-  constexpr std::uint64_t kFar = 5'000'000'000'000'000'000;  // Beyond what is told apart.
+  // Beyond the clamp: both ticks give one time.
+  constexpr std::uint64_t kFar = 5'000'000'000'000'000'000;
   EXPECT_EQ(clock.TimeOf(now + kFar), clock.TimeOf(now + kFar + 1'000'000'000));
   EXPECT_EQ(clock.TimeOf(now - kFar), clock.TimeOf(now - kFar - 1'000'000'000));
   EXPECT_LT(clock.TimeOf(now - kFar), clock.TimeOf(now));

@@ -14,7 +14,7 @@ namespace {
 
 using namespace perfetto;  // NOLINT(google-build-using-namespace): the field numbers.
 
-/// Keys of the fields that every event has; all are one byte.
+/// Keys of the fields that every event has. All are one byte.
 template <typename Field>
 constexpr char ByteKey(Field field, WireType type) {
   static_assert(FieldKey(Field(15), WireType::kFixed32) < 0x80);
@@ -51,7 +51,7 @@ void TraceEncoder::Packet(std::uint32_t sequence_flags, Fill&& fill) {
 }
 
 void TraceEncoder::ClockSnapshot(TimeNs monotonic, TimeNs boottime, TimeNs realtime) {
-  // Said again now and then: all stamps hang on it, and a byte of a file may be damaged.
+  // Repeated at intervals: all timestamps depend on it, and a byte of a file may be damaged.
   SetDefaults(SequenceFlag::kNeedsIncrementalState);
   Packet(SequenceFlag::kNeedsIncrementalState, [&](ProtobufWriter& packet) {
     packet.Varint(PacketField::kTimestamp, monotonic.ns());
@@ -142,7 +142,7 @@ TraceEncoder::Name TraceEncoder::Category(std::string_view name) {
 
 void TraceEncoder::Event(std::uint32_t type, Track track, TimeNs time, Name name, Name category,
                          std::span<const TraceArg> args) {
-  // Names first: their packets go before the event's.
+  // Interns names first: their packets must precede the event's packet.
   constexpr std::size_t kFewArgs = 16;
   std::array<std::uint32_t, kFewArgs> few_iids;
   std::vector<std::uint32_t> many_iids(args.size() > kFewArgs ? args.size() : 0);
@@ -151,8 +151,8 @@ void TraceEncoder::Event(std::uint32_t type, Track track, TimeNs time, Name name
   for (std::size_t i = 0; i < args.size(); ++i)
     iids[i] = InternAs(InternedDataField::kDebugAnnotationNames, args[i].name, arg_names_);
 
-  // Without arguments a packet is so short that its lengths take one byte each: it is built in
-  // place, which takes a third of the time of the general way.
+  // Without arguments, a packet is so short that each of its lengths takes one byte. Building it in
+  // place takes a third of the general way's time.
   char bytes[2 + 2 * (1 + kMaxVarintBytes) + 2 + 2 + 5 * (1 + kMaxVarintBytes)];
   static_assert(sizeof bytes < 0x80);
   char* at = bytes + 2;

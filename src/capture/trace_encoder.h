@@ -1,4 +1,4 @@
-// Encodes what a recording saw as packets of the Perfetto trace format.
+// Encodes a recording as packets of the Perfetto trace format.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct TraceArg {
 
 enum class GpuTaskWork : std::uint8_t { kKernel, kMemcpy, kMemset };
 
-/// Work that a GPU did, known with both its ends.
+/// GPU work with a known start and end.
 struct GpuTaskEvent {
   std::int32_t device = 0;
   std::int64_t stream = 0;
@@ -33,35 +33,36 @@ struct GpuTaskEvent {
   std::span<const TraceArg> args = {};
 };
 
-/// Appends whole packets to a byte string; no IO, so any prefix that ends with a packet is a trace.
-/// docs/recording.md says which packets there are and what they mean.
+/// Appends whole packets to a byte string, without I/O. Any prefix that ends with a packet is a
+/// trace. docs/recording.md lists the packets and their meaning.
 ///
-/// All belong to one sequence, whose stamps are CLOCK_MONOTONIC in nanoseconds. Texts may hold any
-/// bytes. Each distinct text of Intern(), Category(), of an argument's name and of a GPU task's
-/// name is kept, and written once. Not thread-safe.
+/// All packets belong to one sequence, with timestamps of CLOCK_MONOTONIC in nanoseconds. Texts may
+/// contain any bytes. Keeps each distinct event name, category, argument name and GPU task name,
+/// and writes it once. Not thread-safe.
 class TraceEncoder {
  public:
-  using Track = std::uint64_t;  ///< Unique in files whose encoders have different sequence ids.
+  /// Unique across files if their encoders have different sequence ids.
+  using Track = std::uint64_t;
   using Name = std::uint32_t;
 
-  /// Begins the sequence: the first packet says that nothing before it counts, and its clock.
+  /// Begins the sequence. The first packet declares its clock and that no earlier packet counts.
   explicit TraceEncoder(std::uint32_t sequence_id = 1);
 
-  /// One moment on three clocks. Write one at the start, others now and then: realtime may be set.
+  /// Writes one moment on three clocks. Write one at the start and more later: realtime may be set.
   void ClockSnapshot(TimeNs monotonic, TimeNs boottime, TimeNs realtime);
 
-  /// Once a process, thread, instance or counter: every call makes a track.
+  /// Call once per process, thread, instance or counter: every call creates a track.
   Track ProcessTrack(std::int32_t pid, std::string_view name);
   Track ThreadTrack(std::int32_t pid, std::int32_t tid, std::string_view name);
-  /// A named track; `parent` 0: none.
+  /// Creates a named track; `parent` 0 means none.
   Track ChildTrack(Track parent, std::string_view name);
   Track CounterTrack(Track parent, std::string_view name, std::string_view unit);
 
   Name Intern(std::string_view name);
   Name Category(std::string_view name);
 
-  /// Slices of one track nest. Stamps need not be in order between tracks, nor on one track, if
-  /// what begins and ends at one moment is written in that order.
+  /// Slices of one track nest. Timestamps need not be in order, within a track or between tracks.
+  /// Begins and ends at the same moment must be written in their order.
   void Begin(Track track, TimeNs time, Name name, Name category,
              std::span<const TraceArg> args = {});
   void End(Track track, TimeNs time);
@@ -70,9 +71,9 @@ class TraceEncoder {
   void Counter(Track track, TimeNs time, double value);
   void GpuTask(const GpuTaskEvent& task);
 
-  /// The packets since the last call.
+  /// Returns the packets since the last call.
   std::string Take();
-  /// Their bytes.
+  /// Bytes of the packets that Take() would return.
   std::size_t size() const { return out_.size(); }
 
  private:
@@ -82,7 +83,7 @@ class TraceEncoder {
       return std::hash<std::string_view>()(text);
     }
   };
-  /// Interned texts of one kind; ids count from 1.
+  /// Interned texts of one kind. Ids count from 1.
   using Texts = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
 
   template <typename Field>

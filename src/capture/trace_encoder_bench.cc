@@ -1,4 +1,4 @@
-// What it takes to encode a region. The answer is checked: every packet is found again.
+// Measures the encoding of regions and calls. Checks the result by counting the packets.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 namespace headroom {
 namespace {
 
-/// Packets of a trace whose packets are all shorter than 128 bytes, or -1 where it is none.
+/// Counts the packets of a trace if all are shorter than 128 bytes. Returns -1 if the bytes are not
+/// such a trace.
 std::int64_t CountPackets(const std::string& trace) {
   std::int64_t packets = 0;
   std::size_t at = 0;
@@ -21,7 +22,7 @@ std::int64_t CountPackets(const std::string& trace) {
   return at == trace.size() ? packets : -1;
 }
 
-/// Stamps as a real clock has them, a few days after boot: 7 bytes.
+/// Timestamps of a real clock a few days after boot: 7 bytes.
 constexpr std::int64_t kBoot = 300'000'000'000'000;
 
 void BM_Region(benchmark::State& state) {

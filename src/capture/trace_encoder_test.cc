@@ -1,5 +1,5 @@
-// The bytes themselves; that they are read back is tested with the reader (tests/recording/), that
-// others can read them with protoc (tests/integration/test_recording.py).
+// Tests the encoded bytes. Tests with the reader are in tests/recording/, and tests with protoc in
+// tests/integration/test_recording.py.
 #include "capture/trace_encoder.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace headroom {
 namespace trace_encoder_test {
 
-/// Lengths of the packets of a trace; empty where it does not end with one.
+/// Lengths of the packets of a trace; empty if the trace does not end with a packet.
 std::vector<std::size_t> PacketLengths(std::string_view trace) {
   std::vector<std::size_t> lengths;
   std::size_t at = 0;
@@ -74,8 +74,8 @@ TEST(TraceEncoder, TracksOfDifferentSequencesDiffer) {
 }
 
 TEST(TraceEncoder, KeepsLengthsRightWhereTheyGrow) {
-  // A length takes one byte more at 128, 16384, ...: of a text, of what holds it, and of the
-  // packet.
+  // A length takes one more byte at 128, 16384, ...: the length of a text, of its message and of
+  // the packet.
   for (const std::size_t size :
        {0u, 1u, 90u, 100u, 110u, 120u, 126u, 127u, 128u, 129u, 16'370u, 16'384u, 40'000u}) {
     TraceEncoder encoder;
@@ -83,7 +83,7 @@ TEST(TraceEncoder, KeepsLengthsRightWhereTheyGrow) {
     const TraceArg args[] = {{"text", std::string_view()}, {"number", 1.5}, {"integer", INT64_MIN}};
     encoder.Instant(encoder.ChildTrack(0, std::string(size, 'y')), TimeNs(1), 1, 1, args);
     EXPECT_EQ(PacketLengths(encoder.Take()).size(), 7u)
-        << size;  // The first, name, track, 3 names, event.
+        << size;  // The first packet, name, track, 3 names, event.
   }
 }
 

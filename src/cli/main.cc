@@ -54,8 +54,8 @@ int Finish(const Status& status) {
   return ExitCode(status.code());
 }
 
-/// Of several processes, the first alone tells of wrong flags and helps, and fails by them. Those
-/// of commands that each process does by itself, too, speak for themselves.
+/// With several processes, only the first reports wrong flags and prints help, and only it fails.
+/// Each process reports for itself if its command does not share work.
 bool IsSilent(const Subcommand* command) {
   return (command == nullptr || command->shares_work()) && IsFollower();
 }
@@ -68,7 +68,7 @@ int RefuseUsage(const std::string& why, Command asked) {
   return kUsageExit;
 }
 
-/// "headroom help report", as of git and cargo. Nothing is run, whatever else stands behind it.
+/// Answers "headroom help report", like git and cargo. Runs no command, and ignores flags.
 int AnswerHelp(Command program, std::span<const std::string> words) {
   if (IsSilent(nullptr)) return 0;
   Command asked = program;
@@ -98,7 +98,7 @@ int Run(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!arguments.empty() && arguments.front() == "help")
     return AnswerHelp(program.root(), std::span(arguments).subspan(1));
-  // The parser would take the recorded command's flags for ours.
+  // The parser would parse the recorded command's flags as flags of this program.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes != arguments.end()) {
     for (const auto& command : commands) {
@@ -110,7 +110,7 @@ int Run(int argc, char** argv) {
     }
   }
   const ParsedCommandLine parsed = program.Parse(std::move(arguments));
-  // The command that the user named, also where its arguments are wrong; null: none.
+  // The command that the user named, even if its arguments are wrong; null without one.
   const auto found = std::find_if(commands.begin(), commands.end(), [](const auto& command) {
     return command->command().is_chosen();
   });
@@ -130,20 +130,21 @@ int Run(int argc, char** argv) {
     }
   }
   const Status status = chosen->Run();
-  // Launchers end all processes once one has failed, also the one that has the word.
+  // Launchers end all processes after one fails, also the leader, which prints. So the others
+  // return 0.
   if (RemarksAreMuted() || (!status.ok() && status.message().empty())) return 0;
   const int finished = Finish(status);
   return chosen->exit_code() != 0 ? chosen->exit_code() : finished;
 }
 
-/// Occupies standard descriptors that the caller has closed. Otherwise a file of ours could get
-/// such a number, and our messages would go into it. Reading stdin and writing stdout or stderr
-/// still fails, and a child process finds the descriptors closed.
+/// Occupies standard descriptors that the caller has closed. Otherwise an opened file could get
+/// such a number, and messages would go into it. Reading stdin and writing stdout or stderr still
+/// fails. A child process finds the descriptors closed.
 void HoldStandardDescriptors() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(number, F_GETFD) >= 0) continue;
     const int held = open("/dev/null", (number == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
-    // The lowest number that is free is this one.
+    // open() returns the lowest free number, which is this one.
     if (held > STDERR_FILENO) close(held);
   }
 }
@@ -153,7 +154,7 @@ void HoldStandardDescriptors() {
 
 int main(int argc, char** argv) {
   headroom::cli::HoldStandardDescriptors();
-  // A closed pipe is seen by write(), so that nothing is left half done.
+  // write() reports a closed pipe, so no work stays half done.
   std::signal(SIGPIPE, SIG_IGN);
   headroom::RemoveUnfinishedFilesAtSignals();
   try {
@@ -161,8 +162,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     headroom::cli::MuteRemarks(false);
     headroom::cli::Remark(
-        "headroom: out of memory; a smaller trace (fewer profiled steps), fewer --threads or a "
-        "machine with more memory helps\n");
+        "headroom: out of memory; use a smaller trace (fewer profiled steps), fewer --threads or a "
+        "machine with more memory\n");
   } catch (const std::filesystem::filesystem_error& error) {
     headroom::cli::MuteRemarks(false);
     headroom::cli::Remark(

@@ -21,13 +21,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What is wrong with a baseline, and where in it.
+/// An error in a baseline, with its place.
 struct WrongBaseline {
   std::string what;
 };
 
-/// A value of a baseline, which knows its place. What is missing or of another type throws
-/// WrongBaseline.
+/// A value of a baseline with its place. Throws WrongBaseline if a value is missing or has another
+/// type.
 class Field {
  public:
   explicit Field(const Json& value, std::string place = "")
@@ -45,7 +45,7 @@ class Field {
     Check(value_.is_string(), "text");
     return value_.get<std::string>();
   }
-  /// Empty where it is null.
+  /// Returns the text, or an empty text for null.
   std::string TextOrNull() const { return value_.is_null() ? "" : Text(); }
   double Number() const {
     Check(value_.is_number() && std::isfinite(value_.get<double>()), "number");
@@ -60,7 +60,7 @@ class Field {
     Check(value_.is_number_integer(), "whole number");
     return value_.get<std::int64_t>();
   }
-  /// Calls `take(Field)` for each in turn.
+  /// Calls `take(Field)` for each element in order.
   template <typename Take>
   void ForEach(Take take) const {
     Check(value_.is_array(), "list");
@@ -79,11 +79,11 @@ class Field {
     return place_.empty() ? std::string(key) : fmt::format("{}.{}", place_, key);
   }
   void Check(bool is_fine, std::string_view type) const {
-    if (!is_fine) throw WrongBaseline{fmt::format("{} is no {}", place_, type)};
+    if (!is_fine) throw WrongBaseline{fmt::format("{} is not a valid {}", place_, type)};
   }
 
   const Json& value_;
-  std::string place_;  ///< "step.p50_ms"; empty: the whole.
+  std::string place_;  ///< Path such as "step.p50_ms"; empty for the root.
 };
 
 Estimate EstimateOf(const Field& object) {
@@ -114,12 +114,12 @@ template <std::size_t kCount>
 void ReadParts(const Field& object, const std::array<std::string_view, kCount>& names,
                std::array<double, kCount>& values) {
   for (std::size_t i = 0; i < kCount; ++i) {
-    // Differences of sums may be a rounding below nothing.
+    // Differences of sums may round to slightly below 0.
     values[i] = object.At(fmt::format("{}_ms", names[i])).Number();
   }
 }
 
-/// Of a job of several ranks; else it has none.
+/// Reads the figures by rank; a job of one rank has none.
 void ReadRanks(const Field& root, JobProfile& profile) {
   if (root.Has("ranks")) {
     root.At("ranks").ForEach([&](const Field& row) {
@@ -141,7 +141,7 @@ void ReadRanks(const Field& root, JobProfile& profile) {
 
 JobProfile ProfileOf(const Field& root) {
   if (!root.Has("schema"))
-    throw WrongBaseline{fmt::format("it has no 'schema', which is {} in one", kBaselineSchema)};
+    throw WrongBaseline{fmt::format("it has no 'schema'; a baseline has {}", kBaselineSchema)};
   if (root.At("schema").Text() != kBaselineSchema)
     throw WrongBaseline{fmt::format("its schema is not {}", kBaselineSchema)};
   JobProfile profile;
@@ -151,7 +151,8 @@ JobProfile ProfileOf(const Field& root) {
   profile.verdict = root.At("verdict").Text();
   profile.calibration = root.At("calibration").TextOrNull();
   const std::string grade = root.At("grade").Text();
-  if (grade.size() != 1 || grade < "A" || grade > "F") throw WrongBaseline{"its grade is none"};
+  if (grade.size() != 1 || grade < "A" || grade > "F")
+    throw WrongBaseline{"its grade is not A to F"};
   profile.grade = grade.front();
   const Field step = root.At("step");
   profile.median_ms = step.At("p50_ms").NonNegative();
@@ -169,7 +170,7 @@ JobProfile ProfileOf(const Field& root) {
     });
     if (!figures.contains("step_ms")) throw WrongBaseline{"a run has no step_ms"};
   });
-  if (profile.runs.empty()) throw WrongBaseline{"it has no run"};
+  if (profile.runs.empty()) throw WrongBaseline{"it has no runs"};
   ReadRanks(root, profile);
   profile.kernels = RowsOf(root.At("kernels"));
   profile.operators = RowsOf(root.At("operators"));
@@ -180,7 +181,7 @@ JobProfile ProfileOf(const Field& root) {
   return profile;
 }
 
-/// The first bytes of a regular file; empty where it cannot be read.
+/// Returns the first bytes of a regular file; empty if it cannot be read.
 std::string BeginOf(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return "";
@@ -200,10 +201,10 @@ Status CheckBaselineName(std::string_view name) {
                       return plain(c) || c == '.' || c == '_' || c == '-';
                     });
   if (fine) return Status::Ok();
-  return Status::Usage(fmt::format(
-      "'{}' is no name for a baseline: 1 to {} letters, digits, '.', '_' and '-', the first a "
-      "letter or digit",
-      name, kLongest));
+  return Status::Usage(
+      fmt::format("invalid baseline name '{}': use 1 to {} letters, digits, '.', '_' and '-', and "
+                  "begin with a letter or digit",
+                  name, kLongest));
 }
 
 std::string BaselinePath(std::string_view folder, std::string_view name) {
@@ -219,17 +220,17 @@ bool LooksLikeBaseline(std::string_view begin) {
 Result<JobProfile> ParseBaseline(const NamedText& file) {
   const Json root = Json::parse(file.content, nullptr, false);
   if (root.is_discarded() || !root.is_object()) {
-    return Status::BadInput(fmt::format(
-        "{}: not a baseline: it is no JSON object; save it anew (headroom baseline save "
-        "NAME TRACE...)",
-        file.name));
+    return Status::BadInput(
+        fmt::format("{}: not a valid baseline: it is not a JSON object; save it again (headroom "
+                    "baseline save NAME TRACE...)",
+                    file.name));
   }
   try {
     return ProfileOf(Field(root));
   } catch (const WrongBaseline& wrong) {
-    return Status::BadInput(
-        fmt::format("{}: not a baseline: {}; save it anew (headroom baseline save NAME TRACE...)",
-                    file.name, wrong.what));
+    return Status::BadInput(fmt::format(
+        "{}: not a valid baseline: {}; save it again (headroom baseline save NAME TRACE...)",
+        file.name, wrong.what));
   }
 }
 
@@ -244,7 +245,7 @@ Result<std::optional<JobProfile>> FindBaseline(const std::string& named,
   } else if (!LooksLikeBaseline(BeginOf(named))) {
     return std::optional<JobProfile>();
   }
-  // Of a name: whoever wrote the folder could have put anything there.
+  // Checks files found by name, because other users may have written to the folder.
   if (path != named) {
     if (Status status = CheckStateFile(path); !status.ok()) return status;
   }

@@ -1,5 +1,5 @@
-// Reads what `headroom baseline save` wrote (format headroom.baseline/1;
-// answers/diff/baseline_json.h writes it), and the names of baselines.
+// Reads the files of `headroom baseline save` (format headroom.baseline/1, written by
+// answers/diff/baseline_json.h), and finds baselines by name.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,22 @@ namespace headroom {
 inline constexpr const char* kBaselineSchema = "headroom.baseline/1";
 inline constexpr const char* kBaselineFolder = ".headroom/baselines";
 
-/// Fails (kUsage) unless the name is 1 to 64 letters, digits, '.', '_' or '-', and begins with a
-/// letter or digit: it is a file's name, and no path.
+/// Fails with kUsage unless the name is 1 to 64 letters, digits, '.', '_' or '-', and begins with a
+/// letter or digit. A name becomes a file name, so it must not be a path.
 Status CheckBaselineName(std::string_view name);
 
-/// FOLDER/NAME.json.
+/// Returns FOLDER/NAME.json.
 std::string BaselinePath(std::string_view folder, std::string_view name);
 
-/// Whether a file that begins with these bytes says that it is a baseline.
+/// Returns true if a file's first bytes contain a baseline's schema.
 bool LooksLikeBaseline(std::string_view begin);
 
-/// Fails (kBadInput) with the file and what is wrong.
+/// Fails with kBadInput, the file name and the error.
 Result<JobProfile> ParseBaseline(const NamedText& file);
 
-/// The baseline that `named` is: a file that says so, or, where no such file is there, a name in
-/// `folder`. nullopt: it is to be read as a trace. Fails (kBadInput) where the file is broken.
+/// Returns the baseline in the file `named` or, if there is no such file, the baseline of that name
+/// in `folder`. Returns nullopt if `named` must be read as a trace. Fails with kBadInput if the
+/// baseline is damaged.
 Result<std::optional<JobProfile>> FindBaseline(const std::string& named, const std::string& folder);
 
 }  // namespace headroom

@@ -18,7 +18,7 @@ namespace {
 struct FactDoc {
   std::string_view name, label;
   bool blocks;
-  double tolerance;  ///< Of numbers, as a share; 0: texts are compared.
+  double tolerance;  ///< Relative tolerance of numbers; 0: compares texts.
   std::string_view cost;
 };
 
@@ -28,26 +28,26 @@ constexpr std::array kFacts = {
     FactDoc{"gpu", "GPU", true, 0, "headroom predict A --gpu NAME forecasts a step on another GPU"},
     FactDoc{"gpus_used", "GPUs that ran work", true, 0, ""},
     FactDoc{"world_size", "ranks of the job", true, 0, ""},
-    FactDoc{"ranks", "ranks that were given", true, 0,
-            "figures are those of these ranks: give the traces of the same ones"},
+    FactDoc{"ranks", "ranks with traces", true, 0,
+            "the figures cover only these ranks; pass the traces of the same ranks"},
     FactDoc{"batch", "samples per step", true, 0,
-            "headroom whatif A batch-size:n=N forecasts a step of another batch"},
+            "headroom whatif A batch-size:n=N forecasts the step of another batch size"},
     FactDoc{"math_dtype", "type of most arithmetic", true, 0,
-            "headroom whatif TRACE amp, of the one in 32 bits, forecasts its step in 16"},
+            "headroom whatif TRACE amp forecasts the 16-bit step of the 32-bit trace"},
     FactDoc{"flops_per_step", "FLOPs per step", true, 0.01,
-            "shapes or the model differ: the work is not the same"},
-    FactDoc{"operators", "operators in common", true, 0, "another model"},
-    FactDoc{"recorded", "what was recorded", true, 0,
+            "the shapes or the model differ, so the work is not the same"},
+    FactDoc{"operators", "operators in common", true, 0, "the models differ"},
+    FactDoc{"recorded", "recorded data", true, 0,
             "recording slows the host: about 1.6 us per operator and 1.1 us per call, more with "
             "shapes and most with stacks; compare the corrected steps"},
-    FactDoc{"format", "recorded by", true, 0, "tools slow a job down by different amounts"},
+    FactDoc{"format", "recorded by", true, 0, "profilers slow a job down by different amounts"},
     FactDoc{"power_limit", "GPU power limit", true, 0.01,
             "below its maximum, a GPU lowers its clock under arithmetic-bound work"},
     FactDoc{"sm_clock", "GPU clock, mean", true, 0.05,
             "arithmetic-bound kernels take longer in proportion to the clock"},
     FactDoc{"memory_clock", "GPU memory clock, mean", true, 0.05,
             "memory-bound kernels take longer in proportion to the clock"},
-    FactDoc{"layers", "layer ranges", false, 0, "each range costs the recorded host a few us"},
+    FactDoc{"layers", "layer ranges", false, 0, "each range slows the recorded host by a few us"},
     FactDoc{"cuda_driver", "CUDA version of the driver", false, 0, ""},
     FactDoc{"version.pytorch", "PyTorch", false, 0, ""},
     FactDoc{"version.cuda", "CUDA that PyTorch was built for", false, 0, ""},
@@ -57,19 +57,19 @@ constexpr std::array kFacts = {
     FactDoc{"version.hip_driver", "HIP driver", false, 0, ""},
     FactDoc{"version.nccl", "NCCL", false, 0, ""},
     FactDoc{"version.python", "Python", false, 0, ""},
-    FactDoc{"here.cpu", "CPU", false, 0, "a host-bound step goes with the speed of one core"},
+    FactDoc{"here.cpu", "CPU", false, 0, "a host-bound step depends on the speed of one core"},
     FactDoc{"here.cores", "CPU cores", false, 0, ""},
     FactDoc{"here.governor", "CPU frequency governor", false, 0,
             "powersave slows a host-bound step"},
     FactDoc{"here.kernel", "operating system", false, 0, ""},
     FactDoc{"here.nvidia_driver", "NVIDIA driver", false, 0, ""},
     FactDoc{"env.CUDA_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING", false, 0,
-            "1 makes the host wait for each kernel: no launch is hidden"},
+            "1 makes the host wait for each kernel, so no launch overlaps GPU work"},
     FactDoc{"env.NVIDIA_TF32_OVERRIDE", "NVIDIA_TF32_OVERRIDE", false, 0,
-            "0 keeps matrix products in fp32 off the tensor cores; headroom whatif A tf32 "
-            "forecasts them on"},
+            "0 keeps fp32 matrix products off the tensor cores; headroom whatif A tf32 forecasts "
+            "the step with them"},
     FactDoc{"env.OMP_NUM_THREADS", "OMP_NUM_THREADS", false, 0,
-            "1 slows work on the CPU; too many make loader workers compete"},
+            "1 slows work on the CPU; high values make loader workers compete"},
 };
 
 const FactDoc* DocOfFact(std::string_view name) {
@@ -78,7 +78,7 @@ const FactDoc* DocOfFact(std::string_view name) {
   return doc != kFacts.end() ? doc : nullptr;
 }
 
-/// The numbers of "350 W, 400 W"; empty where it is no such list.
+/// Returns the numbers of "350 W, 400 W"; empty if the text is not such a list.
 std::vector<double> NumbersOf(std::string_view text) {
   std::vector<double> numbers;
   while (!text.empty()) {
@@ -102,7 +102,8 @@ bool AreWithin(double tolerance, const std::string& a, const std::string& b) {
   return true;
 }
 
-/// Share of the first's GPU time in operators that the second has, too; of listed rows.
+/// Returns the share of the first profile's GPU time in operators that the second also has. Counts
+/// only listed rows.
 double ShareInCommon(const JobProfile& first, const JobProfile& second) {
   std::set<std::string> names;
   for (const ProfileRow& row : second.operators) names.insert(NameInProfile(row.name));
@@ -142,7 +143,7 @@ std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
   for (const FactDoc& doc : kFacts) {
     const bool is_rare = doc.name.starts_with("here.") || doc.name.starts_with("env.") ||
                          doc.name.starts_with("version.") || doc.name == "ranks";
-    // What most recordings do not tell is no line unless one does.
+    // Facts that most recordings lack appear only if one profile has them.
     if (!is_rare || !FactOf(a, doc.name).empty() || !FactOf(b, doc.name).empty())
       names.emplace_back(doc.name);
   }
@@ -192,8 +193,8 @@ Status CheckAccepted(std::span<const std::string> accepted) {
   for (const std::string& name : accepted) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::vector<std::string_view> near = NearNames(name, names);
-    return Status::Usage(fmt::format("--accept {}: no such fact; {} {}", name,
-                                     near.empty() ? "there are" : "did you mean",
+    return Status::Usage(fmt::format("--accept {}: unknown fact; {} {}", name,
+                                     near.empty() ? "facts are" : "did you mean",
                                      fmt::join(near.empty() ? names : near, ", ")));
   }
   return Status::Ok();

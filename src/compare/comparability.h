@@ -1,4 +1,4 @@
-// Whether two profiles may be compared: machine, job and recording, fact by fact.
+// Decides whether two profiles are comparable, by the facts of their machine, job and recording.
 #pragma once
 
 #include <span>
@@ -14,31 +14,32 @@ namespace headroom {
 enum class FactState { kSame, kDifferent, kUnknown };
 
 struct ComparedFact {
-  std::string name = {};       ///< "gpu", "batch", "env.OMP_NUM_THREADS", ...
-  std::string label = {};      ///< For people.
-  std::string a = {}, b = {};  ///< Empty: not known.
+  std::string name = {};       ///< Examples: "gpu", "batch", "env.OMP_NUM_THREADS".
+  std::string label = {};      ///< Label for people.
+  std::string a = {}, b = {};  ///< Empty if unknown.
   FactState state = FactState::kUnknown;
-  bool blocks = false;    ///< Of a difference: no gate passes.
-  bool accepted = false;  ///< The user named it as the change that is tested.
-  std::string cost = {};  ///< Of a difference: what it usually costs, where that is known.
+  bool blocks = false;    ///< True for a difference that blocks every gate.
+  bool accepted = false;  ///< True if the user names it as the tested change.
+  std::string cost = {};  ///< Usual effect of a difference, if known.
 };
 
-/// Every fact that one of them has or that matters, differences first: those that block, then those
-/// whose cost is known. `accepted`: names of facts whose differences are meant.
+/// Returns every fact that either profile has or that matters. Blocking differences come first,
+/// then differences with a known effect. `accepted` names the facts that the user intends to
+/// differ.
 std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
                                        std::span<const std::string> accepted);
 
-/// Whether two values of a fact say the same, as far as it is measured at all: a clock of 1755 MHz
-/// is one of 1754 MHz.
+/// Returns true if two values of a fact agree within its tolerance: 1755 MHz and 1754 MHz are the
+/// same clock.
 bool FactsAgree(std::string_view fact, const std::string& a, const std::string& b);
 
-/// The names of facts that block.
+/// Returns the names of facts that block.
 std::vector<std::string_view> BlockingFacts();
 
-/// Fails (kUsage) where a name is that of no fact that blocks; tells the nearest.
+/// Fails with kUsage and the nearest name if a name is not a blocking fact.
 Status CheckAccepted(std::span<const std::string> accepted);
 
-/// Whether no difference blocks that was not accepted.
+/// Returns true if every blocking difference is accepted.
 bool AreComparable(std::span<const ComparedFact> facts);
 
 }  // namespace headroom

@@ -10,7 +10,7 @@ namespace headroom {
 namespace {
 
 constexpr double kNormalFactor = 1.959964;
-constexpr double kMinFreedom = 3;  ///< Of runs that tell their spread by themselves.
+constexpr double kMinFreedom = 3;  ///< Below this, the spread between the runs alone is unreliable.
 
 double MeanOf(std::span<const double> series) {
   return std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
@@ -73,7 +73,7 @@ Estimate EstimateMedian(std::span<const double> series) {
   if (count < 2) return estimate;
   const double independent = IndependentValues(series);
   estimate.freedom = std::max(1.0, independent - 1);
-  // Few values have no order statistics that far out.
+  // Too few values for the outer order statistics.
   constexpr std::size_t kMinForOrder = 12;
   if (count < kMinForOrder) {
     const double of_mean = DeviationOf(series, MeanOf(series)) / std::sqrt(independent);
@@ -88,19 +88,19 @@ Estimate EstimateMedian(std::span<const double> series) {
 }
 
 double StudentFactor(double freedom) {
-  // Quantiles at 97.5 %.
+  // Quantiles at 97.5 %, by degrees of freedom.
   constexpr std::array kQuantiles = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
                                      2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
                                      2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
                                      2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
   const double bounded = std::max(1.0, freedom);
   if (bounded >= static_cast<double>(kQuantiles.size())) {
-    // The first terms of the expansion in 1 / freedom.
+    // Uses the first terms of the expansion in 1 / freedom.
     constexpr double z = kNormalFactor;
     return z + (z * z * z + z) / (4 * bounded) +
            (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * bounded * bounded);
   }
-  // A chord of a convex curve is above it.
+  // Interpolates. The curve is convex, so the chord is an upper bound.
   const auto below = static_cast<std::size_t>(bounded);
   const double share = bounded - static_cast<double>(below);
   return kQuantiles[below - 1] * (1 - share) + kQuantiles[below] * share;
@@ -135,11 +135,11 @@ Difference ChangeOf(std::span<const Estimate> a, std::span<const Estimate> b, do
     const double scale = change.a * change.a / static_cast<double>(a.size()) +
                          change.b * change.b / static_cast<double>(b.size());
     reach = StudentFactor(std::max(freedom, kMinFreedom)) * std::sqrt(pooled * scale);
-    // Three or four runs hardly tell their own spread: they agree by chance, or Student's factor is
-    // so large that one run each would have told more.
+    // Three or four runs give an unreliable spread. They may agree by chance, or Student's factor
+    // is so large that one run each would give a narrower interval.
     if (freedom < kMinFreedom)
       reach = std::max(reach, kNormalFactor * run_to_run * std::sqrt(scale));
-    // Runs that agree by chance tell no more than their steps do.
+    // Runs that agree by chance must not be more certain than their steps are.
     reach = std::max(reach, reach_within(within));
   } else if (known) {
     reach = reach_within(within + assumed);

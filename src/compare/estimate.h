@@ -1,11 +1,15 @@
-// What a number of a recording may be off by, and what the difference of two of them may be: the
-// noise model of `headroom diff`.
+// The noise model of `headroom diff`: uncertainty of a recording's figure, and of the difference of
+// two.
 //
-// Sources: standard error of a median by its order statistics: McKean and Schrader, "A comparison
-// of methods for studentizing the sample median" (1984). Equivalent number of independent values of
-// a correlated series, n (1 - r) / (1 + r): Zwiers and von Storch, "Taking serial correlation into
-// account in tests of the mean" (1995); the bias of r, (1 + 4 r) / n: Marriott and Pope (1954).
-// Degrees of freedom of a sum: Welch (1947). docs/diff.md has the formulas.
+// Sources:
+// - Standard error of a median by its order statistics: McKean and Schrader, "A comparison of
+//   methods for studentizing the sample median" (1984).
+// - Equivalent number of independent values of a correlated series, n (1 - r) / (1 + r): Zwiers and
+//   von Storch, "Taking serial correlation into account in tests of the mean" (1995).
+// - Bias of r, (1 + 4 r) / n: Marriott and Pope (1954).
+// - Degrees of freedom of a sum: Welch (1947).
+//
+// docs/diff.md has the formulas.
 #pragma once
 
 #include <span>
@@ -16,44 +20,49 @@ namespace headroom {
 /// A figure of one run, in any unit, and its standard error within the run.
 struct Estimate {
   double value = 0;
-  double error = 0;    ///< Standard error; 0: every step had the same.
-  double freedom = 0;  ///< Degrees of freedom of `error`; 0: it is not known (one step).
+  double error = 0;    ///< Standard error; 0 if every step had the same value.
+  double freedom = 0;  ///< Degrees of freedom of `error`; 0 if unknown (one step).
 };
 
-/// The median of a series in order of time: the lower middle one of an even number, as the
-/// report's. All 0 for an empty series.
+/// Returns the median of a series in order of time. For an even number of values, takes the lower
+/// middle one, as the report does. Returns all 0 for an empty series.
 Estimate EstimateMedian(std::span<const double> series);
-/// The mean.
+/// Returns the mean of a series, with its error.
 Estimate EstimateMean(std::span<const double> series);
 
-/// How many independent values tell as much as this series does: between 2 and its length, which it
-/// is below eight values, where correlation cannot be told.
+/// Returns the number of independent values that carry as much information as this series: at least
+/// 2, at most its length. Returns the length below eight values, which do not show correlation.
 double IndependentValues(std::span<const double> series);
 
-/// Factor of the standard error that makes a two-sided interval of 95 %; Student's quantile.
+/// Returns the factor of the standard error for a two-sided 95 % interval (Student's quantile).
 /// REQUIRES: freedom >= 1.
 double StudentFactor(double freedom);
 
-/// B less A, with an interval of 95 %.
+/// B minus A, with a 95 % interval.
 struct Difference {
-  double a = 0, b = 0;  ///< Means over the runs of each.
+  double a = 0, b = 0;  ///< Means over the runs of each side.
   double delta = 0;
   double low = 0, high = 0;
-  bool bounded = false;  ///< Else nothing is known of the interval: too few steps and runs.
-  bool of_runs = false;  ///< The interval comes from repeated runs, not from the steps of one.
+  bool bounded = false;  ///< False if the interval is unknown: too few steps and runs.
+  /// True if the interval comes from repeated runs instead of the steps of one run.
+  bool of_runs = false;
 
-  /// Whether the interval holds 0; true where nothing is known of it.
+  /// Returns true if the interval contains 0 or is unknown.
   bool is_noise() const { return !bounded || (low <= 0 && high >= 0); }
 };
 
-/// The change from the runs of A to those of B.
+/// Returns the change from the runs of A to those of B.
 ///
-/// With three runs or more in all, runs are the unit: Student's interval with a pooled variance of
-/// their values, each side's relative to its mean, and no narrower than what the steps within the
-/// runs tell. With three or four, which hardly tell their spread, Student's factor is that of five,
-/// and the interval no narrower than `run_to_run` makes it. Else the steps are: both standard
-/// errors, and `run_to_run`, the standard deviation, as a share, that one run may differ by from
-/// the next for reasons that no step of it shows. REQUIRES: neither is empty.
+/// If there are three or more runs in total, runs are the unit. The interval is Student's, with a
+/// pooled variance of the values, each side relative to its mean. It is at least as wide as the
+/// steps within the runs imply. Three or four runs give an unreliable spread. Student's factor is
+/// then that of five runs, and the interval is at least as wide as `run_to_run` implies.
+///
+/// If each side has one run, steps are the unit: both standard errors, and `run_to_run`.
+/// `run_to_run` is the relative standard deviation between runs that the steps of one run do not
+/// show.
+///
+/// REQUIRES: neither is empty.
 Difference ChangeOf(std::span<const Estimate> a, std::span<const Estimate> b, double run_to_run);
 
 }  // namespace headroom

@@ -10,8 +10,8 @@
 namespace headroom {
 namespace estimate_test {
 
-/// Times of steps: a level, noise of that share, correlated with the step before, and now and then
-/// a step that takes twice as long.
+/// Step times: a level, relative noise, correlation with the previous step, and occasional steps
+/// that take twice as long.
 struct Steps {
   double level = 100, noise = 0.02, correlation = 0, outliers = 0;
   int count = 50;
@@ -33,7 +33,7 @@ std::vector<double> Draw(const Steps& steps, std::mt19937& random) {
   return series;
 }
 
-/// Shares of comparisons in which the interval is all above, and all below 0.
+/// Shares of comparisons with an interval entirely above, and entirely below 0.
 struct Alarms {
   double above = 0, below = 0;
 };
@@ -52,7 +52,7 @@ Alarms Simulate(const Steps& a, const Steps& b, unsigned seed) {
 }
 
 TEST(EstimateTest, EqualNoiseAlarmsAsRarelyAsClaimed) {
-  // 2.5 % on either side; a simulation of 2000 rounds is off by 1 % at most.
+  // 2.5 % on either side; a simulation of 2000 rounds is off by at most 1 %.
   constexpr double kMax = 0.025 + 0.01;
   const Steps cases[] = {
       {.count = 3},
@@ -78,7 +78,7 @@ TEST(EstimateTest, FivePercentAreFoundWithEnoughSteps) {
   Steps after = before;
   after.level = 105;
   EXPECT_GE(Simulate(before, after, 7).above, 0.99);
-  // Also where steps vary by as much, given more of them.
+  // Noisier steps give the same result with more steps.
   const Steps noisy = {.noise = 0.05, .count = 200};
   Steps slower = noisy;
   slower.level = 105;
@@ -86,7 +86,7 @@ TEST(EstimateTest, FivePercentAreFoundWithEnoughSteps) {
 }
 
 TEST(EstimateTest, RepeatedRunsHoldWhatDiffersBetweenRuns) {
-  // Each run has a level of its own, which no step of it shows: 3 % from run to run.
+  // Each run has its own level, which its steps do not show: 3 % from run to run.
   std::mt19937 random(3);
   std::normal_distribution<double> level(100, 3);
   int above = 0, found = 0;
@@ -107,8 +107,8 @@ TEST(EstimateTest, RepeatedRunsHoldWhatDiffersBetweenRuns) {
 }
 
 TEST(EstimateTest, AFewMoreRunsTellMoreThanOneEach) {
-  // Runs differ by as much as is assumed. Student's factor of one degree of freedom, 12.7, would
-  // make a third run take away what two told.
+  // Runs differ by the assumed spread. With Student's factor for one degree of freedom, 12.7, a
+  // third run would widen the interval of two runs.
   constexpr double kAssumed = 0.005;
   std::mt19937 random(11);
   std::normal_distribution<double> level(100, 100 * kAssumed);

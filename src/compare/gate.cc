@@ -16,17 +16,18 @@
 namespace headroom {
 namespace {
 
-constexpr double kForgiven = 0.001;  ///< Of A's step, by a relative limit on a time.
+/// Share of A's step that a relative limit on a time tolerates.
+constexpr double kForgiven = 0.001;
 
 constexpr std::string_view kSteps = "whole steps";
 constexpr std::string_view kGpuWork = "recorded GPU work";
-constexpr std::string_view kHostWork = "recorded work of the host";
-constexpr std::string_view kRanks = "the traces of several ranks";
+constexpr std::string_view kHostWork = "recorded host work";
+constexpr std::string_view kRanks = "traces of several ranks";
 
 struct MetricDoc {
   std::string_view name;
   std::string_view unit;
-  std::string_view needs;  ///< What a trace must hold that tells it.
+  std::string_view needs;  ///< Data that a trace must contain for this metric.
 };
 constexpr std::array kMetrics = {
     MetricDoc{"step_ms", "ms", kSteps},
@@ -35,13 +36,13 @@ constexpr std::array kMetrics = {
     MetricDoc{"slowest_rank_step_ms", "ms", kRanks},
     MetricDoc{"busiest_rank_compute_ms", "ms", kRanks},
     MetricDoc{"samples_per_s", "",
-              "a number of samples per step: recorded shapes, or a loader's range"},
+              "the number of samples per step, from recorded shapes or a loader's range"},
     MetricDoc{"gpu_busy_ms", "ms", kGpuWork},
     MetricDoc{"gpu_idle_ms", "ms", kGpuWork},
     MetricDoc{"gpu_work_ms", "ms", kGpuWork},
     MetricDoc{"gpu_tasks", "", kGpuWork},
     MetricDoc{"operators", "", "recorded operators"},
-    MetricDoc{"memory_peak_mb", "MB", "records of memory (profile_memory=True)"},
+    MetricDoc{"memory_peak_mb", "MB", "recorded memory events (profile_memory=True)"},
     MetricDoc{"compute_ms", "ms", kGpuWork},
     MetricDoc{"exposed_communication_ms", "ms", kGpuWork},
     MetricDoc{"copies_to_gpu_ms", "ms", kGpuWork},
@@ -61,7 +62,7 @@ constexpr std::array kMetrics = {
     MetricDoc{"phase.other_ms", "ms", kHostWork},
 };
 
-/// The tables that rules name rows of.
+/// A table whose rows a rule can name.
 struct RowTable {
   std::string_view prefix;
   std::vector<RowChange> JobDiff::*changes;
@@ -80,21 +81,22 @@ const RowTable* TableOf(std::string_view metric) {
   return nullptr;
 }
 
-/// nullptr: it is a row's, or there is no such metric.
+/// Returns nullptr for the metric of a row and for unknown metrics.
 const MetricDoc* DocOf(std::string_view metric) {
   const auto* doc = std::find_if(kMetrics.begin(), kMetrics.end(),
                                  [&](const MetricDoc& row) { return row.name == metric; });
   return doc != kMetrics.end() ? doc : nullptr;
 }
 
-/// The unit of a metric; nullopt: there is no such metric.
+/// Returns the unit of a metric; nullopt for unknown metrics.
 std::optional<std::string_view> UnitOf(std::string_view metric) {
   if (TableOf(metric) != nullptr) return "ms";
   const MetricDoc* doc = DocOf(metric);
   return doc != nullptr ? std::optional(doc->unit) : std::nullopt;
 }
 
-/// What a number in the written unit is in the metric's own; nullopt: it has no such unit.
+/// Returns the factor from the written unit to the metric's unit; nullopt if the metric does not
+/// have that unit.
 std::optional<double> UnitFactor(std::string_view written, std::string_view own) {
   if (written.empty() || written == own) return 1;
   if (own == "ms" && written == "us") return 1e-3;
@@ -114,7 +116,7 @@ std::string JoinNames(const std::vector<std::string_view>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// What is known of a rule's metric; `measured` false: not all runs tell it.
+/// Measures a rule's metric. Sets `measured` to false if a run lacks it.
 Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
   RuleResult result{.rule = rule};
   const auto take = [&](std::span<const Estimate> a, std::span<const Estimate> b) {
@@ -144,7 +146,7 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
       std::sort(names.begin(), names.end());
       names.erase(std::unique(names.begin(), names.end()), names.end());
       std::vector<std::string_view> near = NearNames(name, names);
-      // Tables for people leave parameters out: "softmax<float>" of "void softmax<float, 4>(int)".
+      // Tables for people omit parameters: "softmax<float>" for "void softmax<float, 4>(int)".
       if (near.empty()) near = NearNames(name.substr(0, name.find_first_of("<(")), names);
       const std::string why = "neither run has that row (--json lists whole names)";
       return WrongRule(rule.text,
@@ -156,15 +158,16 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
     });
     if (!told) {
       result.verdict = GateVerdict::kMissing;
-      result.why = "one of the runs does not list it (a baseline lists its largest rows)";
+      result.why =
+          "one of the runs does not list this row (a baseline lists only its largest rows)";
       return result;
     }
     const Estimate nothing = {.value = 0, .error = 0, .freedom = 1};
     const Estimate of_a = a != nullptr ? a->ms : nothing, of_b = b != nullptr ? b->ms : nothing;
     take(std::span(&of_a, 1), std::span(&of_b, 1));
-    // A library that renames its kernels would leave a rule behind that holds for ever.
+    // If a library renames its kernels, an upper limit would otherwise pass forever.
     if (b == nullptr) {
-      result.why = fmt::format("B has no such row: '{}>=1us' requires one", rule.metric);
+      result.why = fmt::format("B has no such row; '{}>=1us' would require it", rule.metric);
     } else if (a == nullptr) {
       result.why = "A has no such row";
     }
@@ -182,7 +185,7 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
   const std::vector<Estimate> a = all_of(diff.a), b = all_of(diff.b);
   if (b.empty() || (a.empty() && rule.kind != GateRule::Limit::kValue)) {
     result.verdict = GateVerdict::kMissing;
-    result.why = fmt::format("not recorded in {}: it takes {}",
+    result.why = fmt::format("not recorded in {}: it requires {}",
                              !b.empty()  ? "A"
                              : a.empty() ? "A and B"
                                          : "B",
@@ -195,17 +198,18 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
 
 std::string Advice(const JobDiff& diff, const RuleResult& result) {
   if (!result.change.bounded)
-    return "one step has no spread: record more steps, or give repeated runs";
+    return "one step shows no spread; record more steps, or pass repeated runs";
   const double reach = result.change.high - result.change.delta;
   const double room = std::abs(result.threshold - result.change.delta);
-  std::string text = "the limit lies within the noise";
+  std::string text = "the limit is within the noise";
   if (!result.change.of_runs) {
-    return text + "; repeated runs of both (--also-a, --also-b) tell more than longer ones";
+    return text +
+           "; repeat the runs of both (--also-a, --also-b), which helps more than longer runs";
   }
   const auto runs = static_cast<double>(diff.a.runs.size() + diff.b.runs.size());
   constexpr double kMaxRuns = 100;
   if (room > 0 && runs * std::pow(reach / room, 2) <= kMaxRuns) {
-    text += fmt::format("; about {:.0f} runs in all would tell",
+    text += fmt::format("; about {:.0f} runs in total would decide",
                         std::ceil(runs * std::pow(reach / room, 2)));
   }
   return text;
@@ -228,7 +232,7 @@ void JudgeRule(const JobDiff& diff, RuleResult& result) {
     result.why = Advice(diff, result);
     return;
   }
-  // The sum of many rounded figures is off by less than that.
+  // The rounding error of a sum of many rounded figures is smaller than this.
   const double rounding = 1e-9 * std::max({1.0, std::abs(change.a), std::abs(change.b)});
   const double least = rule.at_most ? change.low : -change.high;
   const double most = rule.at_most ? change.high : -change.low;
@@ -237,7 +241,7 @@ void JudgeRule(const JobDiff& diff, RuleResult& result) {
     result.verdict = GateVerdict::kPass;
   } else if (least > threshold + rounding) {
     result.verdict = GateVerdict::kFail;
-    result.why = "beyond the limit, and beyond the noise";
+    result.why = "beyond the limit and the noise";
   } else {
     result.why = Advice(diff, result);
   }
@@ -273,9 +277,9 @@ std::string_view NameOf(GateVerdict verdict) {
 }
 
 Result<GateRule> ParseGateRule(std::string_view text) {
-  // A kernel's name may hold either sign.
+  // Searches from the end, because a kernel's name may contain either operator.
   const std::size_t at = std::max(text.rfind("<=") + 1, text.rfind(">=") + 1);
-  if (at == 0) return WrongRule(text, "there is neither <= nor >= in it");
+  if (at == 0) return WrongRule(text, "it has neither <= nor >=");
   GateRule rule{.text = std::string(text),
                 .metric = std::string(TrimBlanks(text.substr(0, at - 1))),
                 .at_most = text[at - 1] == '<'};
@@ -283,33 +287,36 @@ Result<GateRule> ParseGateRule(std::string_view text) {
   if (!unit) {
     std::vector<std::string_view> names = GateMetrics();
     const std::vector<std::string_view> near = NearNames(rule.metric, names);
-    return WrongRule(text, fmt::format("no metric '{}'; {} {}", rule.metric,
-                                       near.empty() ? "there are" : "did you mean",
+    return WrongRule(text, fmt::format("unknown metric '{}'; {} {}", rule.metric,
+                                       near.empty() ? "metrics are" : "did you mean",
                                        JoinNames(near.empty() ? names : near)));
   }
   std::string_view limit = TrimBlanks(text.substr(at + 1));
   const bool signed_limit = limit.starts_with('+') || limit.starts_with('-');
   const bool negative = limit.starts_with('-');
   if (signed_limit) limit.remove_prefix(1);
-  // from_chars() would take a second one.
+  // from_chars() would accept a second sign.
   if (signed_limit && (limit.starts_with('+') || limit.starts_with('-')))
-    return WrongRule(text, "its limit has two signs");
+    return WrongRule(text, "the limit has two signs");
   const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), rule.limit);
   if (error != std::errc() || !std::isfinite(rule.limit))
-    return WrongRule(text, "its limit is no number");
+    return WrongRule(text, "the limit is not a number");
   if (negative) rule.limit = -rule.limit;
   const std::string_view written =
       TrimBlanks(limit.substr(static_cast<std::size_t>(end - limit.data())));
   if (written == "%") {
-    if (!signed_limit) return WrongRule(text, "a limit in percent is of a change: +3% or -3%");
+    if (!signed_limit)
+      return WrongRule(
+          text, "a limit in percent requires a sign, because it limits a change: +3% or -3%");
     return rule;
   }
   rule.kind = signed_limit ? GateRule::Limit::kChange : GateRule::Limit::kValue;
   const std::optional<double> factor = UnitFactor(written, *unit);
   if (!factor)
-    return WrongRule(text, fmt::format("{} is not in {}", rule.metric, std::string(written)));
+    return WrongRule(
+        text, fmt::format("{} does not have the unit {}", rule.metric, std::string(written)));
   rule.limit *= *factor;
-  if (!std::isfinite(rule.limit)) return WrongRule(text, "its limit is too large");
+  if (!std::isfinite(rule.limit)) return WrongRule(text, "the limit is too large");
   return rule;
 }
 
@@ -331,13 +338,11 @@ Result<std::vector<GateRule>> ReadGateRules(const NamedText& file) {
   for (const auto& [key, value] : root.value()) {
     if (key.str() != "rule")
       return Status::Usage(
-          fmt::format("{}: unknown key '{}'; rules are [[rule]] tables with "
-                      "metric and limit",
+          fmt::format("{}: unknown key '{}'; write rules as [[rule]] tables with metric and limit",
                       file.name, std::string(key.str())));
   }
   if (rules.empty()) {
-    return Status::Usage(
-        fmt::format("{}: no [[rule]] in it, so that nothing would be checked", file.name));
+    return Status::Usage(fmt::format("{}: no [[rule]] table; add at least one", file.name));
   }
   return rules;
 }

@@ -1,4 +1,4 @@
-// Rules that a comparison must keep, e.g. `step_ms<=+3%`, and whether it does.
+// Rules that a comparison must meet, e.g. `step_ms<=+3%`, and their verdicts.
 #pragma once
 
 #include <string>
@@ -12,43 +12,44 @@
 
 namespace headroom {
 
-/// METRIC<=LIMIT or METRIC>=LIMIT. A limit with a sign is of the change from A to B, in percent of
-/// A's value or in the metric's unit; one without is of B's value.
+/// METRIC<=LIMIT or METRIC>=LIMIT. A limit with a sign applies to the change from A to B, in
+/// percent of A's value or in the metric's unit. A limit without a sign applies to B's value.
 struct GateRule {
   enum class Limit { kPercent, kChange, kValue };
-  std::string text = {};    ///< As the user wrote it.
+  std::string text = {};    ///< Text from the user.
   std::string metric = {};  ///< A name of GateMetrics(), or kernel:NAME, operator:NAME, layer:NAME.
   bool at_most = true;
   Limit kind = Limit::kPercent;
-  double limit = 0;  ///< Percent, or in the metric's own unit.
+  double limit = 0;  ///< In percent or in the metric's unit.
 };
 
-/// The names of metrics that are always the same; those by kernel, operator and layer beside them.
+/// Returns the names of the fixed metrics, without those by kernel, operator and layer.
 std::vector<std::string_view> GateMetrics();
 
-/// "ms", "MB"; empty of a count and of what is no metric.
+/// Returns "ms" or "MB"; empty for a count and for unknown metrics.
 std::string_view GateUnit(std::string_view metric);
 
-/// Fails (kUsage) with what is wrong, and the nearest name for an unknown one.
+/// Fails with kUsage and the error, with the nearest name for an unknown metric.
 Result<GateRule> ParseGateRule(std::string_view text);
 
-/// Reads `[[rule]]` tables with `metric` and `limit`. Fails (kUsage) as ParseGateRule() does, or
-/// where the file has no rule.
+/// Reads `[[rule]]` tables with `metric` and `limit`. Fails with kUsage as ParseGateRule(), or if
+/// the file has no rule.
 Result<std::vector<GateRule>> ReadGateRules(const NamedText& file);
 
 enum class GateVerdict { kPass, kFail, kInconclusive, kMissing, kNotComparable };
 
-/// "pass", "fail", "inconclusive", "missing", "not comparable".
+/// Returns "pass", "fail", "inconclusive", "missing" or "not comparable".
 std::string_view NameOf(GateVerdict verdict);
 
 struct RuleResult {
   GateRule rule = {};
   GateVerdict verdict = GateVerdict::kInconclusive;  ///< Never kNotComparable.
-  /// Absent figures are 0 in it; of a limit on B's value, from 0.
+  /// Change from A to B, or from 0 to B for a limit on B's value. Absent figures count as 0.
   Difference change = {};
-  bool measured = false;  ///< Whether `change` says anything.
-  double threshold = 0;   ///< Which `change.delta` is held against.
-  std::string why = {};   ///< Of what did not pass, and what would tell; of a pass: a caveat.
+  bool measured = false;  ///< True if `change` is valid.
+  double threshold = 0;   ///< Limit on `change.delta`.
+  /// Reason for any verdict but a pass, and a remedy; for a pass, a caveat.
+  std::string why = {};
 };
 
 struct GateResult {
@@ -56,15 +57,19 @@ struct GateResult {
   std::vector<RuleResult> rules;
 };
 
-/// A rule fails where the whole interval of the change is beyond the limit, passes where all of it
-/// is within, and is inconclusive else. So a change that is within the limit fails in 1 of 40 runs
-/// at most, as far as the noise is as the model says. A relative limit on a time forgives a
-/// thousandth of the step: less is not worth a failed job. A rule is missing where a run lacks its
-/// figure: nothing was checked, and that is no pass.
+/// Judges each rule by the 95 % interval of its change:
+/// - fail: the whole interval is beyond the limit;
+/// - pass: the whole interval is within the limit;
+/// - inconclusive: the interval contains the limit;
+/// - missing: a run lacks the figure, so the rule was not checked.
 ///
-/// The gate is "not comparable" where the runs are not, whatever the rules say; else it fails with
-/// any rule, is missing with any, and inconclusive with any. Fails (kUsage) where a rule names a
-/// kernel, operator or layer that neither run has.
+/// If the noise follows the model, a change within the limit fails in at most 1 of 40 runs. A
+/// relative limit on a time tolerates a thousandth of the step, because a smaller change does not
+/// justify a failed job.
+///
+/// The gate is "not comparable" if the runs are not comparable. Otherwise its verdict is the first
+/// of fail, missing and inconclusive that any rule has, else pass. Fails with kUsage if a rule
+/// names a kernel, operator or layer that neither run has.
 Result<GateResult> JudgeGate(const JobDiff& diff, const std::vector<GateRule>& rules);
 
 }  // namespace headroom

@@ -9,7 +9,8 @@
 namespace headroom {
 namespace {
 
-constexpr double kMinChange = 0.005;  ///< Of the step: less is not worth a headline.
+/// Share of the step. A smaller change does not justify a headline.
+constexpr double kMinChange = 0.005;
 
 bool PacedByGpu(const JobProfile& profile) {
   return profile.verdict == "gpu-compute" || profile.verdict == "gpu-memory" ||
@@ -28,7 +29,7 @@ std::vector<Estimate> FiguresOf(const JobProfile& profile, std::string_view metr
 
 bool HasGpu(const JobProfile& profile) { return !FiguresOf(profile, "gpu_tasks").empty(); }
 
-/// Whether a row that `profile` does not list may be in its rest.
+/// Returns true if a row that `profile` does not list may be part of its rest.
 bool MayBeInRest(const ProfileRow& row, const std::vector<ProfileRow>& listed,
                  const JobProfile::Rest& rest) {
   return rest.rows > 0 && !listed.empty() && row.ms.value <= listed.back().ms.value;
@@ -47,7 +48,7 @@ std::vector<RowChange> CompareRows(const std::vector<ProfileRow>& in_a,
     const auto [a, b] = pair;
     if (a == nullptr && MayBeInRest(*b, in_a, rest_a)) continue;
     if (b == nullptr && MayBeInRest(*a, in_b, rest_b)) continue;
-    // A baseline may hold less of it.
+    // Uses the longer name, because a baseline may have truncated it.
     const ProfileRow* named =
         a == nullptr || (b != nullptr && b->name.size() > a->name.size()) ? b : a;
     RowChange change{.name = named->name, .inside = (a != nullptr ? a : b)->inside};
@@ -59,7 +60,7 @@ std::vector<RowChange> CompareRows(const std::vector<ProfileRow>& in_a,
     change.calls_a = a != nullptr ? a->calls : 0;
     change.calls_b = b != nullptr ? b->calls : 0;
     if (change.calls_a > 0 && change.calls_b > 0) {
-      // Each change at the mean of the other: they sum to the whole.
+      // Each change uses the mean of the other factor, so that both sum to the whole.
       const double time_a = change.ms.a / change.calls_a, time_b = change.ms.b / change.calls_b;
       change.by_count_ms = (change.calls_b - change.calls_a) * (time_a + time_b) / 2;
       change.by_time_ms = (time_b - time_a) * (change.calls_a + change.calls_b) / 2;
@@ -111,10 +112,10 @@ std::vector<RankChange> CompareRanks(const JobProfile& a, const JobProfile& b) {
   return changes;
 }
 
-/// The compute part by operator; what is not listed is one row.
+/// Splits the compute part by operator; the other operators form one row.
 std::vector<AccountRow> ComputeByOperator(const JobProfile& a, const JobProfile& b) {
   constexpr std::size_t kMax = 6;
-  constexpr double kMin = 0.002;  // As a share of the step.
+  constexpr double kMin = 0.002;  // Share of the step.
   struct InBoth {
     AccountRow row = {};
     bool in_a = false, in_b = false;
@@ -132,7 +133,7 @@ std::vector<AccountRow> ComputeByOperator(const JobProfile& a, const JobProfile&
   }
   std::vector<AccountRow> rows;
   for (auto& [name, both] : by_name) {
-    // Of a baseline, what is not listed is in its rest, and not nothing.
+    // In a baseline, unlisted operators are part of its rest, so their time is not 0.
     if ((a.other_operators.rows > 0 && !both.in_a) || (b.other_operators.rows > 0 && !both.in_b))
       continue;
     AccountRow& row = both.row;
@@ -181,7 +182,7 @@ std::vector<AccountRow> MakeAccount(const JobProfile& a, const JobProfile& b) {
     if (unexplained(x) != unexplained(y)) return unexplained(y);
     return std::abs(x.change_ms()) > std::abs(y.change_ms());
   });
-  // The parts are means, for medians do not add up.
+  // The parts are means, because medians do not add up.
   rows.push_back({.name = "median_less_mean",
                   .of_operator = false,
                   .a_ms = a.median_ms - a.mean_ms(),
@@ -197,7 +198,7 @@ bool JobDiff::step_changed() const {
 }
 
 double RunToRun(const JobProfile& a, const JobProfile& b, std::string_view metric) {
-  // What a program does is counted; how long it takes varies.
+  // Counts of a program's work are exact; only times vary.
   if (metric == "gpu_tasks" || metric == "operators" || metric == "memory_peak_mb") return 0;
   const bool of_gpu = metric == "gpu_work_ms" || metric == "gpu_busy_ms" ||
                       metric == "compute_ms" || metric == "busiest_rank_compute_ms" ||
@@ -226,7 +227,7 @@ JobDiff Compare(JobProfile a, JobProfile b, std::span<const std::string> accepte
   diff.account = MakeAccount(a, b);
   diff.kernels = CompareRows(a.kernels, a.other_kernels, b.kernels, b.other_kernels);
   diff.operators = CompareRows(a.operators, a.other_operators, b.operators, b.other_operators);
-  // Without layers in one of them, each of the other's would be new.
+  // If one profile has no layers, all layers of the other would look new.
   if (!a.layers.empty() && !b.layers.empty())
     diff.layers = CompareRows(a.layers, a.other_layers, b.layers, b.other_layers);
   diff.swaps = FindSwaps(diff.kernels);

@@ -1,4 +1,4 @@
-// What changed from one profile to another, and what of the step's change each part accounts for.
+// Compares two profiles: changes of their figures, and each part's share of the step's change.
 #pragma once
 
 #include <optional>
@@ -13,76 +13,78 @@
 
 namespace headroom {
 
-/// What one run may differ by from the next, as a share (a standard deviation), where no repeated
-/// runs tell: of work on the GPU, and of what the host paces. From the jobs of docs/accuracy.md,
-/// measured twice: under 1 % and 5 to 8 % between the two.
+/// Relative standard deviation between runs, for comparisons without repeated runs: for GPU work,
+/// and for work that the host limits. The jobs of docs/accuracy.md, measured twice, differed by
+/// under 1 % and by 5 to 8 %.
 inline constexpr double kGpuRunToRun = 0.005, kHostRunToRun = 0.03;
 
-/// A kernel, operator or layer in both, in ms per step.
+/// A kernel, operator or layer of either profile, in ms per step.
 struct RowChange {
   enum class State { kChanged, kNew, kGone };
   std::string name = {};
-  std::string inside = {};  ///< As of ProfileRow.
+  std::string inside = {};  ///< As in ProfileRow.
   State state = State::kChanged;
-  double calls_a = 0, calls_b = 0;  ///< A step.
+  double calls_a = 0, calls_b = 0;  ///< Calls per step.
   Difference ms = {};
-  double by_count_ms = 0;  ///< Of the change: by more or fewer calls,
-  double by_time_ms = 0;   ///< and by longer or shorter ones; they sum to it.
+  double by_count_ms = 0;  ///< Part of the change from more or fewer calls.
+  /// Part of the change from longer or shorter calls; both sum to the change.
+  double by_time_ms = 0;
 };
 
-/// One operator that runs other kernels than before.
+/// An operator that runs other kernels than before.
 struct KernelSwap {
   std::string operator_name;
-  std::vector<std::string> gone, fresh;  ///< Most time first.
-  double gone_ms = 0, fresh_ms = 0;      ///< A step.
+  std::vector<std::string> gone, fresh;  ///< Sorted by time, longest first.
+  double gone_ms = 0, fresh_ms = 0;      ///< Times per step.
 };
 
 /// One line of the account.
 struct AccountRow {
-  std::string name = {};  ///< "aten::mm", "host_wait", ...; of an operator: its name.
+  std::string name = {};  ///< "aten::mm", "host_wait", ...; the operator's name if of_operator.
   bool of_operator = false;
   double a_ms = 0, b_ms = 0;
   double change_ms() const { return b_ms - a_ms; }
 };
 
-/// One rank of either.
+/// One rank of either profile.
 struct RankChange {
   std::int64_t rank = 0;
-  std::optional<RankFigures> a, b;  ///< None: that one has no such rank.
+  std::optional<RankFigures> a, b;  ///< Empty if the profile has no such rank.
 };
 
 struct FigureChange {
-  std::string name;  ///< Of a metric.
+  std::string name;  ///< Name of a metric.
   Difference change;
 };
 
-/// A comparison. Points to no profile: it holds both.
+/// A comparison. Owns both profiles.
 struct JobDiff {
   JobProfile a, b;
   std::vector<ComparedFact> facts;
   bool comparable = true;
-  Difference step;                      ///< Medians.
-  std::optional<Difference> corrected;  ///< Without the profiler; none: not known of both.
-  std::vector<FigureChange> figures;    ///< Of both, by name.
-  /// Sums to the change of the median step. Its last row is what mean and median differ by.
+  Difference step;  ///< Change of the median step.
+  /// Change without profiler overhead; none unless known for both.
+  std::optional<Difference> corrected;
+  std::vector<FigureChange> figures;  ///< Figures that both profiles have, by name.
+  /// Sums to the change of the median step. The last row is the difference between mean and median.
   std::vector<AccountRow> account;
-  /// Largest change first; those that may be in a baseline's rest are left out.
+  /// Largest change first. Omits rows that may be part of a baseline's rest.
   std::vector<RowChange> kernels, operators, layers;
   std::vector<KernelSwap> swaps;  ///< Largest change first.
-  std::vector<RankChange> ranks;  ///< By rank; empty: neither is of several.
+  std::vector<RankChange> ranks;  ///< By rank; empty if neither profile has several ranks.
 
-  /// Whether the step's change is beyond noise, and half a percent or more.
+  /// Returns true if the step's change is beyond noise and at least half a percent.
   bool step_changed() const;
 };
 
-/// Compares; `accepted` as of CompareFacts().
+/// Compares two profiles; `accepted` as in CompareFacts().
 JobDiff Compare(JobProfile a, JobProfile b, std::span<const std::string> accepted);
 
-/// The change of a metric of both; none where either lacks it.
+/// Returns the change of a metric; none if either profile lacks it.
 std::optional<Difference> FigureChangeOf(const JobProfile& a, const JobProfile& b,
                                          std::string_view metric);
 
-/// What runs of a job differ by in this metric, as a share; see kGpuRunToRun.
+/// Returns the relative spread between runs of a job in this metric; see kGpuRunToRun.
 double RunToRun(const JobProfile& a, const JobProfile& b, std::string_view metric);
 
 }  // namespace headroom

@@ -21,8 +21,8 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kLongest = 160;          ///< Name of a row, in bytes.
-constexpr std::string_view kCutMark = "...#";  ///< Before the hash of a longer one.
+constexpr std::size_t kLongest = 160;          ///< Maximum length of a row's name, in bytes.
+constexpr std::string_view kCutMark = "...#";  ///< Precedes the hash in a truncated name.
 
 /// Returns the part of a step that this activity of the GPU counts for.
 StepPart PartOf(GpuActivity activity) {
@@ -41,12 +41,13 @@ StepPart PartOf(GpuActivity activity) {
   return StepPart::kUnknown;
 }
 
-/// Whether the part is told by what the host did; the others are by the GPU's work.
+/// Returns true if host events determine the part; GPU work determines the others.
 bool TellsOfHost(StepPart part) {
   return part == StepPart::kDataWait || part == StepPart::kCallback || part == StepPart::kHost;
 }
 
-/// Sums a step, by step, of one name: sparse, in order of the steps as far as tasks are.
+/// Sums of one name by step. Stores only steps with values, in step order if the tasks come in that
+/// order.
 class SumsByStep {
  public:
   void Add(std::int32_t step, double calls, double ns) {
@@ -60,7 +61,7 @@ class SumsByStep {
     sums_.emplace_back(step, ns);
   }
   double calls() const { return calls_; }
-  /// In ms; `row_of` gives the row of a step among the `steps` that count.
+  /// Returns the mean in ms; `row_of` maps a step to its row among the `steps` that count.
   Estimate Of(std::size_t steps, const std::vector<std::int32_t>& row_of) const {
     std::vector<double> series(steps);
     for (const auto& [step, sum] : sums_)
@@ -76,7 +77,7 @@ class SumsByStep {
 struct NamedSums {
   SumsByStep sums;
   double exposed_ns = 0;
-  std::unordered_map<std::uint32_t, double> operators;  ///< Kernels: time by operator's name.
+  std::unordered_map<std::uint32_t, double> operators;  ///< For kernels: time by operator name.
 };
 using SumsByName = std::map<StringId, NamedSums>;
 
@@ -86,7 +87,7 @@ void SortRows(std::vector<ProfileRow>& rows) {
   });
 }
 
-/// One pass over a trace; what it finds by step.
+/// One pass over a trace, with its sums by step.
 class Profiler {
  public:
   Profiler(const TraceStore& store, NameFacts& names, const AnalyzedTrace& trace)
@@ -100,7 +101,7 @@ class Profiler {
   bool IsWhole(std::int32_t step) const { return step >= 0 && row_of_[step] >= 0; }
   void FindSteps();
   void SumTasks();
-  /// Splits the spans of the steps by what the GPU does, and its idle time by what the host does.
+  /// Splits the spans of the steps by GPU activity, and GPU idle time by host activity.
   void SplitSteps();
   /// @param host_wait, queue_wait  idle time that neither a loader nor a callback explains
   void SplitIdle(const StepPiece& idle, const IntervalSet& host_wait,
@@ -118,10 +119,11 @@ class Profiler {
   const AnalyzedTrace& trace_;
   const Attribution& attribution_;
 
-  std::vector<std::int32_t> row_of_;   ///< By row of steps.list: among whole steps; -1: not whole.
-  std::vector<Interval> spans_;        ///< Of whole steps, in order.
+  /// Index among whole steps by row of steps.list; -1: not whole.
+  std::vector<std::int32_t> row_of_;
+  std::vector<Interval> spans_;        ///< Spans of whole steps, in order.
   std::vector<Parts> parts_;           ///< By whole step, in ns.
-  std::vector<StepBreakdown> phases_;  ///< The same.
+  std::vector<StepBreakdown> phases_;  ///< By whole step.
   std::vector<double> launches_, task_ns_, operators_called_;
   SumsByName kernels_, by_operator_, layers_;
 };
@@ -251,7 +253,7 @@ void Profiler::AddFigures(JobProfile& profile) const {
   profile.least_ms = SortedPercentile(sorted, 10);
   profile.most_ms = SortedPercentile(sorted, 90);
   profile.median_ms = figures["step_ms"].value;
-  // What was not recorded is no figure: a rule on it would hold whatever happened.
+  // Data that was not recorded gives no figure, because a rule on it would always pass.
   const bool has_gpu = store_.gpu_tasks.rows() > 0, has_host = store_.host_events.rows() > 0;
   for (std::size_t part = 0; part < kStepPartNames.size(); ++part) {
     std::vector<double> series;
@@ -287,13 +289,13 @@ void Profiler::AddFigures(JobProfile& profile) const {
   for (const MemoryUse& use : trace_.report.memory) {
     if (use.device) peak = std::max(peak, use.peak.allocated_bytes);
   }
-  // One moment of one run: how it varies is seen from run to run alone.
+  // The peak is one moment of one run. Only repeated runs show how it varies.
   if (peak > 0)
     figures["memory_peak_mb"] = {
         .value = static_cast<double>(peak) / 1e6, .error = 0, .freedom = 1};
 }
 
-/// What the metric's rows say, as one text; empty: not recorded.
+/// Returns the values of the metric's rows as one text; empty if not recorded.
 std::string MetricText(const TraceReport& report, std::string_view name) {
   std::set<std::string> values;
   for (const MetricRow& row : report.metrics) {
@@ -331,7 +333,7 @@ void Profiler::AddFacts(JobProfile& profile) const {
   add("memory_clock", MetricText(report, "gpu_memory_clock_mhz"));
   add("power_limit", MetricText(report, "gpu_power_limit_w"));
   add("format", report.input.recorded_as);
-  // What slows a recorded host: shapes and frames cost time with each operator.
+  // Recording shapes and frames slows the host with each operator.
   const bool host = HasOperators();
   bool frames = false;
   for (std::size_t row = 0; row < store_.host_events.rows(); ++row)
@@ -354,9 +356,9 @@ void Profiler::AddFacts(JobProfile& profile) const {
 Result<JobProfile> Profiler::Make() {
   FindSteps();
   if (spans_.empty()) {
-    return Status::NoAnswer(fmt::format("{}: no step is whole, and a comparison is by step; {}",
-                                        trace_.report.input.path,
-                                        HowToTellSteps(store_.metadata.recorded_as())));
+    return Status::NoAnswer(
+        fmt::format("{}: no step is whole, and a comparison requires whole steps; {}",
+                    trace_.report.input.path, HowToTellSteps(store_.metadata.recorded_as())));
   }
   SumTasks();
   SplitSteps();
@@ -374,7 +376,7 @@ Result<JobProfile> Profiler::Make() {
 
 using Rows = std::vector<ProfileRow>;
 
-/// Mean rows of `count` runs, whose rows are all in `all`.
+/// Returns the mean rows of `count` runs whose rows are all in `all`.
 Rows JoinRows(const Rows& all, double count) {
   std::map<std::string, ProfileRow> by_name;
   for (const ProfileRow& row : all) {
@@ -393,7 +395,7 @@ Rows JoinRows(const Rows& all, double count) {
   return rows;
 }
 
-/// Of each fact, one value; `of_what` ("runs") tells whose values differ.
+/// Merges facts into one value each. `of_what` ("runs") names the objects whose values differ.
 void JoinFacts(const std::vector<ProfileFact>& more, std::string_view of_what,
                std::vector<ProfileFact>& facts) {
   const std::string differs = fmt::format("differs between {}: ", of_what);
@@ -410,7 +412,7 @@ void JoinFacts(const std::vector<ProfileFact>& more, std::string_view of_what,
   }
 }
 
-/// Of the same ranks: adds what of its mean `count` of them make.
+/// Adds `count` runs' share of the mean to the figures of the same ranks.
 void JoinRankFigures(const std::vector<RankFigures>& more, double count,
                      std::vector<RankFigures>& ranks) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -425,7 +427,7 @@ void JoinRankFigures(const std::vector<RankFigures>& more, double count,
   }
 }
 
-/// Means over profiles, whose figures it gathers; see JoinRuns() and JoinRanks().
+/// Returns the means over profiles and collects their figures; see JoinRuns() and JoinRanks().
 JobProfile Join(std::vector<JobProfile> profiles, std::string_view of_what) {
   const auto count = static_cast<double>(profiles.size());
   JobProfile joined = std::move(profiles.front());
@@ -438,7 +440,7 @@ JobProfile Join(std::vector<JobProfile> profiles, std::string_view of_what) {
   for (std::size_t r = 1; r < profiles.size(); ++r) {
     JobProfile& more = profiles[r];
     for (std::string& path : more.paths) {
-      // Ranks may be parts of one file.
+      // Several ranks may come from one file.
       if (std::find(joined.paths.begin(), joined.paths.end(), path) == joined.paths.end())
         joined.paths.push_back(std::move(path));
     }
@@ -466,7 +468,7 @@ JobProfile Join(std::vector<JobProfile> profiles, std::string_view of_what) {
   return joined;
 }
 
-/// What all ranks of a run know, as figures of the job.
+/// Returns the figures that all ranks of a run have, as figures of the job.
 RunFigures FiguresOverRanks(const std::vector<RunFigures>& ranks) {
   const auto count = static_cast<double>(ranks.size());
   RunFigures figures;
@@ -487,7 +489,7 @@ RunFigures FiguresOverRanks(const std::vector<RunFigures>& ranks) {
       if (estimate.value > most.value) most = estimate;
     }
     if (!known) continue;
-    // Memory ends a job on the rank that has least left.
+    // The rank with the highest peak runs out of memory first.
     figures[name] = name == "memory_peak_mb" ? most : over;
     if (name == "step_ms") figures["slowest_rank_step_ms"] = most;
     if (name == "compute_ms") figures["busiest_rank_compute_ms"] = most;
@@ -495,7 +497,7 @@ RunFigures FiguresOverRanks(const std::vector<RunFigures>& ranks) {
   return figures;
 }
 
-/// That of most ranks; of equally many, of the lowest rank.
+/// Returns the verdict of most ranks; in a tie, that of the lowest rank.
 std::string UsualVerdict(const std::vector<RankProfile>& ranks) {
   std::string_view usual;
   std::ptrdiff_t most = 0;
@@ -509,7 +511,7 @@ std::string UsualVerdict(const std::vector<RankProfile>& ranks) {
   return std::string(usual);
 }
 
-/// "0-3, 6".
+/// Returns ranks in the form "0-3, 6".
 std::string RangesOf(const std::vector<RankFigures>& ranks) {
   std::string text;
   for (std::size_t i = 0; i < ranks.size();) {
@@ -538,10 +540,11 @@ std::string_view FactOf(const JobProfile& profile, std::string_view fact) {
 std::string NameInProfile(std::string_view name) {
   constexpr std::size_t kKept = 140;
   if (name.size() <= kLongest) return std::string(name);
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a.
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a hash.
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   std::size_t kept = kKept;
-  while ((static_cast<unsigned char>(name[kept]) & 0xC0) == 0x80) --kept;  // Whole characters.
+  // Truncates at a whole UTF-8 character.
+  while ((static_cast<unsigned char>(name[kept]) & 0xC0) == 0x80) --kept;
   return fmt::format("{}{}{:08x}", name.substr(0, kept), kCutMark, hash >> 32);
 }
 
@@ -559,7 +562,7 @@ Result<JobProfile> MakeProfile(const TraceStore& store, NameFacts& names,
 void AddForecasts(const TraceReport& report, JobProfile& profile) {
   if (report.steps.corrected_p50 && profile.median_ms > 0) {
     Estimate corrected = profile.runs.front()["step_ms"];
-    // The steps vary as they were recorded; the error of the correction is that of both runs.
+    // Steps vary as recorded. The error of the correction affects both runs equally.
     const double share = report.steps.corrected_p50->ms() / corrected.value;
     corrected.value *= share;
     corrected.error *= share;
@@ -582,7 +585,7 @@ std::optional<Imbalance> ImbalanceOf(const JobProfile& profile) {
   const auto busiest = std::max_element(
       profile.ranks.begin(), profile.ranks.end(),
       [](const RankFigures& a, const RankFigures& b) { return a.compute_ms < b.compute_ms; });
-  // The sum of equal ones may round to more than the largest.
+  // The sum of equal values may round to more than the largest.
   return Imbalance{busiest->rank,
                    std::max(0.0, busiest->compute_ms - profile.PartMs(StepPart::kCompute))};
 }
@@ -602,7 +605,7 @@ JobProfile JoinRuns(std::vector<JobProfile> runs) {
       continue;
     }
     waiting->lost_ms += run.waiting->lost_ms / count;
-    if (run.waiting->late != waiting->late) waiting->late = "not the same in each run";
+    if (run.waiting->late != waiting->late) waiting->late = "differs between runs";
   }
   JobProfile joined = Join(std::move(runs), "runs");
   joined.ranks = std::move(ranks);
@@ -627,7 +630,7 @@ JobProfile JoinRanks(std::vector<RankProfile> ranks) {
          .exposed_communication_ms = profile.PartMs(StepPart::kCommunication),
          .idle_ms = idle != profile.runs.front().end() ? idle->second.value : profile.mean_ms()});
     fewest_steps = std::min(fewest_steps, profile.steps);
-    // Which ranks there are is told below.
+    // The job's list of ranks replaces this fact below.
     std::erase_if(profile.facts, [](const ProfileFact& fact) { return fact.name == "ranks"; });
     profiles.push_back(std::move(profile));
   }

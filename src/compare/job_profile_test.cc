@@ -25,7 +25,7 @@ JobProfile ProfileOf(const StoreBuilder& builder) {
   return std::move(profile).value();
 }
 
-/// Three steps of 1 ms, each with a product of `gemm_us` and an addition of 100 us.
+/// Three steps of 1 ms, each with a matrix product of `gemm_us` and an addition of 100 us.
 StoreBuilder Job(std::int64_t gemm_us, const char* gemm = kGemm) {
   StoreBuilder builder;
   for (std::int64_t step = 0; step < 3; ++step) {

@@ -42,7 +42,7 @@ std::string FirstLine(std::string_view text) {
   return std::string(TrimBlanks(text.substr(0, text.find('\n'))));
 }
 
-/// What follows `key` and a colon; empty: there is no such line.
+/// Returns the text after `key` and a colon; empty if there is no such line.
 std::string ValueOf(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(key);
   if (at == std::string_view::npos) return "";
@@ -62,7 +62,7 @@ std::vector<ProfileFact> FactsOfThisMachine(const std::string& root) {
   add("here.governor",
       FirstLine(ContentOf(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")));
   add("here.kernel", FirstLine(ContentOf(root + "/proc/sys/kernel/osrelease")));
-  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  ...".
+  // Parses "NVRM version: NVIDIA UNIX x86_64 Kernel Module 580.95.05 ...".
   const std::string driver = FirstLine(ContentOf(root + "/proc/driver/nvidia/version"));
   if (const std::size_t module = driver.find("Module"); module != std::string::npos) {
     const std::string_view version = TrimBlanks(std::string_view(driver).substr(module + 6));

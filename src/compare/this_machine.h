@@ -1,4 +1,4 @@
-// What this machine says of itself and of the settings that change how fast a job runs.
+// Facts of this machine, and settings that change a job's speed.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace headroom {
 
-/// CPU, cores, frequency governor, kernel, NVIDIA driver, and those environment variables that are
-/// known to change a job's speed. Other variables are not read: they may hold secrets. `root`:
-/// before the paths of /proc and /sys; empty on a real machine.
+/// Returns CPU, cores, frequency governor, kernel, NVIDIA driver, and the environment variables
+/// known to change a job's speed. Reads no other variables, because they may hold secrets.
+/// `root` prefixes the paths of /proc and /sys; empty on a real machine.
 std::vector<ProfileFact> FactsOfThisMachine(const std::string& root = "");
 
 }  // namespace headroom

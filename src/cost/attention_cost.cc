@@ -3,11 +3,15 @@
 //   forward FLOPs  = 2 b h q k (d + e)      two products: Q K^T and P V
 //   backward FLOPs = 2 b h q k (3 d + 2 e)  five products: Q K^T again, dV = P^T dO, dP = dO V^T,
 //   dQ = dS K, dK = dS^T Q
-// With a causal mask half of the products is skipped: both are halved. With d = e the forward is 4
-// b h q k d and the backward 2.5 times that (Dao, "FlashAttention-2", 2023, section 4.1). Softmax
-// is left out there and here. A causal mask over unequal lengths is not costed: libraries align it
-// at either end. Nor is a sliding window. Bytes: forward Q, K, V, bias, O and one float32 per row;
-// backward those and dO, and dQ, dK, dV out.
+// A causal mask skips half of the products and halves both. With d = e the forward is 4 b h q k d
+// and the backward 2.5 times that (Dao, "FlashAttention-2", 2023, section 4.1). That paper and this
+// file leave out softmax.
+//
+// Not costed: a causal mask over unequal lengths, because libraries align it at either end, and a
+// sliding window.
+//
+// Bytes: the forward moves Q, K, V, bias, O and one float32 per row. The backward moves the same
+// tensors and dO, and writes dQ, dK and dV.
 #include <array>
 
 #include "cost/operator_args.h"
@@ -16,22 +20,23 @@
 namespace headroom {
 namespace {
 
-/// Where an attention operator keeps what.
+/// Argument positions of an attention operator.
 struct AttentionLayout {
   std::string_view name;
   bool backward = false;
   bool heads_first = true;  ///< [batch, heads, length, size], else [batch, length, heads, size].
-  std::size_t query = 0;    ///< Key and value follow.
+  std::size_t query = 0;    ///< Key and value are the next two arguments.
   std::size_t causal = 0;   ///< A bool, or the mask type of the memory-efficient kernel (0 = none).
-  std::size_t cumulative =
-      0;                 ///< Cumulative lengths of packed sequences; 0 = the operator has none.
-  std::size_t bias = 0;  ///< 0 = none.
-  std::size_t window =
-      0;  ///< Extent of a sliding window to the left, then to the right; 0 = the operator has none.
+  /// Cumulative lengths of packed sequences; 0: the operator has none.
+  std::size_t cumulative = 0;
+  std::size_t bias = 0;  ///< Attention bias; 0: the operator has none.
+  /// Extent of a sliding window to the left; 0: the operator has none. The next argument is the
+  /// extent to the right.
+  std::size_t window = 0;
 };
 
-// Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.3 to 2.7) and, for
-// flash_attn, that package's flash_attn_interface.py (2.7).
+// Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.3 to 2.7).
+// flash_attn: from its flash_attn_interface.py (2.7).
 constexpr std::array kAttentionLayouts = {
     AttentionLayout{"aten::_scaled_dot_product_flash_attention", false, true, 0, 4, 0, 0},
     AttentionLayout{"aten::_scaled_dot_product_efficient_attention", false, true, 0, 6, 0, 3},
@@ -57,7 +62,7 @@ const AttentionLayout* AttentionLayoutOf(std::string_view name) {
   return nullptr;
 }
 
-/// True, false, or unknown if the argument was not recorded. Mask types above 0 are causal.
+/// Returns nullopt if the argument was not recorded. Mask types above 0 are causal.
 std::optional<bool> IsCausal(const OperatorCall& call, const AttentionLayout& layout) {
   if (const std::optional<bool> flag = BoolAt(call, layout.causal)) return flag;
   if (const std::optional<std::int64_t> type = IntAt(call, layout.causal)) return *type != 0;
@@ -74,12 +79,12 @@ std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const Operat
   if (query == nullptr || key == nullptr || value == nullptr || !causal) return std::nullopt;
   if (query->dims.size() != 4 || key->dims.size() != 4 || value->dims.size() != 4)
     return std::nullopt;
-  // Packed sequences of several lengths: the products depend on lengths that are not recorded.
+  // The products of packed sequences depend on lengths that are not recorded.
   const TensorArg* packed = layout->cumulative == 0 ? nullptr : TensorAt(call, layout->cumulative);
   if (packed != nullptr && Elements(packed->dims) > 0) return std::nullopt;
   if (layout->window != 0 && (IntAt(call, layout->window).value_or(-1) >= 0 ||
                               IntAt(call, layout->window + 1).value_or(-1) >= 0)) {
-    return std::nullopt;  // a sliding window skips an amount that depends on the kernel
+    return std::nullopt;  // The kernel determines how much work a sliding window skips.
   }
 
   const std::size_t heads_at = layout->heads_first ? 1 : 2;
@@ -102,8 +107,8 @@ std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const Operat
   traffic.Read(*value);
   if (layout->bias != 0) traffic.Read(TensorAt(call, layout->bias));
   const double rows = batch * heads * q;
-  traffic.Write(rows * e, query->dtype);  // O: written forward, read backward
-  traffic.Write(rows, DType::kF32);       // log of the softmax sums: likewise
+  traffic.Write(rows * e, query->dtype);  // O: the forward writes it, the backward reads it
+  traffic.Write(rows, DType::kF32);       // log of the softmax sums: as O
   if (layout->backward) {
     traffic.Read(rows * e, query->dtype);  // dO
     traffic.Write(Elements(query->dims), query->dtype);

@@ -1,6 +1,6 @@
-// Convolutions. FLOPs: see ConvolutionShape::FlopsPerPart, once for each of forward, data gradient
-// and weight gradient that the operator computes, plus one addition per output element for a bias
-// gradient. Bytes: every tensor of the operator once.
+// Convolutions. FLOPs: ConvolutionShape::FlopsPerPart for each of forward, data gradient and weight
+// gradient that the operator computes. A bias gradient adds one addition per output element. Bytes:
+// every tensor of the operator once.
 #include <algorithm>
 #include <array>
 
@@ -10,19 +10,19 @@
 namespace headroom {
 namespace {
 
-/// Far above any real extent, and small enough for the product of two to fit 64 bits.
+/// Far above any real extent. The product of two such extents fits 64 bits.
 constexpr std::int64_t kLargestExtent = 1 << 30;
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-/// Where a forward convolution keeps what.
+/// Argument positions of a forward convolution.
 struct ConvolutionLayout {
   std::string_view name;
-  std::size_t stride, padding, dilation,
-      groups;                          ///< kNone where the operator has no such argument.
-  std::size_t output_padding = kNone;  ///< Given: a transposed convolution.
-  std::size_t transposed = kNone;      ///< A flag.
-  std::size_t benchmark = kNone;       ///< A flag.
+  /// kNone if the operator has no such argument.
+  std::size_t stride, padding, dilation, groups;
+  std::size_t output_padding = kNone;  ///< Set for a transposed convolution.
+  std::size_t transposed = kNone;      ///< Flag of a transposed convolution.
+  std::size_t benchmark = kNone;       ///< Flag of torch.backends.cudnn.benchmark.
 };
 
 // Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.x).
@@ -52,8 +52,8 @@ const ConvolutionLayout* ConvolutionLayoutOf(std::string_view name) {
   return nullptr;
 }
 
-/// A list argument, one value a spatial dimension; a single value stands for all. nullopt if not
-/// recorded or of other length.
+/// Returns a list argument with one value per spatial dimension; a single value applies to all.
+/// Returns nullopt if it was not recorded or its length differs.
 std::optional<std::vector<std::int64_t>> Spread(const OperatorCall& call, std::size_t index,
                                                 std::size_t count) {
   std::optional<std::vector<std::int64_t>> values = IntListAt(call, index);
@@ -63,12 +63,12 @@ std::optional<std::vector<std::int64_t>> Spread(const OperatorCall& call, std::s
   return values;
 }
 
-/// How the kernel moves over the input; one value a spatial dimension.
+/// Movement of the kernel over the input: one value per spatial dimension.
 struct Window {
   std::vector<std::int64_t> stride, padding, dilation, output_padding;
 };
 
-/// Of a forward convolution; nullopt if something was not recorded.
+/// Returns the window of a forward convolution; nullopt if a value was not recorded.
 std::optional<Window> WindowOf(const OperatorCall& call, const ConvolutionLayout& layout,
                                const ConvolutionShape& s) {
   const std::size_t spatial = s.in.size();
@@ -86,8 +86,8 @@ bool IsDilated(const std::vector<std::int64_t>& dilation) {
   return std::any_of(dilation.begin(), dilation.end(), [](std::int64_t d) { return d > 1; });
 }
 
-/// Extents after a convolution or, if transposed, the extents that it unfolds to. nullopt if they
-/// come out below 1.
+/// Spatial extents of the result of a convolution or a transposed convolution. Returns nullopt if
+/// one would be below 1.
 std::optional<std::vector<std::int64_t>> OutputExtents(const ConvolutionShape& s,
                                                        const Window& window) {
   std::vector<std::int64_t> out;
@@ -105,7 +105,8 @@ std::optional<std::vector<std::int64_t>> OutputExtents(const ConvolutionShape& s
   return out;
 }
 
-/// Reads batch, channels, kernel and groups from the tensors; false if they contradict each other.
+/// Reads batch, channels, kernel and groups from the tensors. Returns false if they contradict each
+/// other.
 bool FillFromTensors(const TensorArg& input, const TensorArg& weight, std::int64_t groups,
                      ConvolutionShape& s) {
   const std::size_t rank = input.dims.size();
@@ -134,7 +135,7 @@ bool FillFromTensors(const TensorArg& input, const TensorArg& weight, std::int64
 std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call,
                                              const ConvolutionLayout& given) {
   ConvolutionLayout layout = given;
-  // Before PyTorch 1.8 cudnn_convolution had a bias before the padding.
+  // Before PyTorch 1.8, cudnn_convolution had a bias argument before the padding.
   if (call.name == "aten::cudnn_convolution" && call.args.size() > 2 &&
       call.args[2].kind != OperatorArg::Kind::kScalar) {
     ++layout.stride, ++layout.padding, ++layout.dilation, ++layout.groups;
@@ -156,7 +157,7 @@ std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call,
     if (!recorded) return std::nullopt;
     groups = *recorded;
   } else if (weight->dims.size() > 1 && weight->dims[1] == 1) {
-    groups = input->dims[1];  // depthwise
+    groups = input->dims[1];  // A depthwise convolution.
   }
   if (!FillFromTensors(*input, *weight, groups, s)) return std::nullopt;
 
@@ -202,7 +203,7 @@ std::optional<OperatorCost> ForwardCost(const OperatorCall& call, const Operator
   if (!s) return std::nullopt;
   Traffic traffic;
   for (const TensorArg* tensor : SingleTensors(call))
-    traffic.Read(tensor);  // input, weight, bias, z of an add-relu
+    traffic.Read(tensor);  // Input, weight, bias, and z of an add-relu.
   const double out_elements =
       static_cast<double>(s->batch) * static_cast<double>(s->out_channels) * Elements(s->out);
   traffic.Write(out_elements, s->dtype);
@@ -249,7 +250,8 @@ constexpr auto kConvolutionRules = [] {
 }  // namespace
 
 double ConvolutionShape::FlopsPerPart() const {
-  const std::int64_t channels_a_group = in_channels / std::max<std::int64_t>(groups, 1);  // exact
+  // Exact: groups divide the channels.
+  const std::int64_t channels_a_group = in_channels / std::max<std::int64_t>(groups, 1);
   return 2 * static_cast<double>(batch) * static_cast<double>(out_channels) *
          Elements(transposed ? in : out) * static_cast<double>(channels_a_group) * Elements(kernel);
 }

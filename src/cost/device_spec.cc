@@ -16,8 +16,8 @@
 namespace headroom {
 namespace {
 
-/// A figure of the file: its key, the unit that must stand beside it, where it goes, and between
-/// which limits any GPU lies, so that a slip of a unit is no prediction.
+/// A figure of the file: its key, required unit, member, and the limits that hold for any GPU. The
+/// limits refuse figures in a wrong unit.
 struct FigureField {
   std::string_view key;
   std::string_view unit;
@@ -56,7 +56,7 @@ constexpr std::array kFigures = {
     FigureField{"l1_bytes", "B", &DeviceSpec::l1_bytes, 1024, 1 << 28},
 };
 
-/// A device and the expressions that its names match in full.
+/// A device and the expressions that must match its full name.
 struct Entry {
   DeviceSpec spec;
   std::vector<std::unique_ptr<RE2>> patterns;
@@ -67,7 +67,7 @@ bool EqualIgnoringCase(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return ToLower(x) == ToLower(y); });
 }
 
-/// Reads one device file; every message names the file, the key and the remedy.
+/// Reads one device file. Every message names the file, the key and the remedy.
 class DeviceFile {
  public:
   explicit DeviceFile(std::string_view name) : name_(name) {}
@@ -90,7 +90,7 @@ class DeviceFile {
   }
 
  private:
-  /// @param at  where it stands; null: nowhere, as it is missing
+  /// @param at  node with the line; null if the key is missing
   Status Bad(std::string_view key, std::string_view what, const toml::node* at = nullptr) const {
     const std::string line = at != nullptr ? fmt::format(", line {}", at->source().begin.line) : "";
     return Status::BadInput(fmt::format("device file {}{}: key '{}': {}", name_, line, key, what));
@@ -102,7 +102,7 @@ class DeviceFile {
     if (node == nullptr)
       return required ? Bad(key, "is missing; add it as a text in quotes") : Status::Ok();
     const auto text = node->value_exact<std::string>();
-    if (!text || text->empty()) return Bad(key, "must be a text in quotes, not empty", node);
+    if (!text || text->empty()) return Bad(key, "must be a non-empty text in quotes", node);
     out = *text;
     return Status::Ok();
   }
@@ -132,14 +132,16 @@ class DeviceFile {
       auto pattern = std::make_unique<RE2>(*text, options);
       if (!pattern->ok()) {
         return Bad("match",
-                   fmt::format("'{}' is no RE2 expression ({}); correct or remove it", *text,
-                               pattern->error()),
+                   fmt::format("'{}' is not a valid RE2 expression ({}); correct or remove it",
+                               *text, pattern->error()),
                    &item);
       }
       if (RE2::FullMatch("", *pattern) || RE2::FullMatch("a name of no GPU", *pattern)) {
-        return Bad("match",
-                   fmt::format("'{}' matches any name, or none; write out the GPU's", *text),
-                   &item);
+        return Bad(
+            "match",
+            fmt::format("'{}' matches any name or an empty one; write the GPU's name in full",
+                        *text),
+            &item);
       }
       entry.patterns.push_back(std::move(pattern));
     }
@@ -156,25 +158,25 @@ class DeviceFile {
       const auto field = std::find_if(kFigures.begin(), kFigures.end(),
                                       [&](const FigureField& f) { return f.key == key; });
       if (field == kFigures.end())
-        return Bad(key, "is not a known figure; correct or remove it", &entry.second);
+        return Bad(key, "is an unknown figure; correct or remove it", &entry.second);
       Status status = ReadFigure(*field, entry.second, spec);
       if (!status.ok()) return status;
     }
     return CheckClock(*figures, spec);
   }
 
-  /// Refuses figures that are possible one by one, but not together.
+  /// Refuses figures that are plausible alone but not together.
   Status CheckClock(const toml::table& figures, const DeviceSpec& spec) const {
     if (!spec.fp32_tflops || !spec.sm_count || !spec.fp32_lanes_per_sm) return Status::Ok();
     constexpr double kTera = 1e12, kGiga = 1e9, kMultiplyAndAdd = 2;
     constexpr double kMinGhz = 0.2;
-    constexpr double kMaxGhz = 10;  // Twice that of any chip, for lanes that issue twice.
+    constexpr double kMaxGhz = 10;  // Twice the clock of any chip, for lanes that issue twice.
     const double ghz = *spec.fp32_tflops * kTera /
                        (kMultiplyAndAdd * *spec.sm_count * *spec.fp32_lanes_per_sm) / kGiga;
     if (ghz > kMaxGhz || ghz < kMinGhz) {
       return Bad("fp32_tflops",
-                 fmt::format("would mean a clock of {:.3g} GHz with that sm_count and "
-                             "fp32_lanes_per_sm; correct the one that is wrong",
+                 fmt::format("implies a clock of {:.3g} GHz with sm_count and "
+                             "fp32_lanes_per_sm; correct the wrong figure",
                              ghz),
                  figures.get("fp32_tflops"));
     }
@@ -205,7 +207,7 @@ class DeviceFile {
     if (field.whole && *value != std::floor(*value))
       return Bad(field.key, "must be a whole number", &node);
     if (source->empty())
-      return Bad(field.key, "has no source; name the document it comes from", &node);
+      return Bad(field.key, "has no source; name the document that states it", &node);
     spec.*field.member = *value;
     spec.sources.emplace(field.key, *source);
     return Status::Ok();
@@ -217,7 +219,7 @@ class DeviceFile {
         "memory_type", "memory_is_usable", "match",  "figures"};
     for (const auto& [key, value] : table) {
       if (std::find(kKeys.begin(), kKeys.end(), key.str()) == kKeys.end()) {
-        return Bad(key.str(), "is not a known key; correct or remove it", &value);
+        return Bad(key.str(), "is an unknown key; correct or remove it", &value);
       }
     }
     return Status::Ok();
@@ -241,7 +243,7 @@ std::string_view DeviceSpec::SourceOf(std::string_view key) const {
 }
 
 struct DeviceCatalog::Impl {
-  std::vector<DeviceSpec> devices;                          ///< By short name.
+  std::vector<DeviceSpec> devices;                          ///< Sorted by short name.
   std::vector<std::vector<std::unique_ptr<RE2>>> patterns;  ///< Parallel to `devices`.
 };
 
@@ -294,7 +296,7 @@ const DeviceSpec* DeviceCatalog::Find(std::string_view name) const {
 const DeviceSpec* DeviceCatalog::FindBySize(std::int64_t sms, std::int64_t memory_bytes,
                                             std::string_view compute_capability) const {
   constexpr double kTolerance = 0.03;
-  // HIP reports gfx942 as 9.4: its last digit is the stepping.
+  // HIP reports gfx942 as 9.4. The last digit of gfx942 is the stepping.
   std::string gfx = "gfx";
   for (const char c : compute_capability) {
     if (c != '.') gfx += c;

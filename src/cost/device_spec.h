@@ -1,10 +1,10 @@
-// DeviceSpec and DeviceCatalog: data-sheet figures of GPUs, found by the name that a profiler
-// wrote.
+// DeviceSpec and DeviceCatalog: data-sheet figures of GPUs, looked up by the name that a profiler
+// recorded.
 //
-// The figures come from data/devices/*.toml, each with its source. What a vendor does not publish,
-// or what is not certain, is absent there and nullopt here: unknown, never 0 and never a figure of
-// a similar GPU. Tensor peaks are dense; the doubled "with sparsity" figures of data sheets are not
-// kept anywhere.
+// The figures come from data/devices/*.toml, each with its source. A figure that the vendor does
+// not publish, or that is uncertain, is absent there and nullopt here. It is never 0 and never
+// borrowed from a similar GPU. Tensor peaks are dense: the doubled "with sparsity" figures of data
+// sheets are not stored.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@
 
 namespace headroom {
 
-/// Data-sheet figures of one GPU model, as one device that a profiler reports (of an MI250: one of
-/// its two dies).
+/// Data-sheet figures of one GPU model, as one device of a profiler: for an MI250, one of its two
+/// dies.
 struct DeviceSpec {
   std::string name;                ///< Full name, e.g. "NVIDIA H200".
   std::string short_name;          ///< Name on the command line, e.g. "H200", "A100-40".
@@ -37,9 +37,9 @@ struct DeviceSpec {
   std::optional<double> fp32_lanes_per_sm;
   std::optional<double> boost_clock_mhz;
   std::optional<double> base_clock_mhz;
-  /// What the data sheet says; what something must fit is UsableBytes().
+  /// Data-sheet capacity. UsableBytes() returns the part that a program can use.
   std::optional<double> memory_bytes;
-  bool memory_is_usable = false;               ///< `memory_bytes` is what the driver reports.
+  bool memory_is_usable = false;               ///< The driver reported `memory_bytes`.
   std::optional<double> memory_bandwidth_gbs;  ///< 1e9 bytes per second.
   std::optional<double> l2_bytes;
   std::optional<double> l3_bytes;  ///< Between L2 and memory: AMD's Infinity Cache.
@@ -48,34 +48,36 @@ struct DeviceSpec {
   std::optional<double> fp64_tensor_tflops;  ///< Matrix units.
   std::optional<double> fp32_tflops;         ///< Vector units.
   std::optional<double> fp32_matrix_tflops;  ///< Matrix units in full float32 (AMD only).
-  std::optional<double> tf32_tensor_tflops;  ///< This and those below: dense.
+  std::optional<double> tf32_tensor_tflops;  ///< Dense, like all tensor peaks below.
   std::optional<double> bf16_tensor_tflops;
   std::optional<double> fp16_tensor_tflops;
   std::optional<double> fp8_tensor_tflops;
   std::optional<double> int8_tensor_tops;
   std::optional<double> tdp_w;
-  std::optional<double> process_nm;  ///< As the vendor names its process.
-  /// Links to other GPUs (NVLink, Infinity Fabric), all together, each way.
+  std::optional<double> process_nm;  ///< The vendor's name for its process.
+  /// Bandwidth of all links to other GPUs (NVLink, Infinity Fabric) together, each way.
   std::optional<double> link_bandwidth_gbs;
   std::optional<double> pcie_bandwidth_gbs;  ///< To the host, each way.
-  /// Of `memory_bandwidth_gbs`, what the vendor or a published measurement says that a stream of
-  /// copies gets.
+  /// Share of `memory_bandwidth_gbs` that a stream of copies reaches, as published by the vendor or
+  /// by a measurement.
   std::optional<double> delivered_bandwidth_share;
   std::optional<double> max_threads_per_sm;
   std::optional<double> registers_per_sm;  ///< 32-bit registers.
   std::optional<double> shared_memory_per_sm_bytes;
-  /// Of a multiprocessor: the most of it that shared memory does not keep.
+  /// Largest L1 cache per multiprocessor: its size when shared memory reserves the least.
   std::optional<double> l1_bytes;
 
   SustainedShares sustained;
 
-  /// What the driver leaves of the memory. Device files hold nominal figures unless they say
-  /// `memory_is_usable`: of GDDR, error correction takes 6 to 10 % (A10, A40, L4, T4, P4), which
-  /// GeForce cards do without, and of all memory the driver takes 1 to 2 %. nullopt: not known.
+  /// Returns the memory that the driver leaves to programs; nullopt if unknown.
+  ///
+  /// Device files hold nominal figures unless they set `memory_is_usable`. Error correction
+  /// reserves 6 to 10 % of GDDR memory (A10, A40, L4, T4, P4), but not on GeForce cards. The driver
+  /// reserves 1 to 2 % of any memory.
   std::optional<double> UsableBytes() const;
 
-  /// Where a figure comes from, by its key in the file, e.g. SourceOf("tdp_w"); empty if the figure
-  /// is unknown.
+  /// Returns the source of a figure by its key in the file, e.g. SourceOf("tdp_w"). Empty if the
+  /// figure is unknown.
   std::string_view SourceOf(std::string_view key) const;
 
   std::map<std::string, std::string, std::less<>> sources;  ///< Key in the file -> source text.
@@ -84,27 +86,29 @@ struct DeviceSpec {
 /// All known GPUs. Immutable once loaded; safe to read from several threads.
 class DeviceCatalog {
  public:
-  /// Reads device files; a later file replaces an earlier device of the same short name, so pass
-  /// built-in files first and the user's last. BadInput names the file, the key and the remedy.
+  /// Reads device files. A later file replaces an earlier device of the same short name, so pass
+  /// built-in files first and the user's last. Fails with BadInput that names the file, the key and
+  /// the remedy.
   static Result<DeviceCatalog> Load(std::span<const NamedText> files);
 
   DeviceCatalog(DeviceCatalog&&) noexcept;
   DeviceCatalog& operator=(DeviceCatalog&&) noexcept;
   ~DeviceCatalog();
 
-  /// The device whose name, short name or one of whose match expressions is `name`, compared
-  /// without regard to case and surrounding blanks. nullptr = unknown. The pointer lives as long as
+  /// Returns the device with that name or short name, or with a match expression that matches it.
+  /// Ignores case and surrounding blanks. Returns nullptr if unknown. The pointer lives as long as
   /// the catalog.
   const DeviceSpec* Find(std::string_view name) const;
-  /// The only device of that size, for traces that do not name theirs. nullptr: none, or several.
+  /// Returns the only device of that size, for traces that do not name theirs. Returns nullptr if
+  /// no device or several devices match.
   ///
   /// @param sms                 streaming multiprocessors or compute units
-  /// @param memory_bytes        as the driver reports them, which is up to 3 % off
-  /// @param compute_capability  "9.0", of AMD's gfx942 "9.4"; empty: not known
+  /// @param memory_bytes        as the driver reports them, up to 3 % off
+  /// @param compute_capability  "9.0", for AMD's gfx942 "9.4"; empty if unknown
   const DeviceSpec* FindBySize(std::int64_t sms, std::int64_t memory_bytes,
                                std::string_view compute_capability) const;
 
-  /// In the order of their short names.
+  /// Sorted by short name.
   std::span<const DeviceSpec> devices() const;
 
  private:

@@ -32,7 +32,7 @@ const std::vector<TestFile>& ShippedFiles() {
   return files;
 }
 
-/// All but `without`.
+/// Loads all shipped files except `without`.
 Result<DeviceCatalog> LoadShipped(const TestFile* without = nullptr) {
   std::vector<NamedText> files;
   for (const TestFile& file : ShippedFiles()) {
@@ -95,7 +95,7 @@ TEST(ShippedDevices, LeaveOthersUnknown) {
   }
 }
 
-// Without its own file a name must be unknown: no other device may match it.
+// Without its own file, a name must be unknown: no other device may match it.
 TEST(ShippedDevices, EachNameBelongsToOneDevice) {
   for (const TestFile& file : ShippedFiles()) {
     const NamedText alone[] = {{file.name, file.text}};
@@ -121,7 +121,7 @@ TEST(ShippedDevices, StateASourceForEachFigure) {
   }
 }
 
-/// Devices whose vector peak and clock are more than 1 % apart, with how far they may be.
+/// Devices whose vector peak and clock differ by more than 1 %, with the permitted difference.
 struct RoundedPeak {
   const char* short_name;
   double tolerance;
@@ -131,12 +131,12 @@ constexpr RoundedPeak kRoundedPeaks[] = {
     {"P4", 0.011, "the data sheet rounds 5.44 TFLOP/s up to 5.5"},
 };
 
-/// Devices of which no document states the clock or the lanes, so that nothing holds their peak.
+/// Devices whose clock or lanes no document states, so their peak is unchecked.
 constexpr const char* kUnstated[] = {"B200",   "GB200",  "H200-NVL", "MI300A",
                                      "MI300X", "MI325X", "MI350X",   "MI355X"};
 
-// Vector FP32 peak = units * lanes * 2 * boost clock: a slip of the pen in one of the four shows
-// here. MI300X and its successors count packed instructions and state no lanes.
+// Vector FP32 peak = units * lanes * 2 * boost clock: a typing error in one of the four fails here.
+// MI300X and its successors count packed instructions and state no lanes.
 TEST(ShippedDevices, FiguresAgreeWithEachOther) {
   for (const DeviceSpec& d : ShippedCatalog().devices()) {
     if (d.sm_count && d.fp32_lanes_per_sm && d.boost_clock_mhz && d.fp32_tflops) {
@@ -151,24 +151,24 @@ TEST(ShippedDevices, FiguresAgreeWithEachOther) {
     if (d.fp32_tflops && !(d.sm_count && d.fp32_lanes_per_sm && d.boost_clock_mhz)) {
       EXPECT_NE(std::find(std::begin(kUnstated), std::end(kUnstated), d.short_name),
                 std::end(kUnstated))
-          << d.name << ": with its clock and lanes, its peak could be checked";
+          << d.name << ": state the clock and lanes so that the peak can be checked";
     }
     if (d.tf32_tensor_tflops && d.bf16_tensor_tflops) {
       EXPECT_NEAR(*d.bf16_tensor_tflops / *d.tf32_tensor_tflops, 2.0, 0.02)
-          << d.name << ": dense beside sparse?";
+          << d.name << ": is one figure dense and the other sparse?";
     }
     if (d.fp8_tensor_tflops && d.fp16_tensor_tflops) {
       EXPECT_NEAR(*d.fp8_tensor_tflops / *d.fp16_tensor_tflops, 2.0, 0.02)
-          << d.name << ": dense beside sparse?";
+          << d.name << ": is one figure dense and the other sparse?";
     }
-    // MI100's bfloat16 runs at half the rate; all later matrix units run both alike.
+    // MI100's bfloat16 runs at half the rate. All later matrix units run both types at one rate.
     if (d.bf16_tensor_tflops && d.fp16_tensor_tflops && d.short_name != "MI100") {
       EXPECT_EQ(*d.bf16_tensor_tflops, *d.fp16_tensor_tflops) << d.name;
     }
   }
 }
 
-// Predictions take off what a driver keeps, but not twice.
+// Predictions subtract the driver's reserve once.
 TEST(ShippedDevices, MemoryIsUsableWhereTheDriverReportedIt) {
   for (const DeviceSpec& d : ShippedCatalog().devices()) {
     EXPECT_EQ(d.memory_is_usable,
@@ -201,7 +201,7 @@ TEST(ShippedDevices, HoldDenseTensorPeaks) {
       << "Volta has no bfloat16";
 }
 
-// devices.csv of the gpu-latency data set names the devices that predictions are asked for.
+// devices.csv of the gpu-latency data set names the devices that predictions cover.
 TEST(ShippedDevices, CoverTheShortNamesOfTheLatencyData) {
   for (const char* name : {"P4", "P100", "V100", "T4", "A100-40", "A100-80", "A100-SXM-40", "L4",
                            "H100", "MI100", "MI210", "MI250"}) {
@@ -232,7 +232,7 @@ TEST(DeviceCatalog, SaysWhatIsWrongWithAFile) {
   struct Case {
     const char* from;
     const char* to;
-    const char* names;  ///< Must be in the message.
+    const char* names;  ///< The message must contain it.
   };
   const Case cases[] = {
       {"name = \"Test GPU\"", "name = ", "line 2"},
@@ -241,8 +241,8 @@ TEST(DeviceCatalog, SaysWhatIsWrongWithAFile) {
       {"\"NVIDIA\"", "\"\"", "'vendor'"},
       {"'Test GPU v\\d'", "'('", "'match'"},
       {"['Test GPU v\\d']", "'Test'", "'match'"},
-      {"'Test GPU v\\d'", "'.*'", "matches any name, or none"},
-      {"'Test GPU v\\d'", "'(Test)?'", "matches any name, or none"},
+      {"'Test GPU v\\d'", "'.*'", "matches any name or an empty one"},
+      {"'Test GPU v\\d'", "'(Test)?'", "matches any name or an empty one"},
       {"match", "memory_is_usable = 1\nmatch", "'memory_is_usable'"},
       {"tdp_w", "tdp", "'tdp'"},
       {"vendor =", "vender = \"x\"\nvendor =", "'vender'"},

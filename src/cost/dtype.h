@@ -11,8 +11,8 @@ enum class DType {
   kUnknown,
   kF64,
   kF32,
-  kTF32,  ///< Arithmetic only: float32 operands rounded to 10 mantissa bits inside tensor cores;
-          ///< stored as 4 bytes.
+  /// Arithmetic only: tensor cores round float32 operands to 10 mantissa bits. Stored as 4 bytes.
+  kTF32,
   kBF16,
   kF16,
   kF8,
@@ -28,7 +28,7 @@ enum class DType {
 /// Bytes of one stored element; 0 for kUnknown.
 int BytesPerElement(DType dtype);
 
-/// Returns whether the models know the tensor cores' rate in this type.
+/// Returns true if the models know the tensor-core rate of this type.
 constexpr bool IsTensorCoreType(DType dtype) {
   return dtype == DType::kTF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
@@ -36,11 +36,12 @@ constexpr bool IsTensorCoreType(DType dtype) {
 /// Lower-case short name as reports print it: "fp32", "tf32", "bf16", "int64", "unknown", ...
 std::string_view Name(DType dtype);
 
-/// Inverse of Name; nullopt for any other text.
+/// Inverse of Name. Returns nullopt for any other text.
 std::optional<DType> DTypeFromName(std::string_view name);
 
-/// From the C++ name in a PyTorch profile's "Input type": "float", "c10::Half", "long int",
-/// "c10::Float8_e4m3fn"... kUnknown for what is not an element type ("Scalar", "TensorList", "").
+/// Returns the type for the C++ name in a PyTorch profile's "Input type": "float", "c10::Half",
+/// "long int", "c10::Float8_e4m3fn"... Returns kUnknown for texts that name no element type
+/// ("Scalar", "TensorList", "").
 DType DTypeFromProfiler(std::string_view type_name);
 
 }  // namespace headroom

@@ -1,6 +1,6 @@
-// Gather, scatter, embedding. Elements that an index picks count once each; that several indices
-// may pick the same element is not visible in a profile. No FLOPs but the additions of an
-// accumulating scatter.
+// Gather, scatter, embedding. Each element that an index picks counts once: a profile does not show
+// that several indices pick the same element. Only the additions of an accumulating scatter count
+// as FLOPs.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-/// (self, dim, index): whole slices; an embedding lookup runs as one with dim 0.
+/// (self, dim, index): picks whole slices. An embedding lookup runs as one, with dim 0.
 std::optional<OperatorCost> IndexSelect(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
   const TensorArg* index = TensorAt(call, 2);
@@ -28,7 +28,7 @@ std::optional<OperatorCost> IndexSelect(const OperatorCall& call, const Operator
   return FinishCost(traffic, 0, DType::kF32, rule.family);
 }
 
-/// (self, dim, index): one element an index.
+/// (self, dim, index): picks one element per index.
 std::optional<OperatorCost> Gather(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
   const TensorArg* index = TensorAt(call, 2);
@@ -41,9 +41,9 @@ std::optional<OperatorCost> Gather(const OperatorCall& call, const OperatorRule&
   return FinishCost(traffic, 0, DType::kF32, rule.family);
 }
 
-/// (self, dim, index, source) in place: one element an index is read from the source and written to
-/// self; accumulating (flops_per_element > 0) reads that element of self too. A source that is a
-/// number is not read.
+/// (self, dim, index, source) in place. For each index, it reads one element of the source and
+/// writes one to self. An accumulating scatter (flops_per_element > 0) also reads that element of
+/// self. A source that is a number is not read.
 std::optional<OperatorCost> ScatterInPlace(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
   const TensorArg* index = TensorAt(call, 2);
@@ -57,7 +57,7 @@ std::optional<OperatorCost> ScatterInPlace(const OperatorCall& call, const Opera
   return FinishCost(traffic, rule.flops_per_element * touched, DType::kF32, rule.family);
 }
 
-/// (grad_output, indices, num_weights, ...): the whole gradient of the table is written.
+/// (grad_output, indices, num_weights, ...): writes the whole gradient of the table.
 std::optional<OperatorCost> EmbeddingBackward(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* grad = TensorAt(call, 0);
   const TensorArg* index = TensorAt(call, 1);

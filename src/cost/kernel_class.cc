@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kJudgedBytes = 4096;
 
-/// One rule: the value that a matching name gets.
+/// One rule: the value for matching names.
 template <typename T>
 struct Rule {
   std::unique_ptr<RE2> pattern;
@@ -33,24 +33,25 @@ std::optional<bool> YesOrNo(std::string_view text) {
   return std::nullopt;
 }
 
-/// Compiles the rules of one list; `parse` turns the text of `is` into a value.
+/// Compiles the rules of one list. `parse` converts the text of `is` into a value.
 template <typename T, typename Parse>
 Status Compile(const NamedText& file, const std::vector<NameRule>& list, Parse parse,
                std::vector<Rule<T>>& rules) {
   RE2::Options options;
-  options.set_dot_nl(true);  // a name may hold anything
+  options.set_dot_nl(true);  // A name may contain any byte.
   options.set_log_errors(false);
-  options.set_encoding(RE2::Options::EncodingLatin1);  // bytes: names need not be valid UTF-8
+  options.set_encoding(RE2::Options::EncodingLatin1);  // Names need not be valid UTF-8.
   for (const NameRule& rule : list) {
     const std::optional<T> value = parse(rule.value);
     if (!value) {
-      return BadRules(
-          file, fmt::format("{}: is = '{}' is no known class; correct it", rule.where, rule.value));
+      return BadRules(file, fmt::format("{}: is = '{}' is an unknown class; correct it", rule.where,
+                                        rule.value));
     }
     auto pattern = std::make_unique<RE2>(rule.match, options);
     if (!pattern->ok()) {
-      return BadRules(file, fmt::format("{}: match = '{}' is no RE2 expression ({}); correct it",
-                                        rule.where, rule.match, pattern->error()));
+      return BadRules(file,
+                      fmt::format("{}: match = '{}' is not a valid RE2 expression ({}); correct it",
+                                  rule.where, rule.match, pattern->error()));
     }
     rules.push_back({std::move(pattern), *value});
   }

@@ -1,5 +1,4 @@
-// KernelClassifier: what a GPU kernel does, told by its name and the rules in
-// data/rules/kernels.toml.
+// KernelClassifier: classifies GPU kernels by name, with the rules in data/rules/kernels.toml.
 #pragma once
 
 #include <memory>
@@ -19,36 +18,37 @@ inline constexpr RuleFormat kKernelRuleLists[] = {{.list = "family", .value_key 
                                                   {.list = "math_dtype", .value_key = "is"},
                                                   {.list = "fast_algorithm", .value_key = "is"}};
 
-/// Whether a kernel runs on tensor cores (NVIDIA) or matrix cores (AMD).
+/// Use of tensor cores (NVIDIA) or matrix cores (AMD) by a kernel.
 enum class TensorCoreUse { kUnknown, kNo, kYes };
 
 /// "yes", "no" or "unknown".
 std::string_view Name(TensorCoreUse use);
 
-/// What a kernel's name tells.
+/// Classification of a kernel by its name.
 struct KernelClass {
   WorkFamily family = WorkFamily::kUnclassified;
-  /// kNo for every family that multiplies no matrices.
+  /// kNo for every family without matrix products.
   TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;
-  /// Of matmul, convolution and attention: type of the products, if the name tells.
+  /// Type of the products of a matmul, convolution or attention kernel; kUnknown if the name does
+  /// not show it.
   DType math_dtype = DType::kUnknown;
-  /// Part of a Winograd or FFT convolution, which does fewer operations than the definition counts:
-  /// a share above 100 % by that count is then possible.
+  /// The kernel is part of a Winograd or FFT convolution, which does fewer operations than the
+  /// definition counts. By that count, its share of the peak can exceed 100 %.
   bool fast_algorithm = false;
 };
 
-/// Applies the rules; the first that matches wins, in each of the lists (family, tensor cores, math
-/// type, algorithm). Thread-safe once parsed. One call costs microseconds: cache by distinct name.
+/// Applies the rules. In each list (family, tensor cores, math type, algorithm), the first matching
+/// rule wins. Thread-safe once parsed. One call costs microseconds: cache by distinct name.
 class KernelClassifier {
  public:
-  /// Reads a rule file. BadInput names the file, the rule and the remedy.
+  /// Reads a rule file. Fails with BadInput that names the file, the rule and the remedy.
   static Result<KernelClassifier> Parse(const NamedText& rules);
 
   KernelClassifier(KernelClassifier&&) noexcept;
   KernelClassifier& operator=(KernelClassifier&&) noexcept;
   ~KernelClassifier();
 
-  /// Names longer than 4096 bytes are judged by their first 4096.
+  /// Reads only the first 4096 bytes of a name.
   KernelClass Classify(std::string_view kernel_name) const;
 
  private:

@@ -1,4 +1,5 @@
-// Classifying kernel names: the names are the examples of the shipped rules, which are real ones.
+// Measures the classification of kernel names: the examples of the shipped rules, which are real
+// names.
 #include "cost/kernel_class.h"
 
 #include <benchmark/benchmark.h>
@@ -10,7 +11,8 @@
 namespace headroom {
 namespace {
 
-/// A report classifies each distinct name of a trace once; large traces hold some thousands.
+/// A report classifies each distinct name of a trace once. Large traces have thousands of distinct
+/// names.
 void BM_ClassifyKernelNames(benchmark::State& state) {
   const std::string text = ReadWholeFile(SourceDir() / "data/rules/kernels.toml");
   const Result<KernelClassifier> rules = KernelClassifier::Parse({"kernels.toml", text});

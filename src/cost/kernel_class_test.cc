@@ -36,7 +36,7 @@ const std::vector<std::vector<NameRule>>& ShippedRules() {
   return rules;
 }
 
-/// What a class says in one of the lists.
+/// Returns the answer of a class for one of the lists.
 std::string_view AnswerIn(std::string_view list, const KernelClass& answer) {
   if (list == "family") return Name(answer.family);
   if (list == "tensor_cores") return Name(answer.tensor_cores);
@@ -56,7 +56,7 @@ TEST(KernelRules, ClassifyTheirOwnExamplesAsStated) {
   }
 }
 
-// A rule that another one hides is dead, even where both give the same answer.
+// A rule that another one hides is dead, even if both give the same answer.
 TEST(KernelRules, AreEachTheFirstToMatchTheirExamples) {
   for (const std::vector<NameRule>& list : ShippedRules()) {
     for (const NameRule& rule : list) {
@@ -140,8 +140,7 @@ constexpr char kFusedOfTensorRt[] =
     "void tensorrt_llm::kernels::reduce_fusion::lamport_style_one_shot_all_reduce_norm_"
     "kernel<__half, 8, true, true>(tensorrt_llm::kernels::AllReduceParams)";
 
-// What a report calls communication must come from a collective library, not from a name that
-// sounds like one.
+// Communication kernels must come from a collective library. A similar name is not enough.
 TEST(KernelRules, DoNotTakeOrdinaryKernelsForCommunication) {
   for (const char* name : {
            "hipMemcpyWithStream",
@@ -197,7 +196,7 @@ TEST(KernelRules, KnowCollectivesOfManyLibrariesInAnyCase) {
 }
 
 TEST(KernelRules, TakeTheNameOfALibraryForItsWork) {
-  // "fbgemm" holds "gemm" and is no matrix product.
+  // "fbgemm" contains "gemm" but does no matrix product.
   EXPECT_EQ(ShippedClassifier()
                 .Classify("void fbgemm_gpu::permute_2D_data_kernel<false, int, int>(int)")
                 .family,
@@ -207,13 +206,13 @@ TEST(KernelRules, TakeTheNameOfALibraryForItsWork) {
 TEST(KernelRules, StayBoundedOnHostileNames) {
   const std::string long_name = std::string(1 << 20, 'a') + "gemm";
   EXPECT_EQ(ShippedClassifier().Classify(long_name).family, WorkFamily::kUnclassified)
-      << "judged by its first 4096 bytes";
+      << "only the first 4096 bytes count";
   const std::string with_bytes =
       std::string("\xff\xfe\0\n", 4) + "void cublasLt::splitKreduce_kernel<1>";
   EXPECT_EQ(ShippedClassifier().Classify(with_bytes).family, WorkFamily::kMatmul);
 }
 
-/// A real name with a few bytes changed, so that it comes close to many rules.
+/// Returns a real name with a few changed bytes, so that it comes close to many rules.
 std::string AnyName() {
   const std::vector<NameRule>& rules = ShippedRules()[0];
   const NameRule rule = *rc::gen::elementOf(rules);
@@ -267,7 +266,7 @@ TEST(KernelClassifier, SaysWhatIsWrongWithARuleFile) {
   };
   struct Case {
     std::string text;
-    const char* names;  ///< Must be in the message.
+    const char* names;  ///< The message must contain it.
   };
   const Case cases[] = {
       {"family = ", "line 1"},

@@ -1,6 +1,6 @@
 // Matrix products. FLOPs = 2 * batch * m * n * k (first principles: k multiply-adds for each of
-// batch * m * n results); the addition of a bias or of beta * C is left out, as every convention
-// does. Complex: a multiply-add is 4 real ones. Bytes = A + B + C + what is added.
+// batch * m * n results). As in every convention, the addition of a bias or of beta * C does not
+// count. A complex multiply-add is 4 real ones. Bytes = A + B + C + the addend.
 #include <array>
 
 #include "cost/operator_args.h"
@@ -9,11 +9,11 @@
 namespace headroom {
 namespace {
 
-/// Which arguments a matrix product multiplies and adds.
+/// Arguments that a matrix product multiplies and adds.
 struct Operands {
   std::size_t a = 0;
   std::size_t b = 1;
-  bool has_addend = false;  ///< Argument 0 is added.
+  bool has_addend = false;  ///< Argument 0 is the addend.
 };
 
 Operands OperandsOf(const OperatorRule& rule) {
@@ -27,8 +27,9 @@ bool IsGrouped(std::string_view name) {
   return name == "aten::_grouped_mm" || name == "aten::_scaled_grouped_mm";
 }
 
-/// Grouped products by the ranks of their operands (aten/src/ATen/native/cuda/GroupedBlas.cpp): the
-/// work is that of one product over the ragged extent as a whole, whichever way it is cut.
+/// Shape of a grouped product by the ranks of its operands
+/// (aten/src/ATen/native/cuda/GroupedBlas.cpp). Its work equals one product over the full ragged
+/// extent, however the groups divide it.
 std::optional<GemmShape> GroupedShape(const TensorArg& a, const TensorArg& b) {
   GemmShape s;
   if (a.dims.size() == 2 && b.dims.size() == 3) {  // ragged m: [m, k] x [g, k, n]
@@ -66,8 +67,8 @@ std::optional<GemmShape> PlainShape(const TensorArg& a, const TensorArg& b) {
   return s;
 }
 
-/// Elements of the result. A grouped product over a ragged k has one [m, n] result a group, counted
-/// by its offsets.
+/// Elements of the result. A grouped product over a ragged k has one [m, n] result per group; its
+/// offsets give the number of groups.
 std::optional<double> OutputElements(const OperatorCall& call, const GemmShape& s,
                                      const TensorArg& a, const TensorArg& b) {
   const double one =
@@ -88,9 +89,10 @@ DType OutputDType(const OperatorCall& call, DType operands) {
     return given == DType::kUnknown ? operands : given;
   }
   if (IsGrouped(call.name)) {
-    // _grouped_mm(self, mat2, offs, bias, out_dtype); _scaled_grouped_mm(self, mat2, scale_a,
-    // scale_b, offs, bias, scale_result, out_dtype, use_fast_accum). Without out_dtype both give
-    // bfloat16 for 8-bit operands.
+    // _grouped_mm(self, mat2, offs, bias, out_dtype)
+    // _scaled_grouped_mm(self, mat2, scale_a, scale_b, offs, bias, scale_result, out_dtype,
+    // use_fast_accum)
+    // Without out_dtype, both return bfloat16 for 8-bit operands.
     const DType given = DTypeAt(call, call.name == "aten::_grouped_mm" ? 4 : 7);
     if (given != DType::kUnknown) return given;
     return operands == DType::kF8 ? DType::kBF16 : operands;
@@ -111,7 +113,7 @@ std::optional<OperatorCost> MatmulCost(const OperatorCall& call, const OperatorR
   traffic.Read(a);
   traffic.Read(b);
   if (operands.has_addend && IntAt(call, 3) != 0)
-    traffic.Read(TensorAt(call, 0));  // beta = 0 does not read it
+    traffic.Read(TensorAt(call, 0));  // With beta = 0, the addend is not read.
   traffic.Write(*out, OutputDType(call, shape->dtype));
 
   const double multiply_adds = static_cast<double>(shape->batch) * static_cast<double>(shape->m) *

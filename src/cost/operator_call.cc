@@ -17,19 +17,19 @@ constexpr int kMaxDepth = 4;
 struct Value {
   enum class Kind { kText, kNumber, kList };
   Kind kind = Kind::kText;
-  std::string text;         ///< Of kText: unescaped. Of kNumber and kList: as written.
-  std::int64_t number = 0;  ///< Of kNumber, if it is an integer.
+  std::string text;         ///< kText: unescaped. kNumber and kList: as written.
+  std::int64_t number = 0;  ///< kNumber, if it is an integer.
   bool integer = false;
   std::vector<Value> items;
 };
 
-/// Recursive descent over lists, strings and bare words (numbers, null, true). Depth and size are
-/// bounded.
+/// Recursive-descent parser for lists, strings and bare words (numbers, null, true). Depth and size
+/// are bounded.
 class ListReader {
  public:
   explicit ListReader(std::string_view text) : text_(text) {}
 
-  /// The whole text as one list; nullopt if it is anything else.
+  /// Parses the whole text as one list. Returns nullopt for anything else.
   std::optional<Value> ReadAll() {
     if (text_.size() > kMaxText) return std::nullopt;
     SkipBlanks();
@@ -83,8 +83,8 @@ class ListReader {
     ++pos_;
     Value value;
     while (pos_ < text_.size() && text_[pos_] != '"') {
-      if (text_[pos_] == '\\')
-        ++pos_;  // the escaped character stands for itself: enough for type names and numbers
+      // An escape keeps its character, which is enough for type names and numbers.
+      if (text_[pos_] == '\\') ++pos_;
       if (pos_ < text_.size()) value.text.push_back(text_[pos_++]);
     }
     if (!Take('"')) return std::nullopt;
@@ -112,14 +112,14 @@ class ListReader {
   std::size_t values_ = 0;
 };
 
-/// The top-level items of a list text; nullopt if it is none.
+/// Returns the top-level items of a list text; nullopt if the text is not a list.
 std::optional<std::vector<Value>> ReadItems(std::string_view text) {
   std::optional<Value> list = ListReader(text).ReadAll();
   if (!list || list->items.size() > kMaxArgs) return std::nullopt;
   return std::move(list->items);
 }
 
-/// A list of non-negative integers of bounded length; nullopt for anything else.
+/// Returns a bounded list of non-negative integers; nullopt for anything else.
 std::optional<std::vector<std::int64_t>> ToExtents(const Value& value) {
   if (value.kind != Value::Kind::kList || value.items.size() > kMaxDims) return std::nullopt;
   std::vector<std::int64_t> extents;
@@ -130,12 +130,12 @@ std::optional<std::vector<std::int64_t>> ToExtents(const Value& value) {
   return extents;
 }
 
-/// Whether a dims value holds a list of tensors rather than one tensor.
+/// Returns true if a dims value contains a list of tensors instead of one tensor.
 bool HoldsLists(const Value& dims) {
   return !dims.items.empty() && dims.items.front().kind == Value::Kind::kList;
 }
 
-/// Strides for `dims`; empty where they are missing or do not fit.
+/// Returns the strides for `dims`; empty if they are missing or do not fit.
 std::vector<std::int64_t> StridesFor(const std::vector<std::int64_t>& dims, const Value* strides) {
   if (strides == nullptr) return {};
   std::optional<std::vector<std::int64_t>> extents = ToExtents(*strides);
@@ -143,7 +143,7 @@ std::vector<std::int64_t> StridesFor(const std::vector<std::int64_t>& dims, cons
   return *std::move(extents);
 }
 
-/// One argument; false if the dims are damaged.
+/// Reads one argument. Returns false if the dims are damaged.
 bool ReadArg(const Value& dims, const std::string& type, const Value* strides, OperatorArg& arg) {
   const DType dtype = DTypeFromProfiler(type);
   if (type == "TensorList" || HoldsLists(dims)) {

@@ -89,7 +89,7 @@ TEST(OperatorCall, RefusesWhatIsNoRecord) {
       {"text for an extent", "[[\"4\"]]", R"(["float"])"},
       {"nested too deep", deep, R"(["float"])"},
       {"mixed list", "[[[1], 2]]", R"(["TensorList"])"},
-      {"one tensor where a list was declared", "[[1, 2]]", R"(["TensorList"])"},
+      {"one tensor instead of the declared list", "[[1, 2]]", R"(["TensorList"])"},
       {"too large", "[[" + std::string(2 << 20, '1') + "]]", R"(["float"])"},
   };
   for (const Case& c : cases) {
@@ -99,8 +99,7 @@ TEST(OperatorCall, RefusesWhatIsNoRecord) {
   }
 }
 
-/// Text made of the pieces that the real texts are made of, so that damage is of the kind that gets
-/// far.
+/// Random text from the pieces of real texts, so that the damage passes the first checks.
 std::string NearlyAList() {
   const auto piece = rc::gen::element<std::string>(
       "[", "]", "[]", ", ", ",", "1", "8", "384", "-1", "1e9", "\"\"", "\"float\"", "\"c10::Half\"",

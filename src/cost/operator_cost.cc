@@ -14,7 +14,8 @@ constexpr OperatorRule Only(std::string_view name, WorkFamily family) {
   return {.name = name, .family = family};
 }
 
-/// Operators whose work is done by others that they call, or whose traffic a profile does not tell.
+/// Operators without a cost: other operators do their work, or a profile does not show their
+/// traffic.
 constexpr std::array kFamilyOnly = {
     Only("aten::linear", WorkFamily::kMatmul),
     Only("aten::matmul", WorkFamily::kMatmul),
@@ -57,7 +58,7 @@ constexpr std::array kFamilyOnly = {
     Only("aten::linalg_norm", WorkFamily::kReduction),
     Only("aten::sort", WorkFamily::kReduction),
     Only("aten::topk", WorkFamily::kReduction),
-    Only("aten::cat", WorkFamily::kCopy),  // the element type of a tensor list is not recorded
+    Only("aten::cat", WorkFamily::kCopy),  // The element type of a tensor list is not recorded.
     Only("aten::stack", WorkFamily::kCopy),
     Only("aten::to", WorkFamily::kCopy),
     Only("aten::_to_copy", WorkFamily::kCopy),

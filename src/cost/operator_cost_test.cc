@@ -60,7 +60,7 @@ const CostCase kMatmul[] = {
      2.0 * (3072 + 3072 * 768 + 768 * 3072 + 3072 * 3072),
      WorkFamily::kMatmul,
      DType::kF16},
-    {"addmm with beta 0 does not",
+    {"addmm with beta 0 does not read its bias",
      "aten::addmm",
      {"[[5], [2, 3], [3, 5], [], []]", R"(["float", "float", "float", "Scalar", "Scalar"])", "",
       R"(["", "", "", "0", "1"])"},
@@ -159,7 +159,7 @@ const CostCase kConvolution[] = {
      4.0 * ((576 + 288 + 288) /* grad, weight, dX */ + (288 + 288) /* input, dW */ + 8),
      WorkFamily::kConvolution,
      DType::kF32},
-    {"depthwise: one input channel a group",
+    {"depthwise: one input channel per group",
      "aten::cudnn_convolution",
      {"[[1, 32, 10, 10], [32, 1, 3, 3], [], [], [], [], [], [], []]",
       R"(["float", "float", "ScalarList", "ScalarList", "ScalarList", "Scalar", "Scalar", "Scalar", "Scalar"])",
@@ -210,7 +210,7 @@ const CostCase kAttention[] = {
      4 * 2.0 * 8 * 4096 * 16 * 128 + 4.0 * 8 * 16 * 4096,
      WorkFamily::kAttention,
      DType::kBF16},
-    {"a causal mask halves it",
+    {"a causal mask halves the work",
      "aten::_scaled_dot_product_cudnn_attention",
      {"[[4, 12, 1024, 64], [4, 12, 1024, 64], [4, 12, 1024, 64], [], [], [], [], [], []]",
       R"(["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar"])",
@@ -305,7 +305,7 @@ const CostCase kMemoryBound[] = {
      200 + 4 + 200,
      WorkFamily::kElementwise,
      DType::kF32},
-    {"in place: written over",
+    {"in place: overwrites its input",
      "aten::add_",
      {"[[10, 10], [10, 10], []]", R"(["float", "float", "Scalar"])", "", ""},
      100,
@@ -355,7 +355,7 @@ const CostCase kMemoryBound[] = {
      4000,
      WorkFamily::kFill,
      DType::kF32},
-    {"dropout writes a mask beside its result",
+    {"dropout writes a mask and its result",
      "aten::native_dropout",
      {"[[1000], [], []]", R"(["float", "Scalar", "Scalar"])", "", ""},
      2000,
@@ -391,7 +391,7 @@ const CostCase kMemoryBound[] = {
      2.0 * 64 * 128 * 112 * 112 + 2 * 128,
      WorkFamily::kReduction,
      DType::kF32},
-    {"mean over everything",
+    {"mean over all elements",
      "aten::mean",
      {"[[10, 10], []]", R"(["float", ""])", "", R"(["", ""])"},
      100,
@@ -412,7 +412,7 @@ const CostCase kMemoryBound[] = {
      1600 + 32,
      WorkFamily::kReduction,
      DType::kF32},
-    {"softmax that widens",
+    {"softmax with a wider result",
      "aten::_softmax",
      {"[[4, 100], [], []]", R"(["c10::Half", "Scalar", "Scalar"])", "", R"(["", "-1", "True"])"},
      2000,
@@ -498,7 +498,7 @@ const CostCase kMemoryBound[] = {
      4.0 * 4096 * 768 + 8 * 4096 + 4.0 * 50257 * 768,
      WorkFamily::kIndexing,
      DType::kF32},
-    {"loss picks one value a row",
+    {"loss picks one value per row",
      "aten::nll_loss_forward",
      {"[[4096, 50257], [4096], [], [], []]", R"(["float", "long int", "", "Scalar", "Scalar"])", "",
       R"(["", "", "", "1", "-100"])"},
@@ -506,7 +506,7 @@ const CostCase kMemoryBound[] = {
      4.0 * 4096 + 8 * 4096 + 8,
      WorkFamily::kLoss,
      DType::kF32},
-    {"its gradient writes one value a row; clearing is another operator",
+    {"loss gradient writes one value per row; another operator clears it",
      "aten::nll_loss_backward",
      {"[[], [4096, 50257], [4096], [], [], [], []]",
       R"(["float", "float", "long int", "", "Scalar", "Scalar", "float"])", "",
@@ -596,7 +596,7 @@ TEST(OperatorCost, IsUnknownRatherThanGuessed) {
         "[], [], []]",
         R"(["c10::Half", "c10::Half", "c10::Half", "int", "int", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "", "", "", ""])",
         "", R"(["", "", "", "", "", "64", "64", "0.", "False", "False", "0.25", "", "", "", ""])"}},
-      {"more work than a double counts exactly",
+      {"more work than a double holds exactly",
        "aten::mm",
        {"[[4000000000, 4000000000], [4000000000, 4000000000]]", R"(["float", "float"])", "", ""}},
   };
@@ -655,11 +655,11 @@ TEST(IsFewChannelsConvolution, IsOneOfAlmostNoChannelsAGroup) {
   EXPECT_TRUE(few(32, 32));
   EXPECT_TRUE(few(32, 8));
   EXPECT_FALSE(few(32, 4));
-  EXPECT_FALSE(few(3, 1)) << "one group: the first of a network";
+  EXPECT_FALSE(few(3, 1)) << "one group: the first layer of a network";
 }
 
 TEST(IsUntriedConvolution, ReadsTheFlagWhereTheOperatorHasIt) {
-  // Each flag of the call is False in turn; `benchmark` is the one before `deterministic`.
+  // Each flag of the call is False in turn. `benchmark` is the flag before `deterministic`.
   const auto untried = [](std::string_view op, std::size_t flag, std::string_view value) {
     OperatorCall call{.name = std::string(op), .args = std::vector<OperatorArg>(10)};
     for (OperatorArg& arg : call.args) arg.concrete = "True";
@@ -673,12 +673,11 @@ TEST(IsUntriedConvolution, ReadsTheFlagWhereTheOperatorHasIt) {
   EXPECT_TRUE(untried("aten::cudnn_convolution_transpose", 7, "False"));
   EXPECT_TRUE(untried("aten::miopen_convolution", 7, "False"));
   EXPECT_TRUE(untried("aten::miopen_convolution_transpose", 8, "False"));
-  EXPECT_FALSE(untried("aten::convolution_backward", 6, "False")) << "it does not say";
+  EXPECT_FALSE(untried("aten::convolution_backward", 6, "False")) << "it does not record the flag";
   EXPECT_FALSE(untried("aten::mm", 6, "False"));
 }
 
-/// A call of any known operator with arguments drawn at random, mostly of the kinds that operators
-/// take.
+/// A call of any known operator with random arguments, mostly of the kinds that operators accept.
 OperatorCall AnyCall() {
   std::vector<std::string> names;
   for (const auto rules :

@@ -1,4 +1,4 @@
-// The formulas behind operator_cost.h, one list a kind of work. Internal to this folder.
+// Formulas behind operator_cost.h, one list per kind of work. Internal to this folder.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,20 @@ struct OperatorRule;
 using CostFormula = std::optional<OperatorCost> (*)(const OperatorCall& call,
                                                     const OperatorRule& rule);
 
-/// How one operator is costed.
+/// Cost rule of one operator.
 struct OperatorRule {
-  std::string_view name;  ///< In full, e.g. "aten::mm". An in-place variant ("aten::add_") shares
-                          ///< the rule of "aten::add".
+  /// Full name, e.g. "aten::mm". An in-place variant ("aten::add_") shares the rule of "aten::add".
+  std::string_view name;
   WorkFamily family = WorkFamily::kUnclassified;
-  CostFormula formula = nullptr;  ///< nullptr: the family is known, the cost is not.
-  double flops_per_element = 0;   ///< For the formulas that use it.
-  int tensor_inputs = 0;          ///< Tensors that the operator reads; one more is its `out=`.
+  CostFormula formula = nullptr;  ///< nullptr: only the family is known, not the cost.
+  double flops_per_element = 0;   ///< Used by some formulas only.
+  int tensor_inputs = 0;          ///< Tensors that the operator reads. A further one is its `out=`.
 };
 
-/// The rule of an operator; `in_place` tells that it was found by dropping a trailing underscore.
-/// nullptr if there is none.
+/// Result of FindRule.
 struct FoundRule {
-  const OperatorRule* rule = nullptr;
-  bool in_place = false;
+  const OperatorRule* rule = nullptr;  ///< nullptr if the operator has no rule.
+  bool in_place = false;               ///< Found by dropping a trailing underscore.
 };
 FoundRule FindRule(std::string_view operator_name);
 
@@ -38,11 +37,11 @@ std::span<const OperatorRule> ConvolutionRules();
 std::span<const OperatorRule> AttentionRules();
 std::span<const OperatorRule> RecurrentRules();
 std::span<const OperatorRule> PointwiseRules();
-std::span<const OperatorRule>
-RowwiseRules();  ///< Reductions, softmax, normalization, pooling, losses.
+/// Reductions, softmax, normalization, pooling, losses.
+std::span<const OperatorRule> RowwiseRules();
 std::span<const OperatorRule> IndexingRules();   ///< Gather, scatter, embedding.
 std::span<const OperatorRule> OptimizerRules();  ///< Fused and foreach operators on tensor lists.
-std::span<const OperatorRule>
-FamilyOnlyRules();  ///< Operators that only call others, and collectives.
+/// Operators that only call others, and collectives.
+std::span<const OperatorRule> FamilyOnlyRules();
 
 }  // namespace headroom

@@ -1,8 +1,8 @@
 // Operators on lists of tensors: fused optimizers, foreach arithmetic, gradient unscaling.
 //
-// Profilers record the shapes of short lists only, and never their element type: where shapes are
-// there the bytes assume float32 parameters and say so (OperatorCost::assumes_fp32); where they are
-// not the cost is unknown.
+// Profilers record the shapes of short lists only, and never their element type. With shapes, the
+// bytes assume float32 parameters and set OperatorCost::assumes_fp32. Without shapes, the cost is
+// unknown.
 #include <array>
 
 #include "cost/operator_args.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kBytesPerElement = 4;
 
-/// Elements of a list argument; nullopt where the profiler dropped it.
+/// Elements of a list argument; nullopt if the profiler dropped it.
 std::optional<double> ListElements(const OperatorCall& call, std::size_t index) {
   if (index >= call.args.size() || call.args[index].kind != OperatorArg::Kind::kTensorList ||
       call.args[index].tensors.empty()) {
@@ -24,7 +24,8 @@ std::optional<double> ListElements(const OperatorCall& call, std::size_t index) 
   return elements;
 }
 
-/// `moved` list elements read or written, and FLOPs of the rule for each of `updated` elements.
+/// Cost of `moved` list elements read or written, with the rule's FLOPs for each of `updated`
+/// elements.
 OperatorCost AssumingFp32(double moved, double updated, const OperatorRule& rule) {
   return {.flops = rule.flops_per_element * updated,
           .bytes = kBytesPerElement * moved,
@@ -33,9 +34,11 @@ OperatorCost AssumingFp32(double moved, double updated, const OperatorRule& rule
           .assumes_fp32 = true};
 }
 
-/// Fused optimizers: every list but the step counters is read; all but the gradients are written
-/// back. Adam: reads p, g, m, v and writes p, m, v, 28 bytes a parameter (an amsgrad list adds 8);
-/// SGD with momentum 20, without 12; Adagrad 20.
+/// Fused optimizers read every list except the step counters, and write back all except the
+/// gradients. Bytes per parameter:
+/// - Adam: 28. It reads p, g, m, v and writes p, m, v. An amsgrad list adds 8.
+/// - SGD: 20 with momentum, 12 without.
+/// - Adagrad: 20.
 std::optional<OperatorCost> FusedOptimizer(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> parameters = ListElements(call, 0);
   if (!parameters) return std::nullopt;
@@ -45,18 +48,18 @@ std::optional<OperatorCost> FusedOptimizer(const OperatorCall& call, const Opera
     if (call.args[i].kind != OperatorArg::Kind::kTensorList) continue;
     ++lists;
     const double elements = ListElements(call, i).value_or(0);
-    if (elements != *parameters) continue;  // step counters; lists that are not in use
+    if (elements != *parameters) continue;  // Step counters and unused lists.
     moved += i == 1 ? elements : 2 * elements;
   }
   return lists < 2 ? std::nullopt : std::optional(AssumingFp32(moved, *parameters, rule));
 }
 
-/// In-place foreach arithmetic: all lists are read, the first is written. Otherwise a result like
-/// the first list.
+/// In-place foreach arithmetic reads all lists and writes the first. Otherwise it writes a result
+/// like the first list.
 std::optional<OperatorCost> Foreach(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> first = ListElements(call, 0);
   if (!first) return std::nullopt;
-  double moved = *first;  // written
+  double moved = *first;  // The first list is written.
   for (std::size_t i = 0; i < call.args.size(); ++i) {
     if (call.args[i].kind != OperatorArg::Kind::kTensorList) continue;
     const std::optional<double> elements = ListElements(call, i);
@@ -66,8 +69,8 @@ std::optional<OperatorCost> Foreach(const OperatorCall& call, const OperatorRule
   return AssumingFp32(moved, *first, rule);
 }
 
-/// (self, a, b, values): Adam passes its gradients as both, which a profile does not show; see
-/// Addcmul of single tensors.
+/// (self, a, b, values): Adam passes its gradients as both a and b, which a profile does not show.
+/// See Addcmul of single tensors.
 std::optional<OperatorCost> ForeachAddcmul(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> self = ListElements(call, 0);
   const std::optional<double> a = ListElements(call, 1);
@@ -75,7 +78,7 @@ std::optional<OperatorCost> ForeachAddcmul(const OperatorCall& call, const Opera
   return AssumingFp32(2 * *self + *a, *self, rule);
 }
 
-/// (self, source): reads the second, writes the first.
+/// (self, source): reads the second list, writes the first.
 std::optional<OperatorCost> ForeachCopy(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> target = ListElements(call, 0);
   const std::optional<double> source = ListElements(call, 1);
@@ -89,7 +92,7 @@ std::optional<OperatorCost> ForeachZero(const OperatorCall& call, const Operator
   return AssumingFp32(*target, *target, rule);
 }
 
-/// One norm a tensor: the list is read.
+/// Reads the list and writes one norm per tensor.
 std::optional<OperatorCost> ForeachNorm(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> list = ListElements(call, 0);
   if (!list) return std::nullopt;
@@ -97,8 +100,8 @@ std::optional<OperatorCost> ForeachNorm(const OperatorCall& call, const Operator
 }
 
 constexpr std::array kOptimizerRules = {
-    // Adam: two moving averages 3 + 4, two bias corrections 2, root and epsilon 2, update 3 (and
-    // decay 1 of AdamW)
+    // Adam: two moving averages 3 + 4, two bias corrections 2, root and epsilon 2, update 3. AdamW:
+    // 1 more for the decay.
     OperatorRule{"aten::_fused_adam_", WorkFamily::kOptimizer, FusedOptimizer, 14},
     OperatorRule{"aten::_fused_adamw_", WorkFamily::kOptimizer, FusedOptimizer, 15},
     OperatorRule{"aten::_fused_sgd_", WorkFamily::kOptimizer, FusedOptimizer, 4},

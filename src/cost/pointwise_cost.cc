@@ -1,9 +1,10 @@
 // Element-wise operators, copies, fills and random numbers.
 //
 // FLOPs = flops_per_element * elements of the broadcast result. The constants count the operations
-// of the textbook definition, a transcendental function as one (first principles; such work is
-// memory-bound on every GPU here, so a factor of two in them moves nothing). Integer and boolean
-// results, and moves, count 0 FLOPs. Bytes = every distinct input element + every output element.
+// of the textbook definition, with a transcendental function as one (first principles). Such work
+// is memory-bound on every GPU here, so a factor of two in the constants changes nothing. Integer
+// and boolean results, and moves, count 0 FLOPs. Bytes = every distinct input element + every
+// output element.
 #include <algorithm>
 #include <array>
 
@@ -20,7 +21,7 @@ int Category(DType dtype) {
   return dtype == DType::kUnknown || dtype == DType::kBool ? 0 : 1;
 }
 
-/// The type that PyTorch computes two element types of equal standing in.
+/// Returns the type in which PyTorch computes two element types of equal rank.
 DType Promote(DType a, DType b) {
   if (Category(a) != Category(b)) return Category(a) > Category(b) ? a : b;
   if (BytesPerElement(a) != BytesPerElement(b))
@@ -28,8 +29,8 @@ DType Promote(DType a, DType b) {
   return a == b ? a : DType::kF32;  // bfloat16 with float16
 }
 
-/// Result type over the tensors: one without dims counts only if its category is above that of
-/// those with dims.
+/// Result type over the tensors. A tensor without dims counts only if its category is above that of
+/// the tensors with dims.
 DType ResultType(const std::vector<const TensorArg*>& tensors) {
   DType with_dims = DType::kUnknown;
   DType without = DType::kUnknown;
@@ -42,10 +43,10 @@ DType ResultType(const std::vector<const TensorArg*>& tensors) {
   return Category(without) > Category(with_dims) ? without : with_dims;
 }
 
-/// What an element-wise operator makes of its inputs' type.
+/// Result type of an element-wise operator, given its inputs' types.
 enum class ResultKind {
   kPromoted,
-  kFloating,  ///< As kPromoted, but float32 from integers.
+  kFloating,  ///< As kPromoted, but float32 for integers.
   kBool,
 };
 
@@ -88,8 +89,9 @@ std::optional<OperatorCost> Comparison(const OperatorCall& call, const OperatorR
   return Pointwise(call, rule, ResultKind::kBool);
 }
 
-/// (self, a, b, value): self + value a b. Adam squares its gradient with it, a and b being one
-/// tensor; a profile does not show that, so two operands of one shape and layout are counted once.
+/// (self, a, b, value): self + value a b. Adam squares its gradient with it: a and b are one
+/// tensor, which a profile does not show. Two operands of one shape and layout therefore count
+/// once.
 std::optional<OperatorCost> Addcmul(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* a = TensorAt(call, 1);
   const TensorArg* b = TensorAt(call, 2);
@@ -101,7 +103,7 @@ std::optional<OperatorCost> Addcmul(const OperatorCall& call, const OperatorRule
   return cost;
 }
 
-/// (condition, a, b): the result has the type of a and b. PyTorch may pass either as a number.
+/// (condition, a, b): the result has the type of a and b. PyTorch may pass a or b as a number.
 std::optional<OperatorCost> Where(const OperatorCall& call, const OperatorRule& rule) {
   const std::vector<const TensorArg*> inputs = SingleTensors(call);
   if (inputs.size() < 2 || inputs.size() > 3) return std::nullopt;
@@ -113,7 +115,7 @@ std::optional<OperatorCost> Where(const OperatorCall& call, const OperatorRule& 
   return FinishElementCost(traffic, 0, DType::kBool, rule.family);
 }
 
-/// (self, mask, value), in place or not: the result is like self.
+/// (self, mask, value), in place or not: the result has the type of self.
 std::optional<OperatorCost> MaskedFill(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
   const TensorArg* mask = TensorAt(call, 1);
@@ -147,7 +149,7 @@ std::optional<OperatorCost> WriteOnly(const OperatorCall& call, const OperatorRu
   return FinishElementCost(traffic, 0, DType::kBool, rule.family);
 }
 
-/// (input, p, train): a result like the input and a mask of bools.
+/// (input, p, train): writes a result like the input and a mask of bools.
 std::optional<OperatorCost> Dropout(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   if (input == nullptr) return std::nullopt;

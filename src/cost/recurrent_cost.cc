@@ -1,9 +1,12 @@
-// Recurrent networks that a library runs as one operator. FLOPs = 2 * rows * gates * hidden *
-// (inputs + outputs) a layer and direction, rows = steps * batch, and of a projection 2 * rows *
-// hidden * projection (first principles: a product with the layer's input, and one with what the
-// step before put out); the backward computes each product twice, for its data and its weights. Of
-// the gates' own arithmetic nothing is counted. Bytes: inputs, outputs and weights of every layer
-// once, in the backward twice.
+// Recurrent networks that a library runs as one operator.
+//
+// FLOPs per layer and direction = 2 * rows * gates * hidden * (inputs + outputs), with rows = steps
+// * batch. A projection adds 2 * rows * hidden * projection. The formula follows from first
+// principles: one product with the layer's input, and one with the output of the previous step. The
+// backward computes each product twice, for its data and its weights. The gates' own arithmetic
+// does not count.
+//
+// Bytes: inputs, outputs and weights of every layer once; in the backward twice.
 #include <array>
 
 #include "cost/operator_args.h"
@@ -12,7 +15,7 @@
 namespace headroom {
 namespace {
 
-/// Positions of arguments.
+/// Argument positions of a recurrent operator.
 struct Positions {
   std::string_view name;
   std::size_t mode, hidden, projection, layers, batch_first, bidirectional;
@@ -36,7 +39,7 @@ const Positions* PositionsOf(std::string_view name) {
   return nullptr;
 }
 
-/// Of the modes of cuDNN and MIOpen: ReLU, tanh, LSTM, GRU.
+/// Gates of a mode of cuDNN and MIOpen: ReLU, tanh, LSTM, GRU. Returns nullopt for other modes.
 std::optional<double> GatesOf(std::int64_t mode) {
   constexpr std::array<double, 4> kGates = {1, 1, 4, 3};
   if (mode < 0 || mode >= static_cast<std::int64_t>(kGates.size())) return std::nullopt;

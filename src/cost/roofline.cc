@@ -13,7 +13,7 @@ std::optional<double> Times(std::optional<double> value, double factor) {
   return value ? std::optional(*value * factor) : std::nullopt;
 }
 
-/// Vector or matrix peak, in TFLOP/s; the larger where it is not known which units ran.
+/// Vector or matrix peak in TFLOP/s. Returns the larger one if `use` is unknown.
 std::optional<double> Choose(std::optional<double> vector, std::optional<double> matrix,
                              TensorCoreUse use) {
   if (use == TensorCoreUse::kNo) return vector;
@@ -24,8 +24,8 @@ std::optional<double> Choose(std::optional<double> vector, std::optional<double>
 
 double Seconds(DurationNs time) { return static_cast<double>(time.ns()) / 1e9; }
 
-/// Whether `bytes` exceed what memory delivers in the time and the largest cache can hold. A cache
-/// of unknown size may hold anything.
+/// Returns true if `bytes` exceed the memory traffic possible in the time plus the size of the
+/// largest cache. Returns false if the cache size is unknown.
 bool MovesTooMuch(double bytes, double seconds, const DeviceSpec& device) {
   const std::optional<double> cached = std::max(device.l2_bytes, device.l3_bytes);
   const std::optional<double> bandwidth = Times(device.memory_bandwidth_gbs, kGiga);
@@ -66,8 +66,8 @@ std::optional<double> PeakFlopsPerSecond(const DeviceSpec& device, DType dtype,
       return Times(Choose(device.fp64_tflops, device.fp64_tensor_tflops, tensor_cores), kTera);
     case DType::kF32:
     case DType::kC64:
-      // Tensor cores of NVIDIA take float32 operands as TF32 only; their float32 peak on them is
-      // that of TF32.
+      // Tensor cores of NVIDIA accept float32 operands as TF32 only, so their float32 peak is the
+      // TF32 peak.
       if (tensor_cores == TensorCoreUse::kYes && !device.fp32_matrix_tflops) {
         return Times(device.tf32_tensor_tflops, kTera);
       }
@@ -107,7 +107,7 @@ RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device
     point.peak_flops_pct = 100 * work.flops / (seconds * *peak);
   const bool too_fast =
       point.peak_flops_pct.value_or(0) > 100 || MovesTooMuch(work.bytes, seconds, *device);
-  // Without FLOPs the peak does not matter, without bytes the bandwidth does not.
+  // Without FLOPs the peak does not matter; without bytes the bandwidth does not.
   const bool compute_known = work.flops == 0 || peak;
   const bool memory_known = work.bytes == 0 || bandwidth;
   if (compute_known && memory_known && work.flops + work.bytes > 0) {

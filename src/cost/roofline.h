@@ -1,4 +1,4 @@
-// Roofline: how close a piece of work came to what its GPU allows, and which limit it met.
+// Roofline: compares a piece of work with the limits of its GPU.
 //
 // Model: attainable FLOP/s = min(peak, intensity * bandwidth), with intensity = flops / bytes
 // (Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM
@@ -15,42 +15,43 @@
 
 namespace headroom {
 
-/// Which limit comes first for the work at hand.
+/// The resource that limits the work.
 enum class Bound { kUnknown, kCompute, kMemory };
 
 /// "compute", "memory" or "unknown".
 std::string_view Name(Bound bound);
 
-/// How far a figure can be trusted.
+/// Reliability of a roofline figure.
 enum class RooflineState {
   kOk,
-  kUnknown,  ///< A figure of the device, the type or the work is missing or assumed; what is known
-             ///< is filled in.
-  /// Faster than the peak, or more bytes than memory delivers in the time plus what the last-level
-  /// cache can hold (not tested where the size of that cache is unknown): the shapes, the time, the
-  /// type or the device are wrong. Report as an error, never clamp.
+  /// A figure of the device, the type or the work is missing or assumed. Known fields are filled
+  /// in.
+  kUnknown,
+  /// Faster than the peak, or more bytes than memory delivers in the time plus the size of the
+  /// last-level cache. Not tested if that size is unknown. The shapes, the time, the type or the
+  /// device are wrong. Report an error; never clamp.
   kImpossible,
 };
 
 /// "ok", "unknown" or "impossible".
 std::string_view Name(RooflineState state);
 
-/// Work done and the time it took.
+/// Work and its duration.
 struct RooflineWork {
   double flops = 0;
   double bytes = 0;
-  DurationNs time{};  ///< Of the kernels that did the work.
+  DurationNs time{};  ///< Duration of the kernels that did the work.
   DType math_dtype = DType::kUnknown;
   TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;
-  /// Some kernel of the work was of a Winograd or FFT convolution: `flops` counts more than was
-  /// done. No share of the peak, no attainable time and no compute bound can be given then.
+  /// A kernel of the work belongs to a Winograd or FFT convolution, so `flops` exceeds the
+  /// operations that ran. No share of the peak, attainable time or compute bound is given then.
   bool fast_algorithm = false;
-  /// `bytes` or `math_dtype` rest on an element type that was assumed, not recorded (see
-  /// OperatorCost::assumes_fp32): nothing can be said.
+  /// `bytes` or `math_dtype` depend on an assumed element type that was not recorded (see
+  /// OperatorCost::assumes_fp32). All results are unknown then.
   bool assumed_dtype = false;
 };
 
-/// Missing figures are nullopt.
+/// Result of PlaceOnRoofline; unknown figures are nullopt.
 struct RooflinePoint {
   std::optional<double> attainable_us;   ///< max(flops / peak, bytes / bandwidth).
   std::optional<double> peak_flops_pct;  ///< 100 * flops / (time * peak).
@@ -58,20 +59,20 @@ struct RooflinePoint {
   RooflineState state = RooflineState::kUnknown;
 };
 
-/// Peak in FLOP/s for arithmetic in `dtype`; nullopt if the data sheet does not give it (or the
-/// type is not arithmetic).
+/// Peak in FLOP/s for arithmetic in `dtype`. Returns nullopt if the data sheet does not state it or
+/// if the type has no arithmetic.
 ///
-/// kTF32, kBF16, kF16, kF8: dense tensor peak. kF32, kF64: vector peak if `tensor_cores` is kNo,
-/// matrix peak if kYes; where that is unknown, the larger of the two, so that a share of the peak
-/// is never overstated.
+/// kTF32, kBF16, kF16, kF8: dense tensor peak.
+/// kF32, kF64: vector peak if `tensor_cores` is kNo, matrix peak if kYes. If unknown, the larger of
+/// the two, so that a share of the peak is never overstated.
 std::optional<double> PeakFlopsPerSecond(const DeviceSpec& device, DType dtype,
                                          TensorCoreUse tensor_cores);
 
-/// The type that the arithmetic really ran in: an operator on float32 whose kernel says TF32 ran in
-/// TF32; otherwise the operator's own type, or the kernel's where the operator's is unknown.
+/// Type in which the arithmetic ran. A float32 operator whose kernel name shows TF32 ran in TF32.
+/// Otherwise the operator's own type, or the kernel's if the operator's is unknown.
 DType ResolveMathDType(DType operator_dtype, const KernelClass& kernel);
 
-/// `device` may be null (unknown GPU): then nothing is known.
+/// Accepts a null `device` (unknown GPU): all results are unknown then.
 RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device);
 
 /// Model FLOPs utilization.
@@ -81,10 +82,10 @@ struct Mfu {
   std::optional<double> peak_tflops;  ///< Dense, per GPU.
 };
 
-/// MFU in percent = 100 * flops / (time * dense_peak(dtype) * gpus) (Chowdhery et al., "PaLM",
-/// 2022, appendix B).
+/// Returns MFU in percent = 100 * flops / (time * dense_peak(dtype) * gpus) (Chowdhery et al.,
+/// "PaLM", 2022, appendix B).
 ///
-/// @param flops  of all `gpus` together in `time`: those of the model, without recomputation
+/// @param flops  FLOPs of all `gpus` together in `time`: the model's own, without recomputation
 /// @param gpus   >= 1
 Mfu ComputeMfu(double flops, DurationNs time, int gpus, DType dtype, const DeviceSpec* device);
 

@@ -7,7 +7,8 @@
 namespace headroom {
 namespace roofline_test {
 
-/// 10 TFLOP/s vector, 100 TFLOP/s TF32, 200 TFLOP/s 16 bit, 1000 GB/s, 10 MB of cache.
+/// A device with 10 TFLOP/s vector, 100 TFLOP/s TF32, 200 TFLOP/s 16 bit, 1000 GB/s, 10 MB of
+/// cache.
 DeviceSpec RoundDevice() {
   DeviceSpec device;
   device.name = "Round";
@@ -60,7 +61,7 @@ TEST(Roofline, AllowsWhatTheCacheCanHoldAboveTheBandwidth) {
         {.flops = 0, .bytes = bytes, .time = DurationNs(5'000), .math_dtype = DType::kF32},
         &device);
   };
-  // 5 us at 1000 GB/s are 5 MB; the cache may hold 10 MB more.
+  // 1000 GB/s deliver 5 MB in 5 us. The cache may contain 10 MB more.
   EXPECT_EQ(place(15e6).state, RooflineState::kOk);
   EXPECT_EQ(place(16e6).state, RooflineState::kImpossible);
 }
@@ -74,7 +75,7 @@ TEST(Roofline, AllowsAnyTrafficWhereTheCacheIsUnknown) {
   device.l2_bytes.reset();
   EXPECT_EQ(state(), RooflineState::kOk);
   device.l3_bytes = 10e6;
-  EXPECT_EQ(state(), RooflineState::kImpossible) << "the larger cache is what counts";
+  EXPECT_EQ(state(), RooflineState::kImpossible) << "the larger cache counts";
 }
 
 TEST(Roofline, SaysNothingOfBytesOfAnAssumedType) {
@@ -109,7 +110,7 @@ TEST(Roofline, IsUnknownWithoutADeviceAPeakOrATime) {
   EXPECT_TRUE(no_time.attainable_us.has_value());
 }
 
-// cuDNN's FFT convolutions of VGG-19 ran at twice the float32 peak of an H200 by the count of the
+// cuDNN's FFT convolutions of VGG-19 ran at twice the float32 peak of an H200, counted by the
 // definition.
 TEST(Roofline, GivesNoShareForAlgorithmsThatSkipOperations) {
   const DeviceSpec device = RoundDevice();
@@ -134,7 +135,7 @@ TEST(PeakFlops, FollowsTheUnitsThatRan) {
   EXPECT_EQ(peak(DType::kF32, TensorCoreUse::kNo), 10e12);
   EXPECT_EQ(peak(DType::kF32, TensorCoreUse::kUnknown), 10e12);
   EXPECT_EQ(peak(DType::kF32, TensorCoreUse::kYes), 100e12)
-      << "tensor cores of NVIDIA take float32 as TF32 only";
+      << "tensor cores of NVIDIA accept float32 as TF32 only";
   EXPECT_EQ(peak(DType::kTF32, TensorCoreUse::kUnknown), 100e12);
   EXPECT_EQ(peak(DType::kF16, TensorCoreUse::kYes), std::nullopt);
   EXPECT_EQ(peak(DType::kI64, TensorCoreUse::kNo), std::nullopt);

@@ -2,9 +2,11 @@
 // dims.
 //
 // FLOPs = flops_per_element * elements of the main input. The constants count the operations of the
-// textbook definition (first principles; all of this is memory-bound, so a factor of two in them
-// moves nothing). Bytes are compulsory: a training batch norm needs its input twice and can read it
-// once only where it fits a cache; it counts once here.
+// textbook definition (first principles). All of this work is memory-bound, so a factor of two in
+// the constants changes nothing.
+//
+// Bytes are compulsory. A training batch norm uses its input twice, and reads it once only if it
+// fits a cache. It counts once here.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -15,7 +17,8 @@
 namespace headroom {
 namespace {
 
-/// Elements left after reducing `dims` (negative = from the end); all of them if the list is empty.
+/// Elements that remain after reducing `dims` (negative: from the end). An empty list reduces all
+/// dims. Returns nullopt if a dim is out of range.
 std::optional<double> ReducedElements(const TensorArg& input,
                                       const std::vector<std::int64_t>& dims) {
   if (dims.empty()) return 1;
@@ -29,8 +32,8 @@ std::optional<double> ReducedElements(const TensorArg& input,
   return Elements(kept);
 }
 
-/// The dims that a reduction runs over: a list or one number in argument `index`. "" (None) and an
-/// absent argument mean all; nullopt if values were not recorded at all.
+/// Returns the dims of a reduction: a list or one number in argument `index`. "" (None) and an
+/// absent argument mean all dims. Returns nullopt if values were not recorded.
 std::optional<std::vector<std::int64_t>> ReducedDims(const OperatorCall& call, std::size_t index) {
   if (index >= call.args.size()) return std::vector<std::int64_t>();
   if (std::optional<std::vector<std::int64_t>> list = IntListAt(call, index)) return list;
@@ -42,8 +45,8 @@ std::optional<std::vector<std::int64_t>> ReducedDims(const OperatorCall& call, s
   return std::nullopt;
 }
 
-/// A result per kept element, of type `out` (kUnknown: the input's; sums of integers become 64 bits
-/// wide).
+/// Cost of a reduction that writes one result per kept element, of type `out`. kUnknown means the
+/// input's type.
 std::optional<OperatorCost> Reduce(const OperatorCall& call, const OperatorRule& rule,
                                    std::size_t dims_at, DType out) {
   const TensorArg* input = TensorAt(call, 0);
@@ -59,7 +62,8 @@ std::optional<OperatorCost> Reduce(const OperatorCall& call, const OperatorRule&
                            rule.family);
 }
 
-/// (self, dims, keepdim, dtype), or (self, dtype) over everything.
+/// (self, dims, keepdim, dtype), or (self, dtype) over all elements. Sums of integers are 64 bits
+/// wide.
 std::optional<OperatorCost> Sum(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   if (input == nullptr) return std::nullopt;
@@ -87,8 +91,8 @@ std::optional<OperatorCost> VectorNorm(const OperatorCall& call, const OperatorR
   return Reduce(call, rule, 2, DType::kUnknown);
 }
 
-/// max and min: (self), (self, dim, keepdim) with an index beside each value, or (self, other)
-/// element by element.
+/// max and min: (self), (self, dim, keepdim) with an index for each value, or (self, other) element
+/// by element.
 std::optional<OperatorCost> Extremum(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   if (input == nullptr) return std::nullopt;
@@ -112,7 +116,7 @@ std::optional<OperatorCost> Extremum(const OperatorCall& call, const OperatorRul
   return FinishElementCost(traffic, Elements(input->dims), input->dtype, rule.family);
 }
 
-/// Prefix sums: a result like the input; integers become 64 bits wide.
+/// Prefix sums: write a result like the input. Sums of integers are 64 bits wide.
 std::optional<OperatorCost> Scan(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   if (input == nullptr) return std::nullopt;
@@ -148,8 +152,8 @@ std::optional<OperatorCost> SoftmaxBackward(const OperatorCall& call, const Oper
   return FinishElementCost(traffic, rule.flops_per_element * n, grad->dtype, rule.family);
 }
 
-/// Reads every tensor, writes one like argument 0 and `extra` float32 values beside it (statistics,
-/// parameter gradients).
+/// Reads every tensor. Writes one like argument 0 and `extra` float32 values (statistics, parameter
+/// gradients).
 std::optional<OperatorCost> LikeFirst(const OperatorCall& call, const OperatorRule& rule,
                                       double extra) {
   const TensorArg* input = TensorAt(call, 0);
@@ -162,7 +166,8 @@ std::optional<OperatorCost> LikeFirst(const OperatorCall& call, const OperatorRu
                            rule.family);
 }
 
-/// Rows of a layer or RMS norm: what is left of `input` without the trailing normalized shape.
+/// Rows of a layer or RMS norm: elements of `input` without the trailing normalized shape. Returns
+/// nullopt if that shape does not match.
 std::optional<double> NormRows(const TensorArg& input, const OperatorCall& call,
                                std::size_t shape_at) {
   const std::optional<std::vector<std::int64_t>> shape = IntListAt(call, shape_at);
@@ -173,8 +178,8 @@ std::optional<double> NormRows(const TensorArg& input, const OperatorCall& call,
   return Elements({input.dims.data(), input.dims.size() - shape->size()});
 }
 
-/// native_layer_norm and _fused_rms_norm: (input, normalized_shape, weight, bias?, eps).
-/// Statistics: one or two per row; the difference is beyond notice, two are counted.
+/// native_layer_norm and _fused_rms_norm: (input, normalized_shape, weight, bias?, eps). Counts two
+/// statistics per row; RMS norm has one, which makes no visible difference.
 std::optional<OperatorCost> LayerNorm(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   const std::optional<double> rows = input == nullptr ? std::nullopt : NormRows(*input, call, 1);
@@ -182,7 +187,8 @@ std::optional<OperatorCost> LayerNorm(const OperatorCall& call, const OperatorRu
   return LikeFirst(call, rule, 2 * *rows);
 }
 
-/// (grad_output, input, normalized_shape, ...): gradients of the input, the weight and the bias.
+/// (grad_output, input, normalized_shape, ...): writes the gradients of the input, the weight and
+/// the bias.
 std::optional<OperatorCost> LayerNormBackward(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 1);
   const std::optional<double> rows = input == nullptr ? std::nullopt : NormRows(*input, call, 2);
@@ -200,8 +206,8 @@ std::optional<OperatorCost> BatchNorm(const OperatorCall& call, const OperatorRu
   return LikeFirst(call, rule, training ? 4 * static_cast<double>(input->dims[1]) : 0);
 }
 
-/// (input or grad_output, grad_output or input, ...): gradients of the input, the weight and the
-/// bias.
+/// (input or grad_output, grad_output or input, ...): writes the gradients of the input, the weight
+/// and the bias.
 std::optional<OperatorCost> BatchNormBackward(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* first = TensorAt(call, 0);
   const TensorArg* second = TensorAt(call, 1);
@@ -212,7 +218,8 @@ std::optional<OperatorCost> BatchNormBackward(const OperatorCall& call, const Op
   return LikeFirst(call, rule, 2 * static_cast<double>(first->dims[1]));
 }
 
-/// (input, weight, bias, N, C, HxW, group, eps): mean and deviation for each image and group.
+/// (input, weight, bias, N, C, HxW, group, eps): writes a mean and a deviation for each image and
+/// group.
 std::optional<OperatorCost> GroupNorm(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<std::int64_t> images = IntAt(call, 3);
   const std::optional<std::int64_t> groups = IntAt(call, 6);
@@ -227,15 +234,15 @@ std::optional<OperatorCost> GroupNormBackward(const OperatorCall& call, const Op
   return LikeFirst(call, rule, 2 * static_cast<double>(*channels));
 }
 
-/// What a pooling window makes of an input.
+/// Result of sliding a pooling window over an input.
 struct Pooled {
-  double elements;  ///< Of the result.
+  double elements;  ///< Elements of the result.
   double window;    ///< Elements under one window.
 };
 
-/// Extents after sliding a window: (extent + 2 padding - reach) / stride + 1; in ceil mode rounded
-/// up, as long as the last window starts inside the input or its left padding. Lists of one value
-/// stand for all dimensions.
+/// Slides a window: each extent becomes (extent + 2 padding - reach) / stride + 1. Ceil mode rounds
+/// up if the last window starts inside the input or its left padding. A list of one value applies
+/// to all dimensions. Returns nullopt if an argument is missing or out of range.
 std::optional<Pooled> SlideWindow(const OperatorCall& call, const OperatorRule& rule,
                                   const TensorArg& input, std::optional<std::size_t> dilation_at,
                                   std::size_t ceil_at) {
@@ -254,7 +261,7 @@ std::optional<Pooled> SlideWindow(const OperatorCall& call, const OperatorRule& 
   std::vector<std::int64_t> out = input.dims;
   double window = 1;
   for (std::size_t i = 0; i < spatial; ++i) {
-    constexpr std::int64_t kLimit = 1 << 30;  // keeps the products below in range
+    constexpr std::int64_t kLimit = 1 << 30;  // Keeps the products below in range.
     std::int64_t& extent = out[out.size() - spatial + i];
     const std::int64_t k = at(*kernel, i), s = at(*stride, i);
     const std::int64_t p = at(*padding, i), d = at(*dilation, i);
@@ -270,8 +277,8 @@ std::optional<Pooled> SlideWindow(const OperatorCall& call, const OperatorRule& 
   return Pooled{Elements(out), window};
 }
 
-/// (self, kernel, stride, padding, dilation, ceil_mode): values and an int64 index each; one
-/// comparison per window element.
+/// (self, kernel, stride, padding, dilation, ceil_mode): writes a value and an int64 index per
+/// window. One comparison per window element.
 std::optional<OperatorCost> MaxPool(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   if (input == nullptr) return std::nullopt;
@@ -296,8 +303,8 @@ std::optional<OperatorCost> AvgPool(const OperatorCall& call, const OperatorRule
   return FinishElementCost(traffic, out->elements * out->window, input->dtype, rule.family);
 }
 
-/// (self, output_size): images and channels stay; every input element is used once or more, once is
-/// counted.
+/// (self, output_size): keeps images and channels. Uses every input element at least once; counts
+/// it once.
 std::optional<OperatorCost> Resample(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   const std::optional<std::vector<std::int64_t>> size = IntListAt(call, 1);
@@ -330,7 +337,7 @@ std::optional<OperatorCost> PoolBackward(const OperatorCall& call, const Operato
                            rule.family);
 }
 
-/// (self, target, weight, reduction, ignore_index): picks one value a target; writes the loss and
+/// (self, target, weight, reduction, ignore_index): picks one value per target. Writes the loss and
 /// the total weight.
 std::optional<OperatorCost> NllLoss(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
@@ -346,8 +353,8 @@ std::optional<OperatorCost> NllLoss(const OperatorCall& call, const OperatorRule
   return FinishElementCost(traffic, rule.flops_per_element * picked, self->dtype, rule.family);
 }
 
-/// (grad_output, self, target, ...): writes one value a target into a gradient that aten::zero_,
-/// called below it, has cleared; self itself is not read.
+/// (grad_output, self, target, ...): writes one value per target into a gradient that aten::zero_,
+/// called by this operator, has cleared. Does not read self.
 std::optional<OperatorCost> NllLossBackward(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 1);
   const TensorArg* target = TensorAt(call, 2);
@@ -361,7 +368,7 @@ std::optional<OperatorCost> NllLossBackward(const OperatorCall& call, const Oper
                            rule.family);
 }
 
-/// (self, target, reduction): mean-squared error and its like.
+/// (self, target, reduction): mean-squared error and similar losses.
 std::optional<OperatorCost> PairLoss(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
   const TensorArg* target = TensorAt(call, 1);

@@ -1,4 +1,4 @@
-// What the tests of both rule files hold every rule to.
+// Checks that the tests of both rule files apply to every rule.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-/// The parts of an expression between its outermost bars, each with the flags, "(?i)", that are in
+/// Returns the parts of an expression between its outermost bars, each with the flags ("(?i)") in
 /// force there.
 inline std::vector<std::string> Alternatives(std::string_view match) {
   std::vector<std::string> alternatives(1);
@@ -36,7 +36,8 @@ inline std::vector<std::string> Alternatives(std::string_view match) {
   return alternatives;
 }
 
-/// An alternative that no example needs may be wrong, unreachable or about nothing.
+/// Expects an example for each alternative. An alternative without one may be wrong, unreachable or
+/// useless.
 inline void ExpectAnExampleForEachAlternative(const NameRule& rule) {
   for (const std::string& alternative : Alternatives(rule.match)) {
     const RE2 pattern(alternative);

@@ -10,13 +10,13 @@
 namespace headroom {
 namespace {
 
-/// A text that is not empty; nullopt for anything else.
+/// Returns a non-empty text; nullopt for anything else.
 std::optional<std::string> TextAt(const toml::table& table, std::string_view key) {
   std::optional<std::string> text = table[key].value_exact<std::string>();
   return text && !text->empty() ? std::move(text) : std::nullopt;
 }
 
-/// A list of one text or more, none of them empty; nullopt for anything else.
+/// Returns a list of at least one text, all non-empty; nullopt for anything else.
 std::optional<std::vector<std::string>> TextsAt(const toml::table& table, std::string_view key) {
   const toml::array* list = table[key].as_array();
   if (list == nullptr || list->empty()) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::vector<std::string>> TextsAt(const toml::table& table, std::s
   return texts;
 }
 
-/// nullopt if a key is missing, of another type, empty or unknown.
+/// Reads one rule. Returns nullopt if a key is missing, of another type, empty or unknown.
 std::optional<NameRule> ReadRule(const toml::node& node, const RuleFormat& format) {
   const toml::table* table = node.as_table();
   if (table == nullptr || table->size() != (format.explained ? 5 : 3)) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<NameRule> ReadRule(const toml::node& node, const RuleFormat& forma
 }
 
 std::string KeysOf(const RuleFormat& format) {
-  return fmt::format("{}{}, match (texts in quotes, not empty){} and examples (a list of them)",
+  return fmt::format("{}{}, match (non-empty texts in quotes){} and examples (a list of them)",
                      format.value_key, format.explained ? ", about" : "",
                      format.explained ? ", not" : "");
 }
@@ -61,8 +61,8 @@ Result<std::vector<NameRule>> ReadList(const NamedText& file, const toml::table&
     std::string where = fmt::format("rule {} of [[{}]]", rules.size() + 1, format.list);
     std::optional<NameRule> rule = ReadRule(node, format);
     if (!rule) {
-      return BadRules(file, fmt::format("{} must be a table with the keys {}, and no others", where,
-                                        KeysOf(format)));
+      return BadRules(file, fmt::format("{} must be a table with the keys {}, and no other keys",
+                                        where, KeysOf(format)));
     }
     rule->where = std::move(where);
     rules.push_back(*std::move(rule));
@@ -89,7 +89,7 @@ Result<std::vector<std::vector<NameRule>>> ReadRules(const NamedText& file,
     const std::string_view key = entry.first.str();
     if (std::none_of(formats.begin(), formats.end(),
                      [&](const RuleFormat& format) { return format.list == key; })) {
-      return BadRules(file, fmt::format("key '{}' is not known; correct or remove it", key));
+      return BadRules(file, fmt::format("key '{}' is unknown; correct or remove it", key));
     }
   }
   std::vector<std::vector<NameRule>> lists;

@@ -42,19 +42,19 @@ TEST(RuleFile, SaysWhatIsWrong) {
   const struct {
     const char* from;
     const char* to;
-    const char* names;  ///< Must be in the message.
+    const char* names;  ///< The message must contain it.
   } kCases[] = {
       {"is = \"a\"", "is = ", "line 3"},
       {"is = \"a\"", "is = 1", "rule 1 of [[kind]]"},
       {"is = \"a\"\n", "", "is, match"},
       {"match = 'x|y'\n", "", "rule 1 of [[kind]]"},
-      {"'x|y'", "''", "not empty"},
+      {"'x|y'", "''", "non-empty"},
       {"examples = [\"x\", \"y\"]", "examples = []", "examples"},
       {"examples = [\"x\", \"y\"]", "examples = \"x\"", "examples"},
       {"[\"x\", \"y\"]", "[\"x\", 1]", "examples"},
       {"[\"x\", \"y\"]", "[\"\"]", "examples"},
-      {"is = \"a\"", "is = \"a\"\nweight = 3", "no others"},
-      {"is = \"a\"", "is = \"a\"\nnot = [\"w\"]", "no others"},
+      {"is = \"a\"", "is = \"a\"\nweight = 3", "no other keys"},
+      {"is = \"a\"", "is = \"a\"\nnot = [\"w\"]", "no other keys"},
       {"about = \"letters\"\n", "", "rule 1 of [[rule]]"},
       {"not = [\"w\"]\n", "", "not"},
       {"[[rule]]", "[[rulle]]", "'rulle'"},

@@ -1,5 +1,5 @@
-// Files that the tests of this folder read: data/ of the source tree, and the traces that live
-// beside it.
+// Files that the tests of this folder read: data/ in the source tree, and the shared traces next to
+// the source tree.
 #pragma once
 
 #include <isa-l/igzip_lib.h>
@@ -20,7 +20,7 @@ inline std::filesystem::path SourceDir() {
   return dir == nullptr ? "." : dir;
 }
 
-/// Folder with the shared traces, which may be missing: HEADROOM_DATA, else `shared` beside the
+/// Folder with the shared traces, which may be missing: HEADROOM_DATA, or `shared` next to the
 /// source tree.
 inline std::filesystem::path SharedDataDir() {
   const char* dir = std::getenv("HEADROOM_DATA");

@@ -32,7 +32,7 @@ std::string TomlRow::OptionalText(std::string_view key) {
   const toml::node* node = table_.get(key);
   if (node == nullptr) return {};
   const std::optional<std::string> text = node->value_exact<std::string>();
-  if (!text || text->empty()) Fail(key, "must be a text in quotes, not empty");
+  if (!text || text->empty()) Fail(key, "must be a non-empty text in quotes");
   return text.value_or(std::string());
 }
 
@@ -77,7 +77,7 @@ std::string TomlRow::Date(std::string_view key) {
           std::chrono::day(day.empty() ? 1U : static_cast<unsigned>(std::stoul(day))))
           .ok();
   if (status_.ok() && !is_date)
-    Fail(key, "must be a day of the calendar in quotes, \"2024-05\" or \"2024-05-31\"");
+    Fail(key, "must be a calendar date in quotes, such as \"2024-05\" or \"2024-05-31\"");
   return text;
 }
 
@@ -85,14 +85,14 @@ std::string TomlRow::Currency(std::string_view key) {
   std::string text = Text(key);
   static const RE2 kCode("[A-Z]{3}");
   if (status_.ok() && !RE2::FullMatch(text, kCode))
-    Fail(key, "must be a code of three capitals, as \"USD\"");
+    Fail(key, "must be a code of three capital letters, such as \"USD\"");
   return text;
 }
 
 void TomlRow::Known(std::initializer_list<std::string_view> keys) {
   for (const auto& [key, node] : table_) {
     if (std::find(keys.begin(), keys.end(), key.str()) == keys.end())
-      Fail(key.str(), "is not known; correct or remove it");
+      Fail(key.str(), "is an unknown key; correct or remove it");
   }
 }
 

@@ -1,4 +1,4 @@
-// Tables of a TOML file of data, read key by key; the first that is wrong is told with its line.
+// Reads the tables of a TOML data file key by key. Reports the first error with its line.
 #pragma once
 
 #include <toml++/toml.h>
@@ -14,34 +14,35 @@
 
 namespace headroom {
 
-/// BadInput names the file and the line.
+/// Fails with BadInput that names the file and the line.
 Result<toml::table> ParseToml(const NamedText& file);
 
-/// A table whose keys are read one by one; the first failure stays.
+/// Reads the keys of a table one by one and keeps the first failure.
 class TomlRow {
  public:
-  /// All outlive it. `what`: for messages, "[[region]] 3".
+  /// Requires that `file` and `table` outlive the row. `what` names the row in messages:
+  /// "[[region]] 3".
   TomlRow(const NamedText& file, const toml::table& table, std::string what)
       : file_(file), table_(table), what_(std::move(what)) {}
 
   const Status& status() const { return status_; }
 
-  /// Not empty.
+  /// Fails if the text is missing or empty.
   std::string Text(std::string_view key);
-  /// Empty where it is missing.
+  /// Returns "" if the key is missing. Fails if the text is empty.
   std::string OptionalText(std::string_view key);
   double Number(std::string_view key, double least, double most);
   std::int64_t Count(std::string_view key);
   std::int64_t Year(std::string_view key);
-  /// "2024-05" or "2024-05-31", as a text.
+  /// Returns "2024-05" or "2024-05-31" as a text.
   std::string Date(std::string_view key);
-  /// Three capitals, "USD".
+  /// Returns a code of three capitals, such as "USD".
   std::string Currency(std::string_view key);
-  /// Fails where there is any other key.
+  /// Fails if the table has any other key.
   void Known(std::initializer_list<std::string_view> keys);
-  /// Of the file, where the table begins.
+  /// Returns the line of the file where the table begins.
   std::int64_t line() const { return table_.source().begin.line; }
-  /// What is wrong with the value of a key, "must be ...".
+  /// Records an error for the value of a key. `what` is "must be ...".
   void Fail(std::string_view key, std::string_view what);
 
  private:
@@ -51,7 +52,7 @@ class TomlRow {
   Status status_;
 };
 
-/// Reads every [[list]] table of a file, in order; stops at the first failure. A file without the
+/// Reads every [[list]] table of a file, in order. Stops at the first failure. A file without the
 /// list has no rows.
 Status ForEachRow(const NamedText& file, const toml::table& root, std::string_view list,
                   const std::function<Status(TomlRow&)>& read);

@@ -1,7 +1,8 @@
-// The formulas against whole models: the operators of real traces must add up to what is known of
-// the model.
+// Checks the formulas against whole models: the operators of real traces must add up to the known
+// FLOPs of the model.
 //
-// Needs the traces of HEADROOM_DATA (see test_files.h) and says so where they are missing.
+// Needs the traces of HEADROOM_DATA (see test_files.h). Prints a note and skips if they are
+// missing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,8 +45,8 @@ double FlopsOf(const nlohmann::json& trace, std::initializer_list<std::string_vi
 struct ModelCase {
   const char* trace;
   std::vector<std::string_view> forward;  ///< Operators with weights, as the forward runs them.
-  double samples;                         ///< In the trace: 3 steps of a batch.
-  double forward_gflop;                   ///< Known of the model, per sample.
+  double samples;                         ///< Samples in the trace: 3 steps of a batch.
+  double forward_gflop;  ///< Forward GFLOP per sample, from the model's definition.
   const char* known_from;
 };
 
@@ -67,28 +68,28 @@ TEST_P(WholeModel, AddsUpToWhatIsKnown) {
 
 INSTANTIATE_TEST_SUITE_P(
     H200, WholeModel,
-    testing::Values(
-        ModelCase{"resnet50_fp32.json.gz",
-                  {"aten::cudnn_convolution", "aten::addmm"},
-                  3 * 64,
-                  2 * 4.089,
-                  "ResNet-50 v1.5: 4.089 GMAC an image (torchvision)"},
-        ModelCase{"vgg19_fp32.json.gz",
-                  {"aten::cudnn_convolution", "aten::addmm"},
-                  3 * 64,
-                  2 * 19.632,
-                  "VGG-19: 19.63 GMAC an image (torchvision)"},
-        ModelCase{
-            "bert_base_fp32.json.gz",
-            {"aten::addmm"},
-            3 * 8,
-            (2.0 * 12 * 12 * 768 * 768 + 2 * 768 * 2) * 384 / 1e9,
-            "12 layers of 12 d^2 weights and a head of 2 d, 384 tokens, 2 FLOP a weight and token"},
-        ModelCase{"gpt2_fp32.json.gz",
-                  {"aten::addmm"},
-                  3 * 4,
-                  2.0 * 12 * 12 * 768 * 768 * 1024 / 1e9,
-                  "12 layers of 12 d^2 weights, 1024 tokens, 2 FLOP a weight and token"}));
+    testing::Values(ModelCase{"resnet50_fp32.json.gz",
+                              {"aten::cudnn_convolution", "aten::addmm"},
+                              3 * 64,
+                              2 * 4.089,
+                              "ResNet-50 v1.5: 4.089 GMAC per image (torchvision)"},
+                    ModelCase{"vgg19_fp32.json.gz",
+                              {"aten::cudnn_convolution", "aten::addmm"},
+                              3 * 64,
+                              2 * 19.632,
+                              "VGG-19: 19.63 GMAC per image (torchvision)"},
+                    ModelCase{"bert_base_fp32.json.gz",
+                              {"aten::addmm"},
+                              3 * 8,
+                              (2.0 * 12 * 12 * 768 * 768 + 2 * 768 * 2) * 384 / 1e9,
+                              "12 layers of 12 d^2 weights and a head of 2 d, 384 tokens, 2 FLOP "
+                              "per weight and token"},
+                    ModelCase{
+                        "gpt2_fp32.json.gz",
+                        {"aten::addmm"},
+                        3 * 4,
+                        2.0 * 12 * 12 * 768 * 768 * 1024 / 1e9,
+                        "12 layers of 12 d^2 weights, 1024 tokens, 2 FLOP per weight and token"}));
 
 }  // namespace trace_cost_test
 }  // namespace headroom

@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// What the module offers, found by name.
+/// Functions of the module, found by name.
 struct Functions {
   decltype(&HeadroomMpiBegin) begin = nullptr;
   decltype(&HeadroomMpiBroadcast) broadcast = nullptr;
@@ -26,8 +26,8 @@ class MpiCommunicator : public Communicator {
  public:
   explicit MpiCommunicator(const Functions& functions)
       : functions_(functions), joined_(functions_.begin(&process_, &processes_)) {}
-  /// After an exception the others wait for what will not come: a process that leaves without a
-  /// word makes the launcher end them.
+  /// After an exception, the other processes would wait for a message that never comes. A process
+  /// that exits without MPI_Finalize() makes the launcher end them.
   ~MpiCommunicator() override {
     if (joined_ && std::uncaught_exceptions() == 0) functions_.end();
   }
@@ -73,21 +73,21 @@ class MpiCommunicator : public Communicator {
   bool joined_;
 };
 
-/// The module stays open: MPI does not survive being unloaded.
+/// Leaves the module open, because MPI cannot be unloaded.
 Result<Functions> Open(const std::string& module, const Launch& launch) {
-  // Open MPI's own plug-ins look for its symbols among those that all see.
+  // Open MPI's plug-ins search for its symbols in the global scope.
   void* const library = module.empty() ? nullptr : dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
-    const std::string cannot = fmt::format("process {} of {}, on {}, does not find the others",
+    const std::string cannot = fmt::format("process {} of {}, on {}, cannot reach the others",
                                            launch.process, launch.processes, HostName());
     if (module.empty()) {
       return Status::Usage(fmt::format(
-          "{}: libheadroom_mpi.so is neither beside the program nor in ../lib/headroom; install it "
-          "with the program, built with Open MPI (Debian: libopenmpi-dev)",
+          "{}: libheadroom_mpi.so is neither next to the program nor in ../lib/headroom; install "
+          "it with the program, built with Open MPI (Debian: libopenmpi-dev)",
           cannot));
     }
     return Status::Usage(
-        fmt::format("{}: {}; install the MPI that the program was built with there "
+        fmt::format("{}: {}; install on that machine the MPI with which the program was built "
                     "(Debian: libopenmpi3)",
                     cannot, dlerror()));
   }
@@ -100,8 +100,7 @@ Result<Functions> Open(const std::string& module, const Launch& launch) {
       find(functions.broadcast, "HeadroomMpiBroadcast") &&
       find(functions.gather, "HeadroomMpiGather") && find(functions.end, "HeadroomMpiEnd"))
     return functions;
-  return Status::Usage(
-      fmt::format("{}: not of this version of headroom; install both anew", module));
+  return Status::Usage(fmt::format("{}: from another version of headroom; reinstall both", module));
 }
 
 }  // namespace
@@ -114,12 +113,12 @@ Result<std::unique_ptr<Communicator>> JoinProcesses(const std::string& module) {
   auto communicator = std::make_unique<MpiCommunicator>(functions.value());
   if (communicator->processes() == launch->processes)
     return std::unique_ptr<Communicator>(std::move(communicator));
-  // Each knows as much; one says it.
+  // All processes see this error, but only one reports it.
   if (launch->process > 0) return Status::Usage("");
-  return Status::Usage(fmt::format(
-      "the launcher started {} processes, of which MPI knows {}: start them by the mpirun "
-      "of the same MPI, or by srun --mpi=pmix (srun --mpi=list shows what Slurm can do)",
-      launch->processes, communicator->processes()));
+  return Status::Usage(
+      fmt::format("the launcher started {} processes, but MPI sees {}; use the mpirun of the same "
+                  "MPI, or srun --mpi=pmix (srun --mpi=list shows the options)",
+                  launch->processes, communicator->processes()));
 }
 
 }  // namespace headroom

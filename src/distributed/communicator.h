@@ -1,5 +1,5 @@
-// Processes that share the work of one command, on one machine or several. One of them, the leader,
-// has the word: the others hand it what they found and are silent.
+// Processes that share the work of one command, on one or several machines. Process 0, the leader,
+// gathers the results and prints. The other processes print nothing.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,19 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  virtual int process() const = 0;    ///< From 0, which leads.
+  virtual int process() const = 0;    ///< Number from 0; process 0 leads.
   virtual int processes() const = 0;  ///< At least 1.
   bool leads() const { return process() == 0; }
 
-  /// The leader's text, on all; what others pass does not matter. To be called by all.
+  /// Returns the leader's text on all processes; ignores the text of the others. All processes must
+  /// call it.
   virtual std::string Broadcast(std::string text) = 0;
-  /// The text of each, by process, on the leader; empty on the others. To be called by all.
+  /// Returns each process's text, by process, on the leader, and an empty list on the others. All
+  /// processes must call it.
   virtual std::vector<std::string> Gather(std::string text) = 0;
 };
 
-/// This process alone.
+/// A single process.
 class OneProcess final : public Communicator {
  public:
   int process() const override { return 0; }
@@ -34,10 +36,9 @@ class OneProcess final : public Communicator {
   std::vector<std::string> Gather(std::string text) override { return {std::move(text)}; }
 };
 
-/// Joins the processes that a launcher started beside this one. If there are none, returns this
-/// process alone.
-/// `module`: path of libheadroom_mpi.so. Fails (kUsage) where several were started and do not find
-/// each other, without a message where the first process has it. To be called once.
+/// Joins the processes that a launcher started together with this one. If there are none, returns a
+/// single process. `module` is the path of libheadroom_mpi.so. Fails with kUsage if several were
+/// started but cannot reach each other; only the first process's failure has a message. Call once.
 Result<std::unique_ptr<Communicator>> JoinProcesses(const std::string& module);
 
 }  // namespace headroom

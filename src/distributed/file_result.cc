@@ -1,4 +1,4 @@
-// Members are listed by structured bindings: one that is added to a struct and not here does not
+// Structured bindings list all members, so a member added to a struct but not here does not
 // compile.
 #include "distributed/file_result.h"
 
@@ -11,7 +11,7 @@
 #include <sstream>
 #include <utility>
 
-// The library finds these functions by their names, in the namespace of what they write.
+// The library finds these functions by name, in the namespace of the written types.
 // NOLINTBEGIN(readability-identifier-naming)
 namespace headroom {
 
@@ -110,7 +110,7 @@ void serialize(Archive& archive, EngineSummary& row) {
           corrected_step_ms);
 }
 
-// Two classes have its members: a member that is added must be added here by hand.
+// Members belong to two classes, so the compiler does not check this list. Add new members here.
 template <typename Archive>
 void serialize(Archive& archive, Steps& steps) {
   archive(cereal::base_class<WallSummary>(&steps), steps.source, steps.confidence,

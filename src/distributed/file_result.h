@@ -1,4 +1,5 @@
-// What reading one of several trace files gave: plain values that one process can hand to another.
+// The result of reading one of several trace files, as plain values that one process can send to
+// another.
 #pragma once
 
 #include <optional>
@@ -13,15 +14,16 @@
 namespace headroom {
 
 struct FileResult {
-  Status status;                         ///< Not ok: why there is no report.
-  std::optional<TraceReport> report;     ///< Of the file by itself.
-  std::vector<std::int64_t> ranks;       ///< Of a merged file, where none was asked for.
-  std::optional<RankTimeline> timeline;  ///< To be compared with others'; none: of a single file.
-  std::optional<RowCalls> calls;  ///< Of the row that was asked for; none: it is no such row.
+  Status status;                      ///< If not ok, the reason why there is no report.
+  std::optional<TraceReport> report;  ///< Report of the file alone.
+  std::vector<std::int64_t> ranks;    ///< Ranks in a merged file, if none was requested.
+  /// For comparison with other ranks; none for a single file.
+  std::optional<RankTimeline> timeline;
+  std::optional<RowCalls> calls;  ///< Calls of the requested row; none if the file lacks it.
 };
 
-/// As bytes, for UnpackResults() of the same program on the same kind of machine; every value comes
-/// back as it was, to the last bit.
+/// Returns the results as bytes for UnpackResults() in the same program on the same kind of
+/// machine. Every value is restored exactly.
 std::string PackResults(const std::vector<FileResult>& results);
 
 /// REQUIRES: PackResults() of the same program made the bytes.

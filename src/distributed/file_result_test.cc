@@ -39,7 +39,7 @@ TEST(FileResultTest, AReportComesBackAsItWas) {
   EXPECT_FALSE(back.timeline->rank.has_value());
 }
 
-// The one struct whose members the compiler does not count.
+// Steps is the only struct whose members the compiler does not check.
 TEST(FileResultTest, EveryMemberOfSteps) {
   FileResult result;
   result.report.emplace();

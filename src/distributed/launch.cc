@@ -13,16 +13,16 @@
 namespace headroom {
 namespace {
 
-/// Variables of one launcher: the number of this process, and of all; the innermost first, as those
-/// of an mpirun inside a step of srun.
+/// Environment variables of one launcher: the number of this process, and of all processes. The
+/// innermost launcher comes first, e.g. an mpirun inside a step of srun.
 struct Names {
   const char* process;
   const char* processes;
 };
 
-/// Open MPI's mpirun; PMI-1 and PMI-2 (srun --mpi=pmi2, Hydra); Slurm's own, which it sets whatever
-/// the library, of one step: those of a job (SLURM_NTASKS) are there in a batch script, too, which
-/// runs once.
+/// Open MPI's mpirun; then PMI-1 and PMI-2 (srun --mpi=pmi2, Hydra); then Slurm's variables of one
+/// step, which it sets for any library. Variables of a job (SLURM_NTASKS) do not work, because a
+/// batch script has them too, although it runs once.
 constexpr std::array<Names, 3> kLaunchers = {{{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                               {"PMI_RANK", "PMI_SIZE"},
                                               {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}}};
@@ -56,7 +56,7 @@ std::optional<Launch> LaunchIn(const Environment& own, const Environment& parent
     const std::optional<int> process = NumberIn(own(names.process));
     const std::optional<int> processes = NumberIn(own(names.processes));
     if (!process || !processes || *process < 0) continue;
-    // The innermost launcher has the word, also where it started one process alone.
+    // The innermost launcher decides, even if it started only one process.
     if (*processes < 2 || parents(names.process)) return std::nullopt;
     return Launch{.process = *process, .processes = *processes};
   }

@@ -1,4 +1,4 @@
-// Whether a launcher of parallel jobs (mpirun, srun) started this process as one of several.
+// Detects a launcher of parallel jobs (mpirun, srun) that started this process as one of several.
 #pragma once
 
 #include <functional>
@@ -8,23 +8,23 @@
 namespace headroom {
 
 struct Launch {
-  int process = 0;    ///< From 0.
+  int process = 0;    ///< Number from 0.
   int processes = 1;  ///< At least 2.
 };
 
-/// Looks a variable of an environment up.
+/// Returns the value of an environment variable.
 using Environment = std::function<std::optional<std::string>(const char*)>;
 
-/// What a launcher says in the environment of a process that it started itself: Open MPI's mpirun,
-/// PMI, Slurm. nullopt: this process is no part of several.
+/// Returns the launch that Open MPI's mpirun, PMI or Slurm describes in the environment of a
+/// process that it started directly. Returns nullopt if this process is not one of several.
 ///
-/// @param parents  of the process that started this one. Where it was told the same, it is a part
-/// of
-///                 the launch, and this process is of its making: a shell in a terminal of srun, a
-///                 training script whose first rank wants a report. Others must not be waited for.
+/// @param parents  environment of the parent process. If it has the same variables, the parent
+///   belongs to the launch and started this process: a shell in a terminal of srun, or a training
+///   script whose first rank requests a report. This process must then not wait for others.
 std::optional<Launch> LaunchIn(const Environment& own, const Environment& parents);
 
-/// Of this process. A parent whose environment cannot be read is another user's: a daemon.
+/// Returns the launch of this process. A parent with an unreadable environment belongs to another
+/// user, so it is a daemon.
 std::optional<Launch> FindLaunch();
 
 }  // namespace headroom

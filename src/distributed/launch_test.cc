@@ -48,7 +48,7 @@ TEST(LaunchTest, OneProcessHasNoCommunicator) {
   EXPECT_FALSE(LaunchIn(Of({}), Of({})));
   EXPECT_FALSE(
       LaunchIn(Of({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}), Of({})));
-  // A batch script: the job has four tasks, and the script runs once.
+  // A batch script: the job has four tasks, but the script runs once.
   EXPECT_FALSE(LaunchIn(Of({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}), Of({})));
 }
 

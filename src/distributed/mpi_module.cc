@@ -1,5 +1,5 @@
-// An error of MPI ends the whole job (MPI_ERRORS_ARE_FATAL, MPI's default), with its own message:
-// without the other processes there is nothing left to do.
+// An MPI error ends the whole job with MPI's message (MPI_ERRORS_ARE_FATAL, the default), because
+// no work is possible without the other processes.
 #include "distributed/mpi_module.h"
 
 #include <mpi.h>
@@ -14,10 +14,10 @@ namespace {
 constexpr int kLeader = 0;
 constexpr int kTag = 0;
 
-/// A message holds at most INT_MAX elements.
+/// Maximum size of a message, because MPI limits it to INT_MAX elements.
 constexpr std::uint64_t kMaxAtOnce = std::uint64_t{1} << 30;
 
-/// MPI waits with the processor at full load, and leaders wait for minutes while others read.
+/// Waits with pauses. MPI would use a full core, and leaders wait for minutes while others read.
 void Wait(MPI_Request request) {
   constexpr auto kPause = std::chrono::microseconds(200);
   int done = 0;
@@ -25,7 +25,7 @@ void Wait(MPI_Request request) {
     std::this_thread::sleep_for(kPause);
 }
 
-/// A message whose beginning was waited for is on its way: no pauses.
+/// Sends or receives in pieces without pauses, because the message has already begun.
 template <typename Send>
 void InPieces(std::uint64_t size, Send send) {
   for (std::uint64_t at = 0; at < size; at += kMaxAtOnce)
@@ -42,11 +42,12 @@ int Process() {
 
 bool HeadroomMpiBegin(int* process, int* processes) {
 #ifdef OPEN_MPI
-  // Its own mpirun speaks PMIx, and srun --mpi=pmix. Under others it would end the job, at length.
+  // The module supports only PMIx, which Open MPI's mpirun and srun --mpi=pmix provide. Under other
+  // launchers, MPI would end the job with a long message.
   if (std::getenv("PMIX_RANK") == nullptr) return false;
 #endif
   int provided = 0;
-  // One thread alone speaks to the others; those that read do not.
+  // Only one thread communicates; reader threads do not.
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   *process = Process();
   MPI_Comm_size(MPI_COMM_WORLD, processes);
@@ -58,7 +59,7 @@ void HeadroomMpiBroadcast(const char* bytes, std::uint64_t size,
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(&size, 1, MPI_UINT64_T, kLeader, MPI_COMM_WORLD, &request);
   Wait(request);
-  // What the leader passes is read only.
+  // MPI only reads the leader's bytes.
   char* const place = Process() == kLeader ? const_cast<char*>(bytes) : grow(into, size);
   InPieces(size, [&](std::uint64_t at, int count) {
     MPI_Bcast(place + at, count, MPI_BYTE, kLeader, MPI_COMM_WORLD);
@@ -68,7 +69,7 @@ void HeadroomMpiBroadcast(const char* bytes, std::uint64_t size,
 void HeadroomMpiGather(const char* bytes, std::uint64_t size,
                        char* (*grow)(void* into, int process, std::uint64_t size), void* into) {
   if (Process() != kLeader) {
-    // Sent only when the leader asks for it, which may be long after.
+    // The send completes only when the leader receives, which may be much later.
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Issend(&size, 1, MPI_UINT64_T, kLeader, kTag, MPI_COMM_WORLD, &request);
     Wait(request);
@@ -93,6 +94,6 @@ void HeadroomMpiGather(const char* bytes, std::uint64_t size,
 void HeadroomMpiEnd() {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
-  Wait(request);  // MPI_Finalize() waits, too, but at full load.
+  Wait(request);  // MPI_Finalize() also waits, but uses a full core.
   MPI_Finalize();
 }

@@ -1,32 +1,33 @@
-// The C interface between the program and libheadroom_mpi.so, the only part that is linked with
-// MPI: the program opens it where a launcher started several processes, and needs no MPI otherwise.
+// The C interface between the program and libheadroom_mpi.so, the only part that links MPI. The
+// program opens it only if a launcher started several processes, and otherwise requires no MPI.
 #pragma once
 
 #include <cstdint>
 
-/// All else in the module is hidden.
+/// All other symbols of the module are hidden.
 #define HEADROOM_MPI_EXPORT __attribute__((visibility("default")))
 
 extern "C" {
 
-/// Joins the processes that the launcher started. To be called once, first. False, and nothing is
-/// joined, where the launcher does not speak the language that this MPI is told of others in.
+/// Joins the processes that the launcher started. Call once, before the other functions. Returns
+/// false and joins nothing if this MPI does not support the launcher's protocol.
 HEADROOM_MPI_EXPORT bool HeadroomMpiBegin(int* process, int* processes);
 
-/// The leader's bytes on all: process 0 passes its own, the others an empty place. `grow` makes
-/// room for the bytes and returns where; it is called on all but the leader.
+/// Sends the leader's bytes to all processes. Process 0 passes its bytes, the others an empty
+/// place. On all but the leader, calls `grow`, which allocates space for the bytes and returns its
+/// address.
 HEADROOM_MPI_EXPORT void HeadroomMpiBroadcast(const char* bytes, std::uint64_t size,
                                               char* (*grow)(void* into, std::uint64_t size),
                                               void* into);
 
-/// All processes' bytes on process 0, which gets those of process 1, 2, ... by `grow`, called once
-/// for each, with the process's number.
+/// Gathers the bytes of all processes on process 0. For each of the processes 1, 2, ..., it calls
+/// `grow` once with the number of the process.
 HEADROOM_MPI_EXPORT void HeadroomMpiGather(const char* bytes, std::uint64_t size,
                                            char* (*grow)(void* into, int process,
                                                          std::uint64_t size),
                                            void* into);
 
-/// Leaves; waits until all have.
+/// Leaves the job after all processes have called it.
 HEADROOM_MPI_EXPORT void HeadroomMpiEnd();
 
 }  // extern "C"

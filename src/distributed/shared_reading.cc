@@ -29,10 +29,10 @@ void serialize(Archive& archive, SharedFile& file) {  // NOLINT(readability-iden
 
 namespace {
 
-/// Where a process runs: the processors that it may use, of which machine.
+/// Location of a process: its machine and the processors that it may use.
 struct Place {
   std::string host;
-  std::string processors;  ///< A '1' for each that it may use.
+  std::string processors;  ///< One character per processor, '1' if usable.
 
   bool operator==(const Place&) const = default;
   template <typename Archive>
@@ -41,7 +41,7 @@ struct Place {
   }
 };
 
-/// What one process is to do.
+/// Work of one process.
 struct Assignment {
   std::vector<SharedFile> files;
   int threads = 1;
@@ -52,7 +52,7 @@ struct Assignment {
   }
 };
 
-/// What it did.
+/// Result of one process.
 struct Done {
   std::vector<FileResult> results;
   ProcessLog log;
@@ -77,7 +77,7 @@ std::string Pack(const Value& value) {
   return std::move(bytes).str();
 }
 
-/// Between processes of one program, which send what they packed.
+/// Decodes a value from another process of the same program.
 template <typename Value>
 Value Unpack(const std::string& bytes) {
   std::istringstream stream(bytes);
@@ -91,13 +91,15 @@ Place FindPlace() {
   Place place{.host = HostName(), .processors = {}};
   cpu_set_t set;
   CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof(set), &set);  // Fails, and leaves none, beyond 1024 processors.
+  sched_getaffinity(0, sizeof(set), &set);  // Fails and leaves the set empty on machines with more
+                                            // than 1024 processors.
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     place.processors.push_back(CPU_ISSET(cpu, &set) ? '1' : '0');
   return place;
 }
 
-/// Of each process: launchers bind each to processors of its own, or all to the same.
+/// Returns the threads per process. Launchers bind each process to separate processors, or all to
+/// the same ones.
 int ThreadsAt(const Place& place, const std::vector<Place>& all) {
   auto processors = std::count(place.processors.begin(), place.processors.end(), '1');
   if (processors == 0) processors = std::thread::hardware_concurrency();

@@ -1,5 +1,5 @@
-// The files of one report, read by several processes: each takes its share, the leader gets
-// what they gave.
+// Distributes the files of one report over several processes. Each reads its share, and the leader
+// gets all results.
 #pragma once
 
 #include <cstdint>
@@ -12,46 +12,46 @@
 
 namespace headroom {
 
-/// Reads one file with so many threads.
+/// Reads one file with `threads` threads.
 using FileReader = std::function<FileResult(const std::string& path, int threads)>;
 
-/// What one process had to do.
+/// Log of one process.
 struct ProcessLog {
   std::string host;
-  std::vector<std::string> paths;  ///< That it read.
-  int threads = 0;                 ///< Of each file.
+  std::vector<std::string> paths;  ///< Files that it read.
+  int threads = 0;                 ///< Threads per file.
   double seconds = 0;
-  std::int64_t peak_bytes = 0;  ///< Of memory.
+  std::int64_t peak_bytes = 0;  ///< Peak memory.
 };
 
 /// A file to read.
 struct SharedFile {
   std::string path;
-  /// Whether the rest is read where this one cannot be; else a process stops behind it. A wrong
-  /// request (kUsage) ends all.
+  /// If true, a process continues after a failure of this file; otherwise it stops. An invalid
+  /// request (kUsage) always stops it.
   bool may_fail = false;
 };
 
 struct SharedResults {
-  /// By file, whoever read it. Those that a process did not come to have the failure that stopped
-  /// it: the first failure in order of the files is that of one process alone.
+  /// Results by file. Files that a process did not reach have the failure that stopped it. The
+  /// first failure in file order is therefore the same as with a single process.
   std::vector<FileResult> files;
-  std::vector<ProcessLog> processes;  ///< By process.
+  std::vector<ProcessLog> processes;  ///< Indexed by process.
 };
 
 class SharedReading {
  public:
   /// `communicator` must outlive the object.
   SharedReading(Communicator& communicator, FileReader read);
-  /// A leader that has nothing to read lets the others go.
+  /// Releases the other processes if the leader has nothing to read.
   ~SharedReading();
   SharedReading(const SharedReading&) = delete;
   SharedReading& operator=(const SharedReading&) = delete;
 
-  /// On the leader, once. `threads`: of each process; 0: its processors, shared with the processes
-  /// that it has them in common with.
+  /// Reads the files; call once, on the leader. `threads` is per process; 0 uses its processors,
+  /// divided among the processes that share them.
   SharedResults Lead(const std::vector<SharedFile>& files, int threads);
-  /// On the others, once: reads what the leader hands out.
+  /// Reads the leader's assignments; call once, on the other processes.
   void Follow();
 
  private:

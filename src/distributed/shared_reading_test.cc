@@ -11,7 +11,7 @@ namespace shared_reading_test {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Files whose names begin with '!' cannot be read.
+/// Fails for files whose names begin with '!'.
 FileResult Read(const std::string& path, int threads) {
   FileResult result;
   if (path.front() == '!') {
@@ -71,7 +71,7 @@ TEST(SharedReadingTest, ALeaderThatReadsNothingLetsTheOthersGo) {
   });
 }
 
-// All threads of the test have the same processors.
+// All threads of the test may use the same processors.
 TEST(SharedReadingTest, ProcessorsAreShared) {
   int alone = 0, of_many = 0;
   const auto threads_of = [](int processes) {

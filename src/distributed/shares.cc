@@ -17,7 +17,7 @@ std::vector<std::vector<std::size_t>> ShareFiles(std::span<const std::int64_t> b
     const auto least =
         static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
     shares[least].push_back(file);
-    load[least] += std::max<std::int64_t>(bytes[file], 1);  // Opening takes time, too.
+    load[least] += std::max<std::int64_t>(bytes[file], 1);  // Opening a file takes time, too.
   }
   for (std::vector<std::size_t>& share : shares) std::sort(share.begin(), share.end());
   return shares;

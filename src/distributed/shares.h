@@ -1,4 +1,4 @@
-// Which process reads which file.
+// Assigns files to processes.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// By process, the files that it reads, in order. The largest file goes first, each to the process
-/// with the fewest bytes so far (Graham's LPT rule: at most 4/3 of the best there is).
+/// Returns the files of each process, in order. Assigns the largest file first, each to the process
+/// with the fewest bytes so far (Graham's LPT rule: at most 4/3 of the optimum).
 std::vector<std::vector<std::size_t>> ShareFiles(std::span<const std::int64_t> bytes,
                                                  int processes);
 

@@ -43,7 +43,7 @@ RC_GTEST_PROP(SharesTest, EveryFileOnceAndNoProcessFarAboveTheRest, ()) {
   std::vector<std::size_t> expected(sizes.size());
   std::iota(expected.begin(), expected.end(), 0);
   RC_ASSERT(all == expected);
-  // No schedule is shorter than the mean or than its largest file.
+  // No schedule is shorter than the mean load or the largest file.
   const std::int64_t sum = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
   const std::int64_t largest = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
   RC_ASSERT(most <= sum / processes + largest);

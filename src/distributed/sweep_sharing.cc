@@ -26,9 +26,9 @@ namespace {
 
 constexpr const char* kGo = "go";
 
-/// Of all targets, every so many-th.
+/// The targets of one process: every n-th target, for n processes.
 struct Share {
-  std::uint64_t job = 0;  ///< Its fingerprint.
+  std::uint64_t job = 0;  ///< Fingerprint of the job.
   std::vector<std::pair<std::size_t, SweepTarget>> targets;
 
   template <typename Archive>
@@ -58,7 +58,7 @@ void SweepSharing::Begin() {
 }
 
 Sweep SweepSharing::Lead(const Job& job) {
-  assert(stage_ == Stage::kSweep && "the others have not been called");
+  assert(stage_ == Stage::kSweep && "Begin() was not called");
   TargetSweep sweep(job);
   stage_ = Stage::kNothing;
   communicator_.Broadcast(kGo);

@@ -1,4 +1,4 @@
-// A causal profile whose targets several processes measure, each its share.
+// A causal profile whose targets several processes measure, each a share.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,30 @@
 
 namespace headroom {
 
-/// While it lives, the other processes wait for its word.
+/// Shares a sweep. The other processes wait for the leader during this object's lifetime.
 class SweepSharing {
  public:
-  /// Makes the job; null where it cannot be made here.
+  /// Creates the job; returns null if this process cannot.
   using OpenJob = std::function<const Job*()>;
 
   /// `communicator` must outlive the object.
   explicit SweepSharing(Communicator& communicator) : communicator_(communicator) {}
-  /// A leader that does not sweep lets the others go.
+  /// Releases the other processes if the leader does not sweep.
   ~SweepSharing();
   SweepSharing(const SweepSharing&) = delete;
   SweepSharing& operator=(const SweepSharing&) = delete;
 
-  /// On the leader, at most once, before Lead(): there will be a job, so others may make theirs.
+  /// Announces a job, so that the other processes can create theirs. Call at most once, on the
+  /// leader, before Lead().
   void Begin();
-  /// On the leader, at most once: SweepTargets(), with the help of the others. A process whose job
-  /// is another (TargetSweep::fingerprint()) is no help. REQUIRES: Begin() was called.
+  /// Returns SweepTargets(), measured by all processes. Ignores processes with another job
+  /// (TargetSweep::fingerprint()). Call at most once, on the leader. REQUIRES: Begin() was called.
   Sweep Lead(const Job& job);
-  /// On the others, once. One that has no job is no help, either.
+  /// Measures the targets of this process, if it has a job. Call once, on the other processes.
   void Follow(const OpenJob& open);
 
  private:
-  /// What the others wait for.
+  /// The call that the other processes wait for.
   enum class Stage : std::uint8_t { kBegin, kSweep, kNothing };
 
   Communicator& communicator_;

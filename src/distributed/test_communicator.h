@@ -1,4 +1,4 @@
-// For tests: processes that are threads of this one.
+// For tests: processes that are threads of the test.
 #pragma once
 
 #include <barrier>
@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// Runs `member` once for each of `processes`, all at once.
+/// Runs `member` once per process, all at the same time.
 inline void RunProcesses(int processes, const std::function<void(Communicator&)>& member) {
   struct Shared {
     explicit Shared(int of) : all(of), gathered(static_cast<std::size_t>(of)) {}

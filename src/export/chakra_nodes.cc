@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kNsPerMicro = 1000;
 
-/// Shorter silences of a thread are its own work that no event covers (as in graph/host_chain).
+/// Shorter silent intervals of a thread count as host work without a recorded event, as in
+/// graph/host_chain.
 constexpr DurationNs kLongSilence{20'000};
 
 class ChakraMaker {
@@ -84,7 +85,8 @@ class ChakraMaker {
            store_.host_events.kind[event.index()] == HostEventKind::kOperator;
   }
 
-  /// A task may start before the call that launches it returns: the call is cut there.
+  /// Finds the points at which to split calls. A call is split at the start of a task that starts
+  /// before the call returns.
   void FindCuts() {
     cut_.assign(graph_.tasks.size(), TimeNs(INT64_MAX));
     for (std::size_t i = 0; i < graph_.tasks.size(); ++i) {
@@ -96,7 +98,8 @@ class ChakraMaker {
     }
   }
 
-  /// What the graph leaves out: launched by no recorded call, or by one in no chain.
+  /// Collects the tasks that the graph omits, because no recorded call or no call in a chain
+  /// launched them.
   void FindLooseTasks() {
     std::vector<bool> in_graph(store_.gpu_tasks.rows());
     for (const Task& task : graph_.tasks) {
@@ -109,7 +112,8 @@ class ChakraMaker {
     }
   }
 
-  /// The thread, stream or kind of delay of a node. What ended last on one stands for all before.
+  /// Returns the track of a node: its thread, its stream, or its kind of delay. On one track, the
+  /// node that ended last represents all earlier ones.
   std::size_t TrackOf(const ChakraNode& node) const {
     const std::size_t threads = store_.threads.rows(), streams = store_.streams.rows();
     if (node.work == ChakraWork::kDelay) return threads + streams + (node.on_cpu ? 1 : 0);
@@ -119,13 +123,14 @@ class ChakraMaker {
   }
 
   /// Returns the dependencies of a node that begins at `start`. A candidate that still runs then
-  /// cannot have delayed the node, so its own dependencies replace it. Keeps only the last of these
-  /// on each track, and the kMostRerouted of those that end last. Otherwise each of n overlapping
-  /// kernels would depend on the launches of all kernels before it.
+  /// cannot have delayed the node, so its own dependencies replace it.
+  ///
+  /// Keeps only the last replacement on each track, and only the kMostRerouted that end last.
+  /// Otherwise each of n overlapping kernels would depend on the launches of all kernels before it.
   Candidates Resolve(const Candidates& candidates, std::int64_t start) {
     constexpr std::size_t kMostRerouted = 16;
     Candidates deps, running;
-    std::map<std::size_t, ChakraNodeIndex> rerouted;  // By track.
+    std::map<std::size_t, ChakraNodeIndex> rerouted;  // Indexed by track.
     std::set<ChakraNodeIndex> seen{kNoChakraNode};
     for (const ChakraNodeIndex from : candidates) {
       if (seen.insert(from).second) (EndOf(from) <= start ? deps : running).push_back(from);
@@ -190,8 +195,8 @@ class ChakraMaker {
     return Append(node, deps);
   }
 
-  /// The first node of the innermost event around, which begins before this one does; none that is
-  /// further around than any program's stack is deep.
+  /// Returns the first node of the innermost enclosing event whose first node ends by `start`.
+  /// Looks at no more levels than a real call stack has.
   ChakraNodeIndex CallerOf(HostEventId event, TimeNs start) const {
     constexpr int kDeepest = 4096;
     for (int depth = 0; event.valid() && depth < kDeepest;
@@ -202,7 +207,8 @@ class ChakraMaker {
     return kNoChakraNode;
   }
 
-  /// A node of a host event. The first of an event belongs to the event around it, others to it.
+  /// Adds a node of a host event. The enclosing event's node calls the event's first node, which
+  /// calls the event's later nodes.
   ChakraNodeIndex AddHost(ChakraWork work, HostEventId event, ThreadId thread, TimeNs start,
                           TimeNs end, const Candidates& deps) {
     ChakraNode node;
@@ -221,27 +227,28 @@ class ChakraMaker {
     return index;
   }
 
-  /// Operators around an event that launch work and are no nodes yet: what of them came before is
-  /// too short for the clock. Returns the last, or `previous`.
+  /// Adds empty nodes for enclosing operators that launch work and have no node yet, because their
+  /// earlier work is shorter than 1 us. Returns the last node, or `previous`.
   ChakraNodeIndex OpenOperators(HostEventId event, ThreadId thread, TimeNs start,
                                 ChakraNodeIndex previous) {
     std::vector<HostEventId> missing;
     for (; event.valid() && !is_opened_[event.index()];
          event = store_.host_events.parent[event.index()]) {
-      is_opened_[event.index()] = true;  // So are those around it.
+      is_opened_[event.index()] = true;  // The enclosing events are opened too.
       if (MustBeNode(event) && first_of_event_[event.index()] == kNoChakraNode)
         missing.push_back(event);
     }
-    std::reverse(missing.begin(), missing.end());  // The outermost first.
+    std::reverse(missing.begin(), missing.end());  // Adds the outermost first.
     for (const HostEventId at : missing)
       previous = AddHost(ChakraWork::kHost, at, thread, start, start, {previous});
     return previous;
   }
 
-  /// Nodes by their ends; of those that end at one time, the newest.
+  /// Nodes by end time; if several have equal ends, only the newest.
   using EndedNodes = std::map<TimeNs, ChakraNodeIndex>;
 
-  /// The node that ended last by `until`, if after `from`: none of those that still run then.
+  /// Returns the node that ended last in (from, until], or none. Nodes still running at `until` do
+  /// not count.
   static ChakraNodeIndex EndedLast(const EndedNodes& nodes, TimeNs from, TimeNs until) {
     const auto after = nodes.upper_bound(until);
     if (after == nodes.begin()) return kNoChakraNode;
@@ -249,8 +256,8 @@ class ChakraMaker {
     return end > from ? node : kNoChakraNode;
   }
 
-  /// Host work between calls, one node for what follows each other under one event. Returns the
-  /// last node, or `previous`.
+  /// Adds the host work between calls, with one node for consecutive pieces of one event. Returns
+  /// the last node, or `previous`.
   ChakraNodeIndex AddPieces(std::uint32_t begin, std::uint32_t end, ChakraNodeIndex previous) {
     while (begin < end) {
       const HostPiece& piece = graph_.pieces[begin];
@@ -267,7 +274,8 @@ class ChakraMaker {
       TimeNs from = piece.start;
       ChakraNodeIndex other = kNoChakraNode;
       if (!piece.owner.valid() && until - from > kLongSilence) {
-        // A silent thread waits: for the one that has worked meanwhile, as far as anyone can tell.
+        // The trace does not show what a silent thread waits for, so assume the host work that
+        // ended last.
         other = EndedLast(ended_on_host_, from, until);
         if (other != kNoChakraNode) from = out_.nodes[other].end;
       }
@@ -281,13 +289,13 @@ class ChakraMaker {
     return previous;
   }
 
-  /// Host work behind the last call of a chain.
+  /// Host work after the last call of a chain.
   struct Tail {
-    std::uint32_t begin, end;  ///< Of the graph's pieces.
+    std::uint32_t begin, end;  ///< Range in the graph's pieces.
     TaskIndex after;
   };
 
-  /// Silence at the end holds nothing back.
+  /// Drops silence at the end, which delays no other work.
   void AddTail(Tail tail) {
     while (tail.end > tail.begin && !graph_.pieces[tail.end - 1].owner.valid()) --tail.end;
     AddPieces(tail.begin, tail.end, end_of_[tail.after]);
@@ -303,7 +311,7 @@ class ChakraMaker {
     for (const Edge& edge : EdgesInto(index)) {
       const bool is_chain = edge.kind == EdgeKind::kHost || edge.kind == EdgeKind::kHandOver;
       if (is_chain && edge.cycles_back > 0) {
-        // The graph goes round: what lies behind the chain's last call comes before its first.
+        // The graph is cyclic, so work after the chain's last call comes before its first call.
         const std::uint32_t tail = begin;
         while (begin < task.pieces_end && graph_.pieces[begin].start >= task.start) ++begin;
         if (begin > tail) tails_.push_back({tail, begin, edge.from});
@@ -312,7 +320,8 @@ class ChakraMaker {
       if (is_chain) {
         previous = end_of_[edge.from];
       } else if (edge.kind == EdgeKind::kQueue) {
-        // It waits for that task's start, which is when all that the task waits for has ended.
+        // The call waits until that task starts, which is when all dependencies of the task have
+        // ended.
         const ChakraNodeIndex freed = end_of_[edge.from];
         for (const ChakraNodeIndex dep : out_.DepsOf(out_.nodes[freed])) waits.push_back(dep);
       }
@@ -329,8 +338,8 @@ class ChakraMaker {
     end_of_[index] = node;
   }
 
-  /// Where a call that waited returns: the time between the last end of what it waited for and the
-  /// return.
+  /// Adds a node for the return of a waiting call: the time between the last end of its
+  /// dependencies and the return.
   void AddReturn(TaskIndex index) {
     const Task& task = TaskAt(index);
     Candidates deps;
@@ -366,8 +375,8 @@ class ChakraMaker {
     task_done_[task.index()] = true;
   }
 
-  /// Operators around the recorded launch that lie in the call whose node `launch` is, as calls in
-  /// operators in calls do.
+  /// Opens operators that enclose the recorded launch and are inside the call whose node is
+  /// `launch`. This happens when a call contains an operator that contains a call.
   void OpenOperatorsInCall(GpuTaskId task, ChakraNodeIndex launch) {
     const HostEventId call = store_.gpu_tasks.launch[task.index()];
     if (!call.valid()) return;
@@ -391,7 +400,8 @@ class ChakraMaker {
     }
     const std::size_t stream = store_.gpu_tasks.stream[task.index()].index();
     if (is_first_on_stream)
-      deps.push_back(newest_on_stream_[stream]);  // Launched before all calls.
+      deps.push_back(newest_on_stream_[stream]);  // Orders it after tasks launched before all
+                                                  // calls.
     if (launch == kNoChakraNode) launch = FirstNodeOfLaunch(task);
     if (const HostEventId call = store_.gpu_tasks.launch[task.index()];
         launch == kNoChakraNode && call.valid())
@@ -400,15 +410,16 @@ class ChakraMaker {
     end_of_[index] = newest_on_stream_[stream];
   }
 
-  /// Of the call around the launch: later nodes of a launched graph have that edge only here.
+  /// Returns the first node of the chain's call that encloses the launch. Later nodes of a launched
+  /// graph get their launch edge only here.
   ChakraNodeIndex FirstNodeOfLaunch(GpuTaskId task) const {
     const HostEventId launch = store_.gpu_tasks.launch[task.index()];
     const HostEventId call = launch.valid() ? chain_call_[launch.index()] : HostEventId();
     return call.valid() ? first_of_event_[call.index()] : kNoChakraNode;
   }
 
-  /// Tasks that are not in the graph and start by `until`: behind what ran before them on their
-  /// stream, and behind a launch of a thread that has no chain.
+  /// Adds tasks that are not in the graph and start by `until`. Each depends on the previous task
+  /// of its stream, and on its launch if a thread without a chain made it.
   void AddLooseTasks(TimeNs until) {
     for (; next_loose_ < loose_.size() &&
            store_.gpu_tasks.start[loose_[next_loose_].index()] <= until;
@@ -416,7 +427,7 @@ class ChakraMaker {
       const GpuTaskId task = loose_[next_loose_];
       const HostEventId launch = store_.gpu_tasks.launch[task.index()];
       const std::size_t stream = store_.gpu_tasks.stream[task.index()].index();
-      // Nobody knows what else it waited for: for what ended last, as far as anyone can tell.
+      // The trace does not show its other dependencies, so assume the task that ended last.
       const ChakraNodeIndex other =
           EndedLast(ended_on_gpu_, out_.zero, store_.gpu_tasks.start[task.index()]);
       AddTask(task, launch.valid() ? LooseLaunch(launch) : kNoChakraNode,
@@ -446,11 +457,11 @@ class ChakraMaker {
         return Wrong(fmt::format("node {} is called by node {}, which ends later", i, node.caller));
     }
     for (std::size_t row = 0; row < task_done_.size(); ++row) {
-      if (!task_done_[row]) return Wrong(fmt::format("GPU task {} is no node", row));
+      if (!task_done_[row]) return Wrong(fmt::format("GPU task {} has no node", row));
     }
     for (std::size_t row = 0; row < launches_.size(); ++row) {
       if (MustBeNode(HostEventId(row)) && first_of_event_[row] == kNoChakraNode)
-        return Wrong(fmt::format("operator {} is no node", row));
+        return Wrong(fmt::format("operator {} has no node", row));
     }
     return Status::Ok();
   }
@@ -462,16 +473,18 @@ class ChakraMaker {
   const TraceStore& store_;
   const StepAnalysis& steps_;
   const Graph& graph_;
-  std::vector<bool> launches_;  ///< By host event: a GPU task was launched in it.
+  std::vector<bool> launches_;  ///< By host event: true if it contains the launch of a GPU task.
   std::vector<ChakraNodeIndex> first_of_event_;
   std::vector<bool> task_done_;
-  std::vector<ChakraNodeIndex> end_of_, launch_of_;  ///< By task of the graph.
-  std::vector<TimeNs> cut_;                          ///< Likewise.
-  std::vector<ChakraNodeIndex> last_on_thread_;      ///< Of the loose launches alone.
+  std::vector<ChakraNodeIndex> end_of_, launch_of_;  ///< Indexed by task of the graph.
+  std::vector<TimeNs> cut_;                          ///< Indexed by task of the graph.
+  std::vector<ChakraNodeIndex> last_on_thread_;      ///< Only for loose launches.
   std::vector<ChakraNodeIndex> newest_on_stream_;
   EndedNodes ended_on_host_, ended_on_gpu_;
-  std::vector<bool> is_opened_;  ///< By host event: it and those around it are nodes if they must.
-  std::vector<HostEventId> chain_call_;  ///< By host event: of the graph, itself or around it.
+  /// By host event: true once OpenOperators() has visited it and its enclosing events.
+  std::vector<bool> is_opened_;
+  /// By host event: the call of the graph that equals or encloses it.
+  std::vector<HostEventId> chain_call_;
   std::vector<GpuTaskId> loose_;
   std::size_t next_loose_ = 0;
   std::vector<Tail> tails_;
@@ -487,7 +500,7 @@ std::int64_t ChakraNodes::Micros(TimeNs time) const {
 
 Result<ChakraNodes> MakeChakraNodes(const TraceStore& store, NameFacts& names,
                                     const StepAnalysis& steps) {
-  StepAnalysis whole;  // No steps: the graph is that of all that was recorded.
+  StepAnalysis whole;  // Has no steps, so that the graph covers the whole recording.
   whole.before_recording = steps.before_recording;
   const Result<Graph> graph = BuildGraph(store, names, whole);
   if (!graph.ok()) return graph.status();

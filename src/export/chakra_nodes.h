@@ -1,5 +1,5 @@
-// A trace as the nodes of a Chakra execution trace: work that begins when all that it depends on
-// has ended, and nothing else holds it back.
+// Converts a trace to the nodes of a Chakra execution trace. Each node begins when all its
+// dependencies have ended, and nothing else delays it.
 #pragma once
 
 #include <cstdint>
@@ -19,51 +19,52 @@ using ChakraNodeIndex = std::uint32_t;
 inline constexpr ChakraNodeIndex kNoChakraNode = 0xFFFFFFFFu;
 
 enum class ChakraWork : std::uint8_t {
-  kHost,   ///< Work of the host, under the event `row` of host_events where there is one.
-  kCall,   ///< A runtime or driver call: that event, without what it waits for.
-  kTask,   ///< A kernel, copy or set: `row` of gpu_tasks.
-  kDelay,  ///< Time between what a node depends on and the node: a latency, a gap. No work.
+  kHost,   ///< Host work, in the event `row` of host_events if one covers it.
+  kCall,   ///< A runtime or driver call, without the time that it waits.
+  kTask,   ///< A kernel, copy or memory set: a row of gpu_tasks.
+  kDelay,  ///< Time between the dependencies of a node and the node, such as a latency or gap.
 };
 
 struct ChakraNode {
   ChakraWork work = ChakraWork::kHost;
   bool on_cpu = true;
-  TimeNs start, end;       ///< As recorded.
-  std::string_view name;   ///< As recorded, or a literal; bytes may be no UTF-8.
-  HostEventId event;       ///< Of kHost and kCall; none: no event covers the work.
-  ThreadId thread;         ///< Of kHost and kCall.
-  GpuTaskId task;          ///< Of kTask.
-  bool is_first = false;   ///< Of the nodes of its event.
-  std::int32_t step = -1;  ///< Of kTask: row of StepAnalysis' list; -1: none.
+  TimeNs start, end;       ///< Recorded times.
+  std::string_view name;   ///< Recorded name or a literal; may contain invalid UTF-8.
+  HostEventId event;       ///< Set for kHost and kCall; none if no event covers the work.
+  ThreadId thread;         ///< Set for kHost and kCall.
+  GpuTaskId task;          ///< Set for kTask.
+  bool is_first = false;   ///< True for the first node of its event.
+  std::int32_t step = -1;  ///< Index into the steps of StepAnalysis, for kTask; -1: none.
   ChakraNodeIndex caller =
-      kNoChakraNode;  ///< The first node of the event around it, or its launch.
+      kNoChakraNode;  ///< The first node of the enclosing event, or the launch of the task.
   std::uint32_t deps_begin = 0, deps_end = 0;
 };
 
-/// Nodes in an order in which each comes after all that it depends on.
+/// Nodes in topological order: each follows all its dependencies.
 struct ChakraNodes {
   std::vector<ChakraNode> nodes;
-  std::vector<ChakraNodeIndex> deps;  ///< [deps_begin, deps_end) of each node.
-  TimeNs zero;                        ///< The trace's first stamp, from which microseconds count.
+  std::vector<ChakraNodeIndex> deps;  ///< Dependencies; each node uses [deps_begin, deps_end).
+  /// First timestamp of the trace, at which microseconds start.
+  TimeNs zero;
   std::int64_t delays = 0;
-  std::int64_t rerouted = 0;  ///< Dependencies that had not ended by the recorded times: the node
-                              ///< depends on what these depend on instead.
+  /// Number of dependencies that had not ended when their node started. The node depends on their
+  /// dependencies instead.
+  std::int64_t rerouted = 0;
 
   std::span<const ChakraNodeIndex> DepsOf(const ChakraNode& node) const {
     return std::span(deps).subspan(node.deps_begin, node.deps_end - node.deps_begin);
   }
-  /// Whole microseconds from `zero`, rounded down: lengths are differences of these, so that the
-  /// sum of what follows each other has no rounding error of its own.
+  /// Returns whole microseconds since `zero`, rounded down. Lengths are differences of these
+  /// values, so that sums of consecutive lengths have no rounding error.
   std::int64_t Micros(TimeNs time) const;
 };
 
-/// The work of the whole trace. Each node begins, in whole microseconds, exactly when the last of
-/// what it depends on ends; where the recorded time was later, a delay stands between. So whoever
-/// runs the nodes by their dependencies alone gets the recorded schedule.
+/// Returns the work of the whole trace. In whole microseconds, each node begins exactly when its
+/// last dependency ends. If the recorded start was later, a delay node fills the gap. A simulator
+/// that uses only the dependencies therefore reproduces the recorded schedule.
 ///
-/// Every GPU task is a node, and so is every operator that launched one; the function checks that,
-/// and that no dependency ends after what depends on it begins (kEnvironment). Fails as
-/// BuildGraph().
+/// Every GPU task, and every operator that launched one, has a node. Fails with kEnvironment if one
+/// is missing, or if a dependency ends after its node begins. Otherwise fails as BuildGraph().
 Result<ChakraNodes> MakeChakraNodes(const TraceStore& store, NameFacts& names,
                                     const StepAnalysis& steps);
 

@@ -20,7 +20,7 @@ ChakraNodes NodesOf(TestTrace& trace) {
   return nodes.ok() ? std::move(nodes).value() : ChakraNodes();
 }
 
-/// The last node of that name.
+/// Returns the last node with that name.
 const ChakraNode& Named(const ChakraNodes& nodes, std::string_view name) {
   const auto found = std::find_if(nodes.nodes.rbegin(), nodes.nodes.rend(),
                                   [&](const ChakraNode& node) { return node.name == name; });
@@ -35,7 +35,7 @@ std::vector<std::string> DepNames(const ChakraNodes& nodes, const ChakraNode& no
   return names;
 }
 
-/// Every node begins when the last of what it depends on ends.
+/// Expects that every node begins when its last dependency ends.
 void ExpectTight(const ChakraNodes& nodes) {
   for (const ChakraNode& node : nodes.nodes) {
     std::int64_t free = 0;
@@ -80,7 +80,7 @@ TEST(ChakraNodes, ALaunchThatReturnsAfterItsTaskBeganIsTwo) {
 TEST(ChakraNodes, TasksThatOverlapOnAStreamDependOnWhatWasBefore) {
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 30);
-  b.Launch("aten::add", kMain, 5, kAdd, kStream, 35, 20);  // Begins while the first runs.
+  b.Launch("aten::add", kMain, 5, kAdd, kStream, 35, 20);  // Begins while the first kernel runs.
   TestTrace trace(b);
   const ChakraNodes nodes = NodesOf(trace);
   ExpectTight(nodes);

@@ -36,12 +36,13 @@ using chakra::NodeType;
 
 constexpr std::size_t kChakraPiece = std::size_t{1} << 20;
 
-/// Bounds of a node of rows, so that whoever reads it need not hold much.
+/// Bounds of a node of rows, so that readers require little memory.
 constexpr std::size_t kMaxRows = 4096;
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
 
-/// Of collectives, as frameworks and libraries call them, without underscores: the first that a
-/// name holds. Longer names come first: "reducescatter" holds "reduce".
+/// Collectives by the names that frameworks and libraries use, in lower case and without
+/// underscores. The first match in a name wins, so longer names come first: "reducescatter"
+/// contains "reduce".
 constexpr std::array<std::pair<std::string_view, CommType>, 9> kCommTypes = {{
     {"allreduce", CommType::kAllReduce},
     {"reducescatter", CommType::kReduceScatter},
@@ -77,7 +78,7 @@ std::optional<std::int64_t> NumberOf(std::string_view text) {
   return number;
 }
 
-/// Whether it is "[0, 1, 2]": lists may be cut short where they are long.
+/// Returns true for a complete list such as "[0, 1, 2]". Profilers may truncate long lists.
 bool IsWholeList(std::string_view ranks) {
   return ranks.size() > 2 && ranks.front() == '[' && ranks.back() == ']' &&
          ranks.substr(1, ranks.size() - 2).find_first_not_of("0123456789, ") ==
@@ -113,7 +114,7 @@ class ChakraWriter {
   }
 
  private:
-  /// A message behind its length.
+  /// Writes a message, preceded by its length.
   template <typename Fill>
   void Message(Fill&& fill) {
     message_.clear();
@@ -180,8 +181,8 @@ class ChakraWriter {
     });
   }
 
-  /// The members of each group, where the trace tells them, in the form in which ASTRA-sim takes
-  /// them from a metadata node: a list in quotes and brackets.
+  /// Writes the recorded members of each group, in the form that ASTRA-sim expects in a metadata
+  /// node: a list in quotes and brackets.
   void WriteGroups() {
     std::map<std::string_view, std::string_view> groups;
     for (const GpuTaskId task : store_.collectives.task.values()) {
@@ -207,8 +208,8 @@ class ChakraWriter {
     ++next_id_;
   }
 
-  /// Every row that no node of work stands for, in nodes of metadata: a list a column, and one of
-  /// the texts that they share. Simulators pass over them.
+  /// Writes every row that has no work node, in metadata nodes: one list per column, and one list
+  /// of shared texts. Simulators ignore these nodes.
   void WriteTables() {
     WriteTable("processes", store_.processes);
     WriteTable("threads", store_.threads);
@@ -250,7 +251,7 @@ class ChakraWriter {
     if (!rows.empty()) WriteRows(name, table, rows);
   }
 
-  /// Calls visit(name, column) for what readers fill.
+  /// Calls visit(name, column) for each column that readers fill.
   template <typename Table, typename Visitor>
   static void ForEachReadColumn(const Table& table, Visitor&& visit) {
     table.ForEachColumn([&](std::string_view name, const auto& column) {
@@ -289,7 +290,7 @@ class ChakraWriter {
           });
           return;
         }
-        // Every row has times, also where all are 0.
+        // Every row has times, even if all are 0.
         bool is_known = std::is_same_v<Value, TimeNs> || std::is_same_v<Value, DurationNs>;
         for (const std::size_t row : rows) {
           const Value value = column[row];
@@ -330,7 +331,7 @@ class ChakraWriter {
     });
   }
 
-  /// What a row says in columns that the node has no attribute of its own for.
+  /// Writes the columns of a row for which the node has no attribute.
   template <typename Table, typename Names>
   void WriteRow(const Table& table, std::size_t row, const Names& names) {
     ForEachReadColumn(table, [&](std::string_view column_name, const auto& column) {
@@ -345,7 +346,7 @@ class ChakraWriter {
         if (!WordOf(value).empty()) String(name, WordOf(value));
       } else if constexpr (std::is_integral_v<Value>) {
         if (value != UnknownValue<Value>()) Int64(name, value);
-      }  // References to rows have attributes of their own.
+      }  // References to rows have separate attributes.
     });
   }
 
@@ -426,11 +427,11 @@ class ChakraWriter {
     }
   }
 
-  /// What a communication kernel does, as far as it was recorded.
+  /// The recorded facts about the operation of a communication kernel.
   struct Communication {
     std::optional<CommType> collective;
     std::optional<std::int64_t> send_to, receive_from;
-    std::int64_t bytes = 0;  ///< That this rank puts in.
+    std::int64_t bytes = 0;  ///< Bytes that this rank sends.
     std::string_view group;
   };
 
@@ -448,7 +449,7 @@ class ChakraWriter {
     const std::int64_t in = store_.collectives.in_elements[found->second];
     const std::int64_t most = std::max(in, store_.collectives.out_elements[found->second]);
     if (known && known->bytes && most > 0) {
-      // Who only receives has put nothing in: then what comes out.
+      // A rank that only receives sends nothing, so use the received elements.
       const std::int64_t elements = in > 0 ? in : most;
       out.bytes =
           std::llround(*known->bytes * static_cast<double>(elements) / static_cast<double>(most));
@@ -491,7 +492,7 @@ class ChakraWriter {
     if (communication.receive_from) return NodeType::kCommRecv;
     if (node.work != ChakraWork::kTask) return NodeType::kComp;
     const std::size_t row = node.task.index();
-    // Memory of the host is the remote one. Without its size nobody can simulate a copy.
+    // Host memory is the remote memory. A simulator requires the size of a copy.
     if (store_.gpu_tasks.bytes[row] == kUnknown) return NodeType::kComp;
     switch (store_.gpu_tasks.copy[row]) {
       case CopyKind::kHostToDevice:
@@ -511,9 +512,10 @@ class ChakraWriter {
   const bool rank_is_told_;
   const std::function<void(std::string_view)>& sink_;
   CollectiveRows collectives_;
-  std::map<std::size_t, std::size_t> collective_of_;    ///< Rows by GPU task.
-  std::map<std::size_t, const OperatorCost*> cost_of_;  ///< By GPU task.
-  std::uint64_t next_id_ = 1;  ///< Of the first node: readers may take 0 for none.
+  std::map<std::size_t, std::size_t> collective_of_;    ///< Row of the collective by GPU task.
+  std::map<std::size_t, const OperatorCost*> cost_of_;  ///< Cost by GPU task.
+  /// Id of the first node is 1, because readers may interpret 0 as none.
+  std::uint64_t next_id_ = 1;
   std::string message_, piece_;
   ProtobufWriter out_{message_};
   ChakraCounts counts_;

@@ -62,7 +62,7 @@ char LetterOf(FlowPhase phase) {
   return 't';
 }
 
-/// The members of `args`, with what was kept as text behind what has a column.
+/// Builds the members of `args`: first those with a column, then those kept as text.
 class Args {
  public:
   void Add(std::string_view key, std::string_view json) {
@@ -81,7 +81,7 @@ class Args {
   void Integer(KinetoArg arg, std::int64_t value) { Integer(NameOf(arg), value); }
   void Integer(KinetoArg arg, std::int32_t value) { Integer(NameOf(arg), value); }
   void Text(KinetoArg arg, std::string_view text) { Text(NameOf(arg), text); }
-  /// What was kept as text, which may hold any bytes.
+  /// Appends the members that were kept as text, which may contain any bytes.
   void Rest(std::string_view members) {
     if (members.empty()) return;
     text_ += text_.empty() ? "" : ",";
@@ -159,16 +159,16 @@ class EventWriter {
 
   std::string At(TimeNs own) const { return Us(placing_.time(own).ns()); }
 
-  /// What joins events of this trace, and of no other in the file: numbered anew, as the trace's
-  /// own may be of any size.
+  /// Returns a number for an id that joins events, unique in the file. Renumbers ids, because those
+  /// of the trace may be arbitrarily large.
   std::int64_t IdOf(std::int64_t own) {
-    if (own < 0 || placing_.alone) return own;  // kUnknown among them.
+    if (own < 0 || placing_.alone) return own;  // Includes kUnknown.
     const auto [known, is_new] = ids_.try_emplace(own, used_.ids);
     if (is_new) ++used_.ids;
     return known->second;
   }
 
-  /// Those on which anything is known to have happened.
+  /// Numbers the devices with recorded tasks.
   void NumberDevices() {
     std::set<std::int64_t> ordinals;
     for (std::size_t row = 0; row < store_.streams.rows(); ++row) {
@@ -177,7 +177,7 @@ class EventWriter {
     for (const std::int64_t ordinal : ordinals) devices_[ordinal] = used_.devices++;
   }
 
-  /// -1 where nothing happened.
+  /// Returns the device's number in the file, or -1 if it has no tasks.
   std::int64_t DeviceNumber(std::int64_t ordinal) const {
     if (placing_.alone) return ordinal;
     const auto known = devices_.find(ordinal);
@@ -193,7 +193,8 @@ class EventWriter {
     return known->second;
   }
 
-  /// "rank 2 on node7: python (4711)"; of a GPU's track "rank 2 on node7: GPU 0".
+  /// Names a process: "rank 2 on node7: python (4711)", or for a GPU's track "rank 2 on node7: GPU
+  /// 0".
   void NameProcess(const std::string& pid, std::int64_t number) {
     std::string_view name, labels;
     if (const auto row = process_of_.find(pid); row != process_of_.end()) {
@@ -217,7 +218,7 @@ class EventWriter {
          number, number);
   }
 
-  /// Numbers stay; what is none is a string, as it was.
+  /// Returns a number as it is, and any other text as a string.
   static std::string NumberOrString(std::string_view text) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -229,7 +230,7 @@ class EventWriter {
     return NumberOrString(store_.Text(store_.threads.tid[thread.index()]));
   }
 
-  /// All of them, in order, so that those on which nothing is are read back, too.
+  /// Names all tracks in order, so that readers also restore tracks without events.
   void NameAllTracks() {
     std::vector<bool> named(store_.processes.rows());
     for (std::size_t row = 0; row < store_.threads.rows(); ++row) {
@@ -241,7 +242,8 @@ class EventWriter {
       const std::string_view labels = store_.Text(store_.processes.labels[process]);
       const std::string_view name = store_.Text(store_.threads.name[row]);
       const StringId process_name = store_.processes.name[process];
-      // Of a thread without a name what is known of its process says that there is such a thread.
+      // A thread without a name repeats its process name or labels, so that readers know the
+      // thread.
       const bool is_first = !named[process];
       const bool is_told = !is_first && !name.empty();
       if (process_name.valid() && !is_told && (is_first || labels.empty())) {
@@ -265,7 +267,8 @@ class EventWriter {
     Emit(R"({{"ph":"M","name":"thread_name",{},"args":{{"name":{}}}}})", track, JsonString(name));
   }
 
-  /// Names of tracks come before what is first on them; those on which nothing is are left out.
+  /// Returns a thread's track and names it before its first event. Tracks without events are
+  /// omitted.
   const std::string& Track(ThreadId thread) {
     if (!thread.valid()) return Nowhere();
     std::string& track = tracks_[thread.index()];
@@ -279,7 +282,7 @@ class EventWriter {
     return track;
   }
 
-  /// Of what has no track of its own.
+  /// Returns the track of events that have no track.
   const std::string& Nowhere() {
     if (nowhere_.empty() && placing_.alone) nowhere_ = R"("pid":0,"tid":-1)";
     if (nowhere_.empty()) nowhere_ = fmt::format(R"("pid":{},"tid":0)", ProcessNumber(""));
@@ -292,7 +295,8 @@ class EventWriter {
     return placing_.alone ? ordinal : std::max<std::int64_t>(0, ordinal);
   }
 
-  /// Profilers give a GPU's number as the process of its tracks, and a stream's as the thread.
+  /// Returns a stream's track. Profilers use the GPU's number as process id and the stream's number
+  /// as thread id.
   const std::string& Track(StreamId stream) {
     std::string& track = streams_[stream.index()];
     if (track.empty()) {
@@ -302,7 +306,7 @@ class EventWriter {
         return track = Track(ThreadId(row->second));
       track = fmt::format(R"("pid":{},"tid":{})",
                           placing_.alone ? pid : fmt::format("{}", ProcessNumber(pid)), tid);
-      // A name would be that of a thread, which the trace does not have.
+      // A name would create a thread that the trace does not have.
       if (!placing_.alone) NameThread(track, "stream " + tid);
     }
     return track;
@@ -310,12 +314,13 @@ class EventWriter {
 
   void Span(std::string_view category, std::string_view name, const std::string& track,
             TimeNs start, DurationNs duration, const Args& args) {
-    // Drift is too small for a span's own length.
+    // Durations require no drift correction, because the drift within a span is negligible.
     Emit(R"({{"ph":"X",{}"name":{},{},"ts":{},"dur":{},"args":{{{}}}}})", CategoryMember(category),
          JsonString(name), track, At(start), Us(duration.ns()), args.members());
   }
 
-  /// Profilers that have no categories leave them out, and then names tell what an event is.
+  /// Omits the category if it is empty, because some profilers write none. Readers then classify
+  /// events by name.
   static std::string CategoryMember(std::string_view category) {
     return category.empty() ? std::string() : fmt::format(R"("cat":{},)", JsonString(category));
   }
@@ -461,14 +466,15 @@ class EventWriter {
   const EventSink& sink_;
   UsedNumbers used_;
   std::string event_;
-  std::map<std::string_view, std::size_t> process_of_;  ///< Rows by pid.
+  std::map<std::string_view, std::size_t> process_of_;  ///< Process row by pid.
   std::map<std::pair<std::string_view, std::string_view>, std::size_t>
-      thread_of_;        ///< By pid, tid.
-  std::string nowhere_;  ///< Track of what has none.
+      thread_of_;        ///< Thread row by pid and tid.
+  std::string nowhere_;  ///< Track of events without a track.
   std::unordered_map<std::int64_t, std::int64_t> ids_;
   std::map<std::string, std::int64_t> processes_;  ///< Numbers by pid.
   std::map<std::int64_t, std::int64_t> devices_;   ///< Numbers by ordinal.
-  std::vector<std::string> tracks_, streams_;      ///< By row; empty: nothing is on them so far.
+  /// Indexed by row; empty until the track's first event.
+  std::vector<std::string> tracks_, streams_;
   std::map<std::size_t, std::size_t> collective_of_;
 };
 

@@ -25,7 +25,7 @@ std::string Frame(std::string_view name) {
   return frame.empty() ? "(no name)" : frame;
 }
 
-/// Stacks as a tree of frames: equal ones of different events are one node.
+/// Stacks as a tree of frames. Equal stacks of different events share a node.
 class StackTree {
  public:
   using Node = std::uint32_t;
@@ -61,12 +61,13 @@ class StackTree {
     std::vector<std::vector<Node>> children(nodes_.size());
     for (Node node = 1; node < nodes_.size(); ++node) children[nodes_[node].parent].push_back(node);
     std::string text, stack;
-    std::vector<std::pair<Node, std::size_t>> open;  ///< With the bytes of the stack above.
+    /// Each node with the bytes of the stack above it.
+    std::vector<std::pair<Node, std::size_t>> open;
     const auto open_children = [&](Node parent) {
       std::vector<Node>& nodes = children[parent];
       std::sort(nodes.begin(), nodes.end(), [&](Node a, Node b) {
         return frames_.Get(nodes_[a].frame) >
-               frames_.Get(nodes_[b].frame);  // The last comes first.
+               frames_.Get(nodes_[b].frame);  // Pushed in reverse: the last one is written first.
       });
       for (const Node node : nodes) open.emplace_back(node, stack.size());
     };
@@ -103,7 +104,7 @@ class StackFolder {
       : store_(store), node_of_(store.host_events.rows()) {
     const auto& rows = store.host_events;
     for (std::size_t row = 0; row < node_of_.size(); ++row) {
-      const HostEventId parent = rows.parent[row];  // Comes before it.
+      const HostEventId parent = rows.parent[row];  // The parent's row comes before this one.
       node_of_[row] =
           tree_.Child(parent.valid() ? node_of_[parent.index()] : OfThread(rows.thread[row]),
                       store.Text(rows.name[row]));
@@ -118,7 +119,7 @@ class StackFolder {
         self[parent.index()] -= rows.duration[row];
     }
     for (std::size_t row = 0; row < self.size(); ++row) {
-      // Drawn over a stream: no work of the host.
+      // GPU annotations are drawn over streams and are not host work.
       if (rows.kind[row] != HostEventKind::kGpuAnnotation) tree_.Add(node_of_[row], self[row]);
     }
     return tree_;
@@ -146,7 +147,7 @@ class StackFolder {
 
   const TraceStore& store_;
   StackTree tree_;
-  std::vector<StackTree::Node> node_of_;  ///< By host event.
+  std::vector<StackTree::Node> node_of_;  ///< Indexed by host event.
 };
 
 }  // namespace

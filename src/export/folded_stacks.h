@@ -1,4 +1,4 @@
-// Stacks with the time of each, one a line, as flame-graph tools take them: "a;b;c 1234".
+// Writes stacks with their times, one per line, as flame-graph tools expect: "a;b;c 1234".
 #pragma once
 
 #include <string>
@@ -10,14 +10,16 @@
 namespace headroom {
 
 enum class StackTime {
-  kHost,  ///< Of each host event, what is in none of those inside it.
-  kGpu,   ///< Of each GPU task, below the stack that launched it.
+  kHost,  ///< Self time of each host event, without the events inside it.
+  kGpu,   ///< Time of each GPU task, below the stack that launched it.
 };
 
-/// Lines "thread;frame;...;name N" with N in nanoseconds, each stack once, those inside it behind
-/// it, siblings by text; those of no length are left out. Tasks without a launch stand below "(no
-/// launch recorded)". In names, what would end a frame or a line is replaced: `;` by `:`, a line
-/// break by a blank. Fails as ExpansionLimit::CheckWritten(), which names `path`.
+/// Returns lines "thread;frame;...;name N" with N in nanoseconds. Each stack appears once, nested
+/// stacks follow it, and siblings are sorted by text. Stacks without time are omitted. Tasks
+/// without a launch appear below "(no launch recorded)".
+///
+/// Replaces characters in names that would end a frame or a line: `;` by `:`, a line break by a
+/// blank. Fails as ExpansionLimit::CheckWritten(), which names `path`.
 ///
 /// REQUIRES: `store` is frozen.
 Result<std::string> FoldedStacks(const TraceStore& store, StackTime time, const std::string& path,

@@ -24,7 +24,8 @@ std::string LabelOf(const RankTimeline& rank) {
                      rank.host);
 }
 
-/// Collects what the sources of all ranks share; only that holds for the whole file.
+/// Collects the properties that the sources of all ranks share, because only those hold for the
+/// whole file.
 class CommonSource {
  public:
   void Add(const TraceMetadata& metadata) {
@@ -46,7 +47,8 @@ class CommonSource {
   std::optional<TraceSource> all_;
 };
 
-/// Returns how far the file's zero is in front of its reference's. Viewers drop negative stamps.
+/// Returns how much earlier the file's zero is than its reference's. Viewers drop negative
+/// timestamps.
 DurationNs LeadOf(const JobTraces& job) {
   DurationNs lead;
   for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
@@ -64,8 +66,8 @@ DurationNs ShiftAt(const JobTraces& job, std::size_t rank, TimeNs own) {
   const bool joined = clock.aligned && clock.root == reference;
   const DurationNs base = job.bases[rank], zero = job.bases[reference];
   if (joined) return clock.Aligned(own + base) - own - zero;
-  // By the machines' own clocks, where both tell theirs; else from the same zero on. Ranks that are
-  // aligned with each other go by the clock of one of them.
+  // Uses the machines' own clocks if both traces record Unix time, else the same zero. Ranks that
+  // are aligned with each other use the clock of one of them.
   const DurationNs root = clock.aligned ? job.bases[clock.root] : base;
   const TimeNs seen = clock.aligned ? clock.Aligned(own + base) : own + base;
   return seen - own - (root > DurationNs(0) && zero > DurationNs(0) ? zero : root);
@@ -98,7 +100,7 @@ Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& p
     const EventPlacing placing = {
         .time = [&](TimeNs own) { return own + ShiftAt(job, r, own) + lead; },
         .label = LabelOf(rank),
-        // Numbers that some viewers keep for themselves are below.
+        // Some viewers reserve lower numbers.
         .first_process = std::max<std::int64_t>(1, used.processes),
         .first_device = used.devices,
         .first_id = used.ids};
@@ -107,7 +109,7 @@ Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& p
     used = WriteChromeEvents(*store.value(), placing,
                              [&](std::string_view event) { file.value().Add(event); });
     events += used.events;
-    // A full disk is not written to a thousand times.
+    // Stops at the first failure, e.g. a full disk, instead of trying every rank.
     if (!file.value().status().ok()) return file.value().status();
   }
   const Status written =

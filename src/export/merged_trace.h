@@ -1,4 +1,4 @@
-// The ranks of a job as one trace, on one clock.
+// Merges the ranks of a job into one trace on one clock.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,16 @@
 
 namespace headroom {
 
-/// Returns the offset from the rank's own clock to the merged trace's clock, at the time `own`.
+/// Returns the offset from the rank's clock to the merged trace's clock, at the time `own` on the
+/// rank's clock.
 ///
 /// @param rank  index in JobRanks::ranks
 DurationNs ShiftAt(const JobTraces& job, std::size_t rank, TimeNs own);
 
-/// Writes all ranks to a file, in Chrome's JSON, one at a time in memory. Returns the number of
-/// events. Fails like OpenTrace(), CheckWrittenTexts() and TraceFile, and then leaves no file.
-///
-/// @param path  compressed where it ends in ".gz"
+/// Writes all ranks to a file in Chrome's JSON format, with one rank in memory at a time. Returns
+/// the number of events. Fails like OpenTrace(), CheckWrittenTexts() and TraceFile, and then leaves
+/// no file.
+/// @param path  compressed if it ends in ".gz"
 Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& path,
                                       const OpenOptions& options);
 

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace merged_trace_test {
 
-/// Two ranks whose first stamps are at 50 and 20 ns of their own clocks.
+/// Two ranks with first timestamps of 50 and 20 ns on their own clocks.
 JobTraces TwoRanks() {
   JobTraces job;
   job.ranks.ranks.resize(2);
@@ -28,7 +28,7 @@ TEST(ShiftAt, AnAlignedRankGoesByTheClockOfItsRoot) {
   job.bases = {DurationNs(1000), DurationNs(1300)};
   RankClock& clock = job.ranks.alignment.clocks[1];
   clock = {.aligned = true, .root = 0, .offset_ns = 200, .origin = {}, .uncertainty = {}};
-  // 7 is 1307 in Unix time, 1107 by rank 0's clock, and 107 of its trace.
+  // Time 7 is 1307 in Unix time, 1107 on rank 0's clock, and 107 in rank 0's trace.
   EXPECT_EQ(TimeNs(7) + ShiftAt(job, 1, TimeNs(7)), TimeNs(107));
   EXPECT_EQ(ShiftAt(job, 0, TimeNs(7)), DurationNs(0));
 }
@@ -42,7 +42,7 @@ TEST(ShiftAt, OthersGoByTheClocksOfTheirMachinesWhereBothTellTheirs) {
   EXPECT_EQ(ShiftAt(job, 1, TimeNs(7)), DurationNs(300));
 }
 
-// Ranks 1 and 2 share collectives with each other, and none with rank 0.
+// Ranks 1 and 2 share collectives with each other, but not with rank 0.
 TEST(ShiftAt, RanksOfAnotherRootKeepTheirDistance) {
   JobTraces job = TwoRanks();
   job.ranks.ranks.emplace_back();
@@ -50,7 +50,7 @@ TEST(ShiftAt, RanksOfAnotherRootKeepTheirDistance) {
   job.ranks.alignment.clocks.push_back(
       {.aligned = true, .root = 1, .offset_ns = 200, .origin = {}, .uncertainty = {}});
   job.bases = {DurationNs(0), DurationNs(1300), DurationNs(1600)};
-  // 7 of rank 2 is 1607 in Unix time, 1407 by rank 1's clock, and 107 of rank 1's trace.
+  // Time 7 of rank 2 is 1607 in Unix time, 1407 on rank 1's clock, and 107 in rank 1's trace.
   EXPECT_EQ(ShiftAt(job, 1, TimeNs(107)), DurationNs(0));
   EXPECT_EQ(TimeNs(7) + ShiftAt(job, 2, TimeNs(7)), TimeNs(107));
   job.bases[0] = DurationNs(1000);
@@ -60,7 +60,7 @@ TEST(ShiftAt, RanksOfAnotherRootKeepTheirDistance) {
 
 class WriteMergedTraceTest : public TestFolder {
  protected:
-  /// Writes the trace of a rank, whose operator begins at `us`.
+  /// Writes the trace of a rank whose operator begins at `us`.
   void AddRank(std::size_t rank, std::int64_t us, JobTraces& job) const {
     RankTimeline& timeline = job.ranks.ranks[rank];
     timeline.path = Path("rank" + std::to_string(rank) + ".json");

@@ -32,7 +32,7 @@ std::string LabelText(std::string_view text) {
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
-/// Samples of one metric, of all files together as the format wants them.
+/// The samples of one metric from all files, which the format requires to be adjacent.
 class MetricFamily {
  public:
   MetricFamily(std::string_view name, std::string_view unit, std::string_view help)
@@ -68,7 +68,7 @@ std::optional<double> Share(std::optional<double> percent) {
   return percent ? std::optional(*percent / kPercent) : std::nullopt;
 }
 
-/// Of all whole steps together; nothing without GPU work.
+/// Returns the share of all whole steps together, or nullopt without GPU work.
 std::optional<double> GpuBusyShare(const Steps& steps) {
   DurationNs busy, wall;
   for (const StepRow& step : steps.list) {
@@ -84,20 +84,19 @@ std::optional<double> GpuBusyShare(const Steps& steps) {
 
 std::string OpenMetricsText(std::span<const TraceReport> files) {
   MetricFamily steps("steps", "", "Steps in the trace.");
-  MetricFamily step("step", "seconds", "Step time, by statistic; steps that lost events left out.");
-  MetricFamily corrected("step_corrected", "seconds",
-                         "Step time without the cost of the profiler.");
+  MetricFamily step("step", "seconds", "Step time, by statistic; without steps that lost events.");
+  MetricFamily corrected("step_corrected", "seconds", "Step time without profiler overhead.");
   MetricFamily overhead("profiler_overhead", "ratio",
-                        "Share of the step time that is the profiler's.");
-  MetricFamily busy("step_gpu_busy", "ratio", "Share of the whole steps in which the GPU works.");
-  MetricFamily part("step_part", "seconds", "Time of the mean step, by what it goes to.");
-  MetricFamily mfu("mfu", "ratio",
-                   "FLOPs of the steps over what the GPU could do in that time (model FLOPs "
-                   "utilization).");
+                        "Share of the step time that the profiler adds.");
+  MetricFamily busy("step_gpu_busy", "ratio", "Share of the whole steps in which the GPU is busy.");
+  MetricFamily part("step_part", "seconds", "Time of the mean step, by part.");
+  MetricFamily mfu(
+      "mfu", "ratio",
+      "FLOPs per second of the steps as a share of the GPU's peak (model FLOPs utilization).");
   MetricFamily gpu("gpu_time", "seconds", "Time of the steps on a GPU, by state.");
   MetricFamily idle("gpu_idle", "seconds", "Idle time of a stream, by cause.");
   MetricFamily throughput("samples_per_second", "", "Samples per second of this rank.");
-  MetricFamily finding("finding_share", "ratio", "Share of the step that a finding is about.");
+  MetricFamily finding("finding_share", "ratio", "Share of the step that a finding covers.");
   MetricFamily issues("health_issue_count", "",
                       "Events that damage in the trace affects, by issue.");
   for (const TraceReport& file : files) {

@@ -8,9 +8,9 @@
 
 namespace headroom {
 
-/// Gauges named `headroom_...` in base units (seconds, bytes, ratio), each sample with the label
-/// `rank` where the rank is known; a figure that is not known is left out. docs/export.md lists
-/// them: names and labels are kept from version to version. Ends with `# EOF`.
+/// Returns gauges named `headroom_...` in base units (seconds, bytes, ratio). Each sample has the
+/// label `rank` if the rank is known. Unknown figures are omitted. docs/export.md lists the names
+/// and labels, which stay the same between versions. Ends with `# EOF`.
 std::string OpenMetricsText(std::span<const TraceReport> files);
 
 }  // namespace headroom

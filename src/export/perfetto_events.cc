@@ -44,7 +44,7 @@ std::string_view SyncName(SyncKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-/// As CopyKindOf() knows them again.
+/// Returns the direction in the form that CopyKindOf() recognizes.
 std::string_view CopyText(CopyKind kind) {
   constexpr std::string_view kNames[] = {"", "HtoD", "DtoH", "DtoD", "PtoP", "other"};
   return kNames[static_cast<std::size_t>(kind)];
@@ -53,12 +53,12 @@ std::string_view CopyText(CopyKind kind) {
 std::optional<std::int32_t> ViewerNumber(std::string_view text) {
   std::int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  // Viewers keep 0 for the idle process.
+  // Viewers reserve 0 for the idle process.
   const bool is_number = error == std::errc() && end == text.data() + text.size() && number > 0;
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-/// Packets of one sequence: each event with the texts that are new in it.
+/// Writes the packets of one sequence. Each event carries the texts that it uses first.
 class PacketWriter {
  public:
   PacketWriter(const TraceStore& store, const PacketSink& sink)
@@ -68,7 +68,7 @@ class PacketWriter {
         categories_(store.strings.size()),
         arg_texts_(store.strings.size()) {}
 
-  /// A packet without an event; `fill(writer)` writes its fields.
+  /// Writes a packet without an event; `fill(writer)` writes its fields.
   template <typename Fill>
   void Packet(std::uint32_t flags, Fill&& fill) {
     ProtobufWriter writer(out_);
@@ -80,7 +80,7 @@ class PacketWriter {
     HandOver(/*last=*/false);
   }
 
-  // An event: Begin(), what it says, End().
+  // An event: Begin(), its fields, End().
   void Begin() { event_.clear(); }
   void Type(TrackEventType type) { Event().Varint(TrackEventField::kType, type); }
   void On(TrackUuid track) { Event().Varint(TrackEventField::kTrack, track); }
@@ -103,7 +103,8 @@ class PacketWriter {
   void Integer(KinetoArg arg, std::int32_t value) {
     if (value != kUnknown32) Number(arg, value);
   }
-  /// `arg`: a KinetoArg, or the name of an argument that is not Kineto's.
+  /// Writes a text argument. `arg` is a KinetoArg, or the name of an argument that Kineto does not
+  /// have.
   template <typename Arg>
   void Text(Arg arg, std::string_view text) {
     const std::uint32_t name = ArgIid(arg);
@@ -113,7 +114,7 @@ class PacketWriter {
       event.Bytes(DebugAnnotationField::kString, text);
     });
   }
-  /// Arguments without a column, which repeat a lot.
+  /// Writes the arguments without a column, interned because they repeat often.
   void Rest(StringId args) {
     if (!args.valid()) return;
     std::string& encoded = arg_texts_[args.index()];
@@ -127,7 +128,7 @@ class PacketWriter {
   void End(TimeNs time) {
     ++events_;
     ProtobufWriter writer(out_);
-    // The sequence, and that it needs what was interned: the same in every packet.
+    // The sequence id, and the flag that interned data is required; identical in every packet.
     constexpr std::string_view kEveryPacket("\x50\x01\x68\x02", 4);
     char key[2 * kMaxVarintBytes];
     char stamp[2 * kMaxVarintBytes];
@@ -201,7 +202,7 @@ class PacketWriter {
     return iid;
   }
 
-  /// Members of a JSON object, `"key": value, ...`, as annotations.
+  /// Appends members of a JSON object, `"key": value, ...`, as annotations.
   void AppendMembers(std::string_view members, std::string& out) {
     std::size_t at = 0;
     const auto skip = [&](std::string_view what) {
@@ -229,13 +230,14 @@ class PacketWriter {
     }
   }
 
-  /// In the form that says most to a viewer, of those from which our reader makes this text again.
+  /// Appends a value in its most specific type from which our reader restores the same text.
   static void AppendValue(std::string_view value, ProtobufWriter& writer) {
     const char* const end = value.data() + value.size();
     if (value.starts_with('"') && value.size() >= 2) {
       std::string text, quoted;
       Unescape(value.substr(1, value.size() - 2), text);
-      AppendQuoted(text, quoted);  // As our reader does, so that what it makes of it is known.
+      AppendQuoted(text, quoted);  // Quotes like our reader, so that the restored text is
+                                   // predictable.
       if (!text.starts_with('[') && !text.starts_with('{') && quoted == value)
         return writer.Bytes(DebugAnnotationField::kString, text);
     }
@@ -258,8 +260,9 @@ class PacketWriter {
   const TraceStore& store_;
   const PacketSink& sink_;
   std::string out_, event_, interned_;
-  std::vector<std::uint32_t> names_, categories_;  ///< Iids by string; 0: not told yet.
-  std::vector<std::string> arg_texts_;             ///< Annotations by string of `args`.
+  /// Interned ids by string; 0 if not written yet.
+  std::vector<std::uint32_t> names_, categories_;
+  std::vector<std::string> arg_texts_;  ///< Encoded annotations by string of `args`.
   std::map<std::string, std::uint32_t> arg_iids_;
   std::array<std::uint32_t, std::size(kKinetoArgNames)> column_iids_ = {};
   std::map<InternedDataField, std::uint32_t> last_iid_;
@@ -292,7 +295,7 @@ class PerfettoExport {
     WriteCounters();
     WriteMemoryEvents();
     WriteInstants();
-    // Without it, a copy that was cut between two packets would be whole.
+    // Without this packet, a copy truncated between two packets would look complete.
     Tell("end", {});
     packets_.Finish();
     return packets_.events();
@@ -338,7 +341,7 @@ class PerfettoExport {
     });
   }
 
-  /// Says something of the trace as a whole, on a track of its own; our reader makes no row of it.
+  /// Writes a fact about the whole trace on a separate track, from which our reader makes no row.
   void Tell(std::string_view what, std::string_view members) {
     packets_.Begin();
     packets_.Type(TrackEventType::kInstant);
@@ -434,7 +437,7 @@ class PerfettoExport {
       std::string members;
       AddMember(members, "track", static_cast<std::int64_t>(threads_[row]));
       AddMember(members, "pid", JsonString(pid));
-      // What has no name is not what is called "".
+      // A missing name differs from an empty one.
       const auto add = [&](std::string_view key, StringId text) {
         if (text.valid()) AddMember(members, key, JsonString(store_.Text(text)));
       };
@@ -449,7 +452,7 @@ class PerfettoExport {
 
   TrackUuid Track(ThreadId thread) const { return threads_[thread.index()]; }
 
-  /// That of the thread by which the profiler draws the stream, where it does.
+  /// Returns the track of a stream: the profiler's own track of the stream if it has one.
   TrackUuid Track(StreamId stream) {
     TrackUuid& track = streams_[stream.index()];
     if (track != 0) return track;
@@ -457,7 +460,7 @@ class PerfettoExport {
     const std::int64_t number = store_.streams.number[stream.index()];
     const auto thread = thread_of_.find({fmt::format("{}", ordinal), fmt::format("{}", number)});
     if (thread != thread_of_.end()) return track = thread->second;
-    // What is not known must not be read from the name.
+    // Names must not suggest numbers that are unknown.
     std::string name = ordinal < 0 ? "device" : fmt::format("GPU {}", ordinal);
     if (number >= 0) name += fmt::format(" stream {}", number);
     return track = NewTrack(0, name);
@@ -466,15 +469,16 @@ class PerfettoExport {
     return store_.devices.ordinal[store_.streams.device[stream.index()].index()];
   }
 
-  /// Tracks on which spans nest: the first is given, more are made below it as they are needed.
+  /// Tracks on which spans nest. The first is given; further tracks are created below it on demand.
   class Lanes {
    public:
     Lanes(PerfettoExport& trace, TrackUuid first) : trace_(trace) { AddLane(first); }
 
-    /// Returns the track for a span, after it has ended those before it: the one with the shortest
-    /// open span that holds this one, else the first without an open span. O(log tracks).
+    /// Returns the track for a span, after ending the spans before it. Prefers the track with the
+    /// shortest open span that contains this one, else the first without an open span. O(log
+    /// tracks).
     ///
-    /// REQUIRES: spans come by start, longest first.
+    /// REQUIRES: spans come in order of start, longest first.
     TrackUuid Enter(TimeNs start, TimeNs end) {
       Leave(start);
       std::size_t lane = lanes_.size();
@@ -497,7 +501,7 @@ class PerfettoExport {
    private:
     struct Lane {
       TrackUuid track;
-      std::vector<TimeNs> open;  ///< Ends, the innermost last.
+      std::vector<TimeNs> open;  ///< Ends of the open spans, innermost last.
     };
     void AddLane(TrackUuid track) {
       empty_.insert(lanes_.size());
@@ -523,11 +527,12 @@ class PerfettoExport {
 
     PerfettoExport& trace_;
     std::vector<Lane> lanes_;
-    std::set<std::pair<TimeNs, std::size_t>> innermost_;  ///< Ends, of lanes with open spans.
-    std::set<std::size_t> empty_;                         ///< Lanes without.
+    /// Innermost ends of lanes with open spans.
+    std::set<std::pair<TimeNs, std::size_t>> innermost_;
+    std::set<std::size_t> empty_;  ///< Lanes without open spans.
   };
 
-  /// Where the trace has no arrows, the viewer draws them from launches to tasks.
+  /// Finds launches. If the trace has no arrows, the viewer draws them from launches to tasks.
   void FindLaunches() {
     launches_.resize(store_.host_events.rows());
     for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
@@ -569,7 +574,7 @@ class PerfettoExport {
     for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
       const std::span<const GpuTaskId> tasks = store_.TasksOf(StreamId(stream));
       if (tasks.empty()) continue;
-      // Not on the track itself, where spans of the profiler's own may lie (annotations).
+      // A shared track may contain the profiler's own spans (annotations), so tasks go elsewhere.
       const bool shared = thread_of_.contains({fmt::format("{}", OrdinalOf(StreamId(stream))),
                                                fmt::format("{}", store_.streams.number[stream])});
       const TrackUuid track = Track(StreamId(stream));
@@ -749,12 +754,14 @@ class PerfettoExport {
   const TraceStore& store_;
   PacketWriter packets_;
   TrackUuid last_track_ = 0, about_ = 0;
-  std::map<std::size_t, TrackUuid> processes_;  ///< By row.
-  std::map<TrackUuid, TrackUuid> work_of_;      ///< Where the tasks of a stream's track are.
-  std::vector<TrackUuid> threads_, streams_;    ///< By row; 0: not made yet.
-  std::map<std::pair<std::string, std::string>, TrackUuid> thread_of_;  ///< By pid, tid.
-  std::map<std::size_t, std::size_t> collective_of_;                    ///< Rows by task.
-  std::vector<bool> launches_;  ///< By host event; empty: the trace has arrows of its own.
+  std::map<std::size_t, TrackUuid> processes_;  ///< Indexed by row.
+  std::map<TrackUuid, TrackUuid> work_of_;      ///< Track of the tasks of a stream's track.
+  std::vector<TrackUuid> threads_, streams_;    ///< Indexed by row; 0 if not created yet.
+  /// Thread tracks by pid and tid.
+  std::map<std::pair<std::string, std::string>, TrackUuid> thread_of_;
+  /// Row of the collective by task.
+  std::map<std::size_t, std::size_t> collective_of_;
+  std::vector<bool> launches_;  ///< By host event; empty if the trace has its own arrows.
   TimeNs zero_;
 };
 

@@ -66,7 +66,7 @@ TEST(PerfettoEvents, ReadBackAsTheRowsThatTheyWere) {
 TEST(PerfettoEvents, OverlapsAndHostileNamesReadBack) {
   StoreBuilder b;
   b.Op("a\"\n\x01", kMain, 0, 10);
-  b.Op("late", kMain, 5, 10);  // Overlaps, does not nest.
+  b.Op("late", kMain, 5, 10);  // Overlaps the other span without nesting.
   b.Kernel("k", kStream, 0, 10);
   b.Kernel("l", kStream, 8, 10);
   const std::unique_ptr<TraceStore> back = ReadBack(*b.Build());

@@ -22,8 +22,7 @@ std::optional<SliceWindow> WindowOfSteps(const StepAnalysis& found, std::int64_t
     window->time.end = std::max(window->time.end, hosts[i].end);
     ++window->steps;
   }
-  // Inferred steps have no ranges of their own; the next step's beginning tells where the last
-  // ends.
+  // Inferred steps have no ranges. The start of the next step marks the end of the last one.
   if (window && !marked) window->time.end = window->time.end + DurationNs(1);
   return window;
 }

@@ -1,4 +1,4 @@
-// The stretch of a trace that holds some of its steps.
+// The time window of a trace that contains some of its steps.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,16 @@ namespace headroom {
 
 struct SliceWindow {
   Interval time;
-  std::int64_t steps = 0;                        ///< Requested ones; 0: requested by time.
-  bool marked = true;                            ///< A part of the trace keeps their marks.
-  std::optional<std::int64_t> step_before = {};  ///< Number of the step kept in front of them.
+  /// Number of requested steps; 0 if requested by time.
+  std::int64_t steps = 0;
+  /// True if the part of the trace keeps the steps' marks.
+  bool marked = true;
+  std::optional<std::int64_t> step_before = {};  ///< Number of the step kept before them.
 };
 
 /// Returns the window of the steps numbered `first` to `last`; nullopt if there are none. The
-/// window begins with the step before the first, as a step's time begins where the work of the one
-/// before ends.
+/// window begins with the step before the first, because a step's time begins when the previous
+/// step's work ends.
 std::optional<SliceWindow> WindowOfSteps(const StepAnalysis& found, std::int64_t first,
                                          std::int64_t last);
 

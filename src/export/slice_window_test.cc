@@ -7,7 +7,7 @@ namespace slice_window_test {
 
 Interval Ns(std::int64_t from, std::int64_t to) { return {TimeNs(from), TimeNs(to)}; }
 
-/// Steps 3 to 5, from 0, 100 and 200 ns on. The host's part of the first lasts longest.
+/// Steps 3 to 5 start at 0, 100 and 200 ns. The host's part of the first lasts longest.
 StepAnalysis Steps(StepSource source = StepSource::kAnnotation) {
   StepAnalysis steps;
   steps.steps.source = source;
@@ -37,7 +37,7 @@ TEST(WindowOfSteps, TheFirstStepHasNoneBefore) {
   EXPECT_FALSE(window->step_before.has_value());
 }
 
-// The end is exclusive, and the next step's beginning tells where the last one ends.
+// The end is exclusive, and the start of the next step marks the end of the last one.
 TEST(WindowOfSteps, HoldsTheBeginningOfTheNextStepWhereStepsAreInferred) {
   EXPECT_EQ(WindowOfSteps(Steps(StepSource::kInferred), 5, 5)->time.end, TimeNs(291));
   EXPECT_FALSE(WindowOfSteps(Steps(StepSource::kInferred), 5, 5)->marked);

@@ -31,7 +31,7 @@ class RowText {
     } else if constexpr (std::is_integral_v<Value>) {
       if (value != UnknownValue<Value>()) Number(value);
     } else {
-      if (value.valid()) Number(value.index());  // A row of another table.
+      if (value.valid()) Number(value.index());  // Row of another table.
     }
   }
 
@@ -47,7 +47,7 @@ class RowText {
   std::string text_;
 };
 
-/// As SQL calls it, so that "id" is the row's number alone.
+/// Returns the name that SQL uses, so that "id" means only the row's number.
 std::string ColumnName(std::string_view table, std::string_view member, std::string_view unit) {
   if (table == "flows" && member == "id") return "arrow_id";
   std::string name(member);

@@ -1,4 +1,4 @@
-// The tables of a trace as CSV (RFC 4180), with the columns that store/tables.h declares.
+// Writes the tables of a trace as CSV (RFC 4180), with the columns that store/tables.h declares.
 #pragma once
 
 #include <functional>
@@ -9,15 +9,15 @@
 
 namespace headroom {
 
-/// In the order of store/tables.h: "processes", "host_events", ...
+/// Returns the names in the order of store/tables.h: "processes", "host_events", ...
 std::vector<std::string_view> TableNames();
 
-/// Takes the text piece by piece; a piece ends with a line.
+/// Takes the text in pieces; each piece ends with a line.
 using TextSink = std::function<void(std::string_view piece)>;
 
-/// A header line, then a line a row. The first column is `id`, the row's number from 0, by which
-/// other tables refer to it; what is not recorded is an empty field. Columns of times and sizes end
-/// in their unit, `_ns` or `_bytes`. Texts are written as CsvField() does.
+/// Writes a header line, then one line per row. The first column is `id`, the row's number from 0,
+/// which other tables refer to. An empty field means not recorded. Columns of times and sizes end
+/// in their unit, `_ns` or `_bytes`. Texts are written like CsvField().
 ///
 /// REQUIRES: `store` is frozen, `table` is one of TableNames().
 void WriteTableCsv(const TraceStore& store, std::string_view table, const TextSink& sink);

@@ -41,7 +41,7 @@ TEST(TableCsv, WhatIsNotRecordedIsEmpty) {
   const std::string text = Csv(*b.Build(), "gpu_tasks");
   const std::string row = text.substr(text.find("\r\n") + 2);
   EXPECT_TRUE(row.starts_with("0,0,1000,k,")) << row;
-  EXPECT_TRUE(row.ends_with(",,,\r\n")) << row;  // Bytes, arguments and launch.
+  EXPECT_TRUE(row.ends_with(",,,\r\n")) << row;  // Bytes, arguments and launch are empty.
 }
 
 TEST(TableCsv, EveryTableHasAHeader) {

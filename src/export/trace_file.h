@@ -1,5 +1,5 @@
-// A trace in Chrome's JSON, written event by event, so that no more than a piece is in memory,
-// unless it goes into what is no regular file (a pipe), which is written once it is whole.
+// Writes a trace in Chrome's JSON format event by event, with only a piece in memory. A target that
+// is not a regular file, such as a pipe, is written once the trace is complete.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,21 @@
 
 namespace headroom {
 
-/// Whole or not there: until Commit() it lies beside its place.
+/// A file that is complete or absent: until Commit(), a temporary file next to the target holds the
+/// data.
 class TraceFile {
  public:
-  /// @param path    compressed where it ends in ".gz"
+  /// @param path  compressed if it ends in ".gz"
   /// @param header  members of the object before the events: `"schemaVersion": 1`; may be empty
   static Result<TraceFile> Create(const std::string& path, std::string_view header);
 
-  /// One event, a JSON object. The first failure stays, and Commit() tells it.
+  /// Adds one event, a JSON object. Commit() reports the first failure.
   void Add(std::string_view event);
   const Status& status() const { return status_; }
-  /// Writes what is left and puts the file in its place.
-  /// @param trailer  members of the object behind the events, as the header
+  /// Writes the remaining data and moves the file into place.
+  /// @param trailer  members of the object after the events, in the form of the header
   Status Commit(std::string_view trailer);
-  /// The file, whole and closed but not yet in its place.
+  /// Returns the complete, closed file, which is not yet in place.
   Result<AtomicFile> Finish(std::string_view trailer) &&;
 
  private:

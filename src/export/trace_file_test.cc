@@ -53,7 +53,7 @@ TEST_F(TraceFileTest, LeavesNothingBehindWhenItIsNotCommitted) {
 TEST_F(TraceFileTest, IsOneCompressedMemberHoweverManyPieces) {
   Result<TraceFile> file = TraceFile::Create(Path("t.json.gz"), "");
   ASSERT_TRUE(file.ok());
-  constexpr int kEvents = 60'000;  // Several pieces of a megabyte.
+  constexpr int kEvents = 60'000;  // Enough for several pieces of a megabyte.
   for (int i = 0; i < kEvents; ++i)
     file.value().Add(R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":)" +
                      std::to_string(10 * i) + R"(,"dur":5})");

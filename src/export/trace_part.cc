@@ -74,8 +74,8 @@ class PartMaker {
           IsOfRank(row) && Overlaps(store_.gpu_tasks.start[row], store_.gpu_tasks.duration[row]);
   }
 
-  /// Of a rank are the devices on which its processes launch: ranks of a merged file have none in
-  /// common.
+  /// Chooses the devices on which the rank's processes launch. The ranks of a merged file share no
+  /// devices.
   void ChooseDevices() {
     device_of_rank_.assign(store_.devices.rows(), !choice_.rank);
     if (!choice_.rank) return;
@@ -94,8 +94,8 @@ class PartMaker {
     return launch.valid() && hosts_[launch.index()] && HostOverlaps(launch.index());
   }
 
-  /// What was launched before the window runs beyond its end where the host is ahead. Without it,
-  /// the GPU would seem to be idle, and the first step to begin there.
+  /// Keeps tasks launched before the window that run after its end, when the host is ahead. Without
+  /// them, the GPU would seem idle, and the first step would seem to begin there.
   void ChooseQueue() {
     if (!choice_.window) return;
     TimeNs last = choice_.window->end;
@@ -121,7 +121,9 @@ class PartMaker {
       for (HostEventId at = launch; at.valid() && !hosts_[at.index()];
            at = store_.host_events.parent[at.index()]) {
         hosts_[at.index()] = !is_step_[at.index()] || HostOverlaps(at.index());
-        if (!hosts_[at.index()]) break;  // Around a step is nothing that says more of the launch.
+        if (!hosts_[at.index()])
+          break;  // Events around a step give no further details about the
+                  // launch.
       }
       if (!HostOverlaps(launch.index()))
         outside_.emplace(store_.gpu_tasks.correlation[row], launch);
@@ -137,7 +139,7 @@ class PartMaker {
     }
   }
 
-  /// Whether an end is at a launch that is kept for its task alone.
+  /// Returns true if an end is at a launch that is kept only for its task.
   bool IsAtLaunchOutside(std::size_t flow) const {
     const auto launch = outside_.find(store_.flows.id[flow]);
     if (launch == outside_.end()) return false;
@@ -221,9 +223,9 @@ class PartMaker {
 
   const TraceStore& store_;
   const PartChoice& choice_;
-  std::vector<bool> hosts_, tasks_;  ///< Whether a row is in the part.
-  std::vector<bool> is_step_;        ///< By host event.
-  std::vector<bool> of_rank_;        ///< By process.
+  std::vector<bool> hosts_, tasks_;  ///< True if the row is in the part.
+  std::vector<bool> is_step_;        ///< Indexed by host event.
+  std::vector<bool> of_rank_;        ///< Indexed by process.
   std::vector<bool> device_of_rank_;
   std::map<std::int64_t, HostEventId> outside_;  ///< Launches outside the window, by correlation.
   std::set<Arrow> arrows_;

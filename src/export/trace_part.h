@@ -1,4 +1,4 @@
-// A part of a trace as a trace of its own, to be kept as a file: what is cut through stays whole.
+// Cuts a part out of a trace as a separate trace to save as a file. Spans at the edges stay whole.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,29 @@
 
 namespace headroom {
 
-/// Rows that are in the part, before what they belong to is added.
+/// Selects rows, before the rows they refer to are added.
 struct PartChoice {
-  /// On the trace's clock, the end not included; absent: all of it.
+  /// Time on the trace's clock, without the end. Absent: the whole trace.
   std::optional<Interval> window;
-  /// Of a file that `headroom merge` made: processes named "rank 2", "rank 2: ..." or
-  /// "rank 2 on ...". Absent: all.
+  /// Rank in a file from `headroom merge`, with processes named "rank 2", "rank 2: ..." or "rank 2
+  /// on ...". Absent: all ranks.
   std::optional<std::int64_t> rank;
 };
 
-/// Ranks whose processes a file holds, in order: of one that `headroom merge` made. Else none.
+/// Returns the ranks in a file from `headroom merge`, in order; empty for other files.
 std::vector<std::int64_t> RanksOfProcesses(const TraceStore& store);
 
-/// Whether any process is named so.
+/// Returns true if any process name contains this rank.
 bool HasProcessesOfRank(const TraceStore& store, std::int64_t rank);
 
-/// Spans and tasks that overlap the window, whole. With a GPU task its launch and what that lies
-/// in, with a launch its tasks, with one end of an arrow the others; of counters also the last
-/// sample before the window, so that curves begin with it. Annotated steps only where they overlap
-/// the window, so that no piece of another counts as one. Processes, threads, devices and streams
-/// keep their numbers.
+/// Returns the spans and tasks that overlap the window, whole. Adds what belongs to them:
+/// - for a GPU task, its launch and the events around the launch;
+/// - for a launch, its tasks;
+/// - for one end of an arrow, the other ends;
+/// - for counters, the last sample before the window, so that curves begin with it.
+///
+/// Keeps annotated steps only if they overlap the window, so that no fragment of another step
+/// counts as one. Processes, threads, devices and streams keep their numbers.
 ///
 /// REQUIRES: `store` is frozen. O(rows).
 std::unique_ptr<TraceStore> PartOf(const TraceStore& store, const PartChoice& choice);

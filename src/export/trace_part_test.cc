@@ -44,7 +44,8 @@ TEST(TracePart, LaunchAndTaskStayTogether) {
   EXPECT_EQ(of_launch->Text(of_launch->gpu_tasks.name[1]), "add");
 }
 
-// Of a host that is ahead, the GPU would seem to be idle until its own task begins.
+// Without the queued tasks of a host that is ahead, the GPU would seem idle until the kept task
+// begins.
 TEST(TracePart, TheQueueBeforeATaskThatIsKeptStays) {
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 10, "ended before", kStream, 12, 5);

@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes as JSON of Kineto, written in every format, and read again. The first
-// byte chooses the format.
+// libFuzzer target: reads any bytes as Kineto JSON, writes the trace in every format, and reads it
+// again. The first byte chooses the format.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,16 +30,18 @@ std::unique_ptr<TraceStore> ReadTrace(const std::string& bytes, const Read& read
   return read(source, "fuzz", Options(), *store).ok() ? std::move(store) : nullptr;
 }
 
-/// What a copy must not change, whatever the trace is: work of the GPU, to the nanosecond.
+/// Requires that a copy of any trace keeps the GPU work, to the nanosecond.
 void CheckSameWork(const TraceStore& trace, const TraceStore* copy) {
-  Require(copy != nullptr, "what was written is read");
+  Require(copy != nullptr, "the written file can be read");
   CheckInvariants(*copy);
-  Require(copy->gpu_tasks.rows() == trace.gpu_tasks.rows(), "as many tasks");
-  Require(copy->host_events.rows() == trace.host_events.rows(), "as many host events");
+  Require(copy->gpu_tasks.rows() == trace.gpu_tasks.rows(),
+          "the copy has the same number of tasks");
+  Require(copy->host_events.rows() == trace.host_events.rows(),
+          "the copy has the same number of host events");
   DurationNs before, after;
   for (const DurationNs duration : trace.gpu_tasks.duration.values()) before += duration;
   for (const DurationNs duration : copy->gpu_tasks.duration.values()) after += duration;
-  Require(before == after, "tasks as long");
+  Require(before == after, "the copy's tasks have the same lengths");
 }
 
 std::string ChromeText(const TraceStore& store) {

@@ -1,4 +1,4 @@
-// Refuses to write what would be far larger than the trace.
+// Refuses to write files that would be much larger than the trace.
 #pragma once
 
 #include <string>
@@ -9,10 +9,9 @@
 
 namespace headroom {
 
-/// Fails as ExpansionLimit::CheckWritten() if the texts of all rows are too long. A recording holds
-/// each text once; other formats have them in every row. O(rows).
-///
-/// @param path  the file that is to be written, for the message
+/// Fails as ExpansionLimit::CheckWritten() if the texts of all rows are too long. A recording
+/// stores each text once; other formats repeat it in every row. O(rows).
+/// @param path  the file to write, for the error message
 Status CheckWrittenTexts(const TraceStore& store, const std::string& path, ExpansionLimit limit);
 
 }  // namespace headroom

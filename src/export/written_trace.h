@@ -1,4 +1,4 @@
-// A trace written as a file that reads back as the same rows.
+// Writes a trace as a file that reads back as the same rows.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,23 @@ enum class TraceFormat {
   kPerfetto,  ///< Perfetto's protobuf (perfetto_events.h).
 };
 
-/// Perfetto's where a file is named .pftrace, .perfetto-trace or .pb (or those and .gz), else
-/// Chrome's.
+/// Returns Perfetto's format for names that end in .pftrace, .perfetto-trace or .pb, also with .gz;
+/// else Chrome's.
 TraceFormat FormatOfName(std::string_view path);
 
 struct WrittenTrace {
-  AtomicFile file;  ///< Whole and closed, not yet in its place.
+  AtomicFile file;  ///< Complete and closed, but not yet in place.
   std::int64_t events;
 };
 
-/// A trace that is to be looked at before it gets its name; compressed where `path` ends in ".gz".
-/// kEnvironment where it cannot be written; fails as CheckWrittenTexts(). REQUIRES: `store` is
-/// frozen.
+/// Writes a trace to a temporary file for inspection before it gets its name. Compresses it if
+/// `path` ends in ".gz". Fails with kEnvironment if it cannot write, or as CheckWrittenTexts().
+/// REQUIRES: `store` is frozen.
 Result<WrittenTrace> PrepareTrace(const TraceStore& store, TraceFormat format,
                                   const std::string& path, ExpansionLimit limit);
 
-/// The same, in its place: whole or not there. How many events were written.
+/// Writes a trace to its path, completely or not at all. Returns the number of events. Fails as
+/// PrepareTrace().
 Result<std::int64_t> WriteTrace(const TraceStore& store, TraceFormat format,
                                 const std::string& path, ExpansionLimit limit);
 

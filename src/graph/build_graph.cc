@@ -23,27 +23,27 @@
 namespace headroom {
 namespace {
 
-/// Of a call that waits, where no call of its name was seen not to wait (measured: 2 us).
+/// Default cost of a blocking call, if no call of its name returned without waiting (measured: 2
+/// us).
 constexpr DurationNs kUsualBlockingCall{2'000};
 
-/// A host that waited so long is slower for so long afterwards (measured on one H200 machine: 1.3
-/// to 1.6 times; its caches are cold and its clock is low).
+/// After a wait of kLongWait, the host is slower for kSlowAfterWait. Measured on one H200 machine:
+/// 1.3 to 1.6 times slower, because its caches are cold and its clock is low.
 constexpr DurationNs kLongWait{50'000}, kSlowAfterWait{3'000'000};
 
-/// From the end of a task to the moment at which another stream, or the host, goes on (measured:
-/// 1.5 us).
+/// Time from the end of a task until another stream or the host continues (measured: 1.5 us).
 constexpr DurationNs kUsualTail{1'500};
 
-/// Where no task started on an idle stream (measured: 5 to 12 us).
+/// Default launch latency, if no task started on an idle stream (measured: 5 to 12 us).
 constexpr DurationNs kUsualLatency{6'000};
-/// A task that starts later found the GPU at work, whatever the trace tells.
+/// A task that starts later waited for a busy GPU, even if the trace shows no other work.
 constexpr DurationNs kMaxLatency{1'000'000};
 
-/// By so much may what a task waited for end after its start, as recorded.
+/// Tolerance of recorded times: a dependency may seem to end this much after the task starts.
 constexpr DurationNs kTimesDiffer{500};
 
-/// Python between two operators takes microseconds. A longer stretch outside of the framework is no
-/// dispatch; under no recorded event, it counts as unexplained.
+/// Python between two operators takes microseconds. A longer interval outside the framework is not
+/// dispatch. Without a recorded event, it counts as unexplained.
 constexpr DurationNs kLongSilence{200'000};
 
 DurationNs MedianOf(std::vector<DurationNs> values, DurationNs otherwise) {
@@ -53,13 +53,13 @@ DurationNs MedianOf(std::vector<DurationNs> values, DurationNs otherwise) {
   return *middle;
 }
 
-/// A task before the order of all is known.
+/// A task before all tasks are sorted.
 struct Draft {
   Task task;
-  TimeNs key;  ///< Place in the order.
-  /// Order among equal keys: calls and returns as the host makes them, then GPU tasks.
+  TimeNs key;  ///< Sort key.
+  /// Order among equal keys: calls and returns in host order, then GPU tasks.
   std::uint32_t order = 0;
-  std::vector<Edge> edges;  ///< `from` counts drafts.
+  std::vector<Edge> edges;  ///< Their `from` is an index of drafts.
 
   static constexpr std::uint32_t kOfGpu = UINT32_MAX;
 };
@@ -77,7 +77,7 @@ class GraphBuilder {
     FindTasks();
     if (launched_.empty()) {
       return Status::NoAnswer(
-          "no GPU task can be joined to the call that launched it: there is nothing to replay" +
+          "nothing to replay: no GPU task can be joined to the call that launched it" +
           HowToRecordGpu());
     }
     FindQueue();
@@ -90,16 +90,16 @@ class GraphBuilder {
 
  private:
   std::string HowToRecordGpu() const {
-    // GPU work may have been recorded, and be what is lost: the damage has a remedy of its own.
+    // If damage removed recorded GPU work, the damage has a separate remedy.
     if (!DamageOf(store_).empty()) return {};
     const std::string_view format = store_.metadata.recorded_as();
     const bool has_gpu = store_.gpu_tasks.rows() > 0;
-    // A profiler that recorded both, but no launches (of a TPU's programs), has no option for them.
+    // A profiler that recorded both but no launches, e.g. for TPU programs, has no option for them.
     if (format != kKinetoFormat && has_gpu && store_.host_events.rows() > 0) return {};
     if (format != kKinetoFormat)
       return "; " + RemedyOf(has_gpu ? ImportIssue::kNoHost : ImportIssue::kNoGpu, format);
-    return "; record with both CPU and CUDA activities, or with `headroom record` where there is a "
-           "GPU";
+    return "; record with both CPU and CUDA activities, or with `headroom record` on a machine "
+           "with a GPU";
   }
   void FindWindow() {
     if (!steps_.hosts.empty()) {
@@ -117,8 +117,8 @@ class GraphBuilder {
     }
   }
 
-  /// Returns whether what runs on a thread says that the autograd engine runs it: nodes of the
-  /// backward pass, and nothing that only a loop does.
+  /// Returns true if the autograd engine runs a thread's events: nodes of the backward pass, and no
+  /// events that only a loop has.
   bool IsAutogradThread(ThreadId thread) {
     const TraceStore::RowRange range = store_.HostEventsOf(thread);
     bool has_nodes = false;
@@ -129,22 +129,24 @@ class GraphBuilder {
       if (roles.Has(HostRole::kBackward)) {
         has_nodes = true;
       } else if (!has_nodes && store_.host_events.sequence[row] >= 0) {
-        return false;  // A forward operator, before any node.
+        return false;  // A forward operator precedes all nodes.
       }
     }
     return has_nodes;
   }
 
-  /// What tells the thread of a loop that marks no steps.
+  /// Signs of the loop's thread when no steps are annotated.
   struct LoopSigns {
     bool is_autograd = true;
-    DurationNs marked = {};  ///< By annotations, which a program draws on its own threads.
-    TimeNs first;            ///< When its first call starts: the forward pass comes first.
+    /// Time in annotations, which a program draws only on its own threads.
+    DurationNs marked = {};
+    TimeNs first;  ///< Start of the first launch; the forward pass comes first.
 
     auto Rank() const { return std::tuple(!is_autograd, marked.ns() > 0, -first.ns()); }
   };
 
-  /// The thread of the loop where nothing marks steps. The autograd thread makes as many calls.
+  /// Returns the likely thread of the loop, if no steps are annotated. The number of calls does not
+  /// suffice, because the autograd thread makes as many.
   ThreadId GuessLoop() {
     const auto& events = store_.host_events;
     std::vector<std::int64_t> launches(store_.threads.rows());
@@ -172,7 +174,7 @@ class GraphBuilder {
     if (most == 0) return ThreadId();
     const auto busiest = std::max_element(launches.begin(), launches.end()) - launches.begin();
     const ProcessId process = store_.threads.process[static_cast<std::size_t>(busiest)];
-    constexpr std::int64_t kFarFewer = 8;  // Helpers of a loop launch little.
+    constexpr std::int64_t kFarFewer = 8;  // Helper threads of a loop launch few tasks.
     ThreadId loop;
     for (std::size_t t = 0; t < signs.size(); ++t) {
       if (launches[t] * kFarFewer < most || store_.threads.process[t] != process) continue;
@@ -182,7 +184,7 @@ class GraphBuilder {
     return loop;
   }
 
-  /// The thread whose annotations are the steps; without such, the one that looks like a loop's.
+  /// Returns the thread whose annotations are the steps, else the most likely thread.
   ThreadId FindLoop() {
     for (std::size_t row = 0; row < store_.steps.rows(); ++row) {
       const ThreadId thread = store_.steps.thread[row];
@@ -211,11 +213,11 @@ class GraphBuilder {
     draft_around_ = store_.InheritFromParents(draft_of_call_, kNoTask);
   }
 
-  /// The draft of the call, or of the call around it.
+  /// Returns the draft of the call, or of the enclosing call.
   TaskIndex DraftOf(HostEventId call) const { return draft_around_[call.index()]; }
 
-  /// GPU tasks of the window, by start: those that its calls launched; and between them those
-  /// without a launch, which follow what ran before them on their stream.
+  /// Collects the GPU tasks of the window by start: those that its calls launched, and between them
+  /// those without a launch. The latter follow the previous task on their stream.
   void FindTasks() {
     const auto& tasks = store_.gpu_tasks;
     std::vector<TimeNs> first(store_.streams.rows(), TimeNs(INT64_MAX));
@@ -243,30 +245,31 @@ class GraphBuilder {
     });
   }
 
-  /// Lists what calls put into the queues of streams, and finds those that waited for a place.
+  /// Lists the commands that calls add to the queues of streams, and finds calls that waited for
+  /// space.
   void FindQueue() {
     const auto& tasks = store_.gpu_tasks;
-    // By draft of the call: its first task.
+    // First task by draft of the call.
     std::vector<GpuTaskId> first(drafts_.size());
     for (const GpuTaskId task : included_) {
       if (!tasks.launch[task.index()].valid()) continue;
       GpuTaskId& of_call = first[DraftOf(tasks.launch[task.index()])];
       if (!of_call.valid()) of_call = task;
     }
-    // What earlier work left in the queues.
+    // Adds the tasks that earlier work left in the queues.
     for (std::size_t i = 0; i < steps_.before_recording.size(); ++i) {
       if (steps_.before_recording[i] && tasks.start[i] > window_.start)
         Issue({tasks.stream[i], window_.start, window_.start, tasks.start[i]}, kNoTask);
     }
     for (const HostChain& chain : chains_) {
-      StreamId stream;  // Of the chain's last launch.
+      StreamId stream;  // Stream of the chain's last launch.
       std::vector<std::pair<HostCall, TaskIndex>> waits;
       for (const HostCall& call : chain.calls) {
         const TaskIndex draft = draft_of_call_[call.event.index()];
         const std::string_view name = store_.Text(store_.host_events.name[call.event.index()]);
         if (first[draft].valid()) {
           stream = tasks.stream[first[draft].index()];
-          // Which stream waits is not recorded; most likely the one that is used next.
+          // The trace does not record which stream waits. Most likely it is the next one used.
           for (const auto& [wait, wait_draft] : waits)
             Issue({stream, wait.start, wait.end, std::nullopt}, wait_draft);
           waits.clear();
@@ -293,7 +296,7 @@ class GraphBuilder {
     commands_ = std::move(commands);
     draft_of_command_ = std::move(drafts);
 
-    // AMD's runtime was seen to hold 1,848 without waiting.
+    // AMD's runtime held 1,848 commands without a wait.
     queue_ = FindLaunchQueue(commands_, uses_hip_ ? 0 : kUsualQueueDepth);
     graph_.queue_depth = queue_.depth;
     graph_.queue_depth_measured = queue_.measured;
@@ -309,8 +312,8 @@ class GraphBuilder {
     draft_of_command_.push_back(draft);
   }
 
-  /// Medians of the calls that wait for nothing, by name; of those that do not follow a long wait,
-  /// where there are any.
+  /// Returns the median duration by name of calls that do not wait. Prefers calls that do not
+  /// follow a long wait.
   std::map<StringId, DurationNs> BaseCosts(const std::vector<bool>& blocking) const {
     std::map<StringId, std::vector<DurationNs>> seen, slow;
     for (const HostChain& chain : chains_) {
@@ -326,19 +329,19 @@ class GraphBuilder {
         durations[store_.host_events.name[call.event.index()]].push_back(call.end - call.start);
       }
     }
-    seen.merge(slow);  // Names that are there already stay as they are.
+    seen.merge(slow);  // Keeps the names that `seen` already has.
     std::map<StringId, DurationNs> costs;
     for (auto& [name, durations] : seen) costs[name] = MedianOf(std::move(durations), {});
     return costs;
   }
 
-  /// Until when the host is slow behind a call that waits.
+  /// Returns the time until which the host is slow after a call that waits.
   static TimeNs SlowUntil(const HostCall& call) {
     return call.end - call.start > kLongWait ? call.end + kSlowAfterWait : TimeNs(INT64_MIN);
   }
 
-  /// Returns whether the work before a call is the framework's: none of it is a long stretch of
-  /// Python, native code, a loader or nothing.
+  /// Returns true if the framework does the work before a call, without long intervals of Python,
+  /// native code, a loader or no event.
   bool IsDispatch(const Task& call) const {
     for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
       const HostPiece& piece = graph_.pieces[p];
@@ -364,7 +367,7 @@ class GraphBuilder {
   void AddChain(const HostChain& chain, const std::vector<bool>& blocking,
                 const std::map<StringId, DurationNs>& costs, const HostWaits& waits) {
     if (chain.calls.empty()) return;
-    // Work behind the last call comes before the first of the next cycle.
+    // Work after the last call comes before the first call of the next cycle.
     const auto offset = static_cast<std::uint32_t>(graph_.pieces.size());
     const std::uint32_t tail_begin = chain.calls.back().pieces_end;
     graph_.pieces.insert(graph_.pieces.end(), chain.pieces.begin() + tail_begin,
@@ -374,7 +377,8 @@ class GraphBuilder {
                          chain.pieces.begin() + tail_begin);
     graph_.ledger.host += window_.end - window_.start;
 
-    TaskIndex previous = kNoTask;  // Of the chain, by draft; the end of the last call's return.
+    TaskIndex previous = kNoTask;  // Previous draft of the chain: a call, or the return of a
+                                   // blocking call.
     TimeNs slow_until(INT64_MIN);
     for (std::size_t i = 0; i < chain.calls.size(); ++i) {
       const HostCall& call = chain.calls[i];
@@ -401,7 +405,8 @@ class GraphBuilder {
         if (!graph_.pieces[p].owner.valid() && graph_.pieces[p].length() > kLongSilence)
           graph_.ledger.unexplained_host += graph_.pieces[p].length();
       }
-      draft.edges.push_back(edge);  // The first; of the first call, `from` is set below.
+      draft.edges.push_back(edge);  // The track's edge comes first. The `from` of the first call's
+                                    // edge is set below.
       previous = index;
       if (blocked_[index] || blocking[call.event.index()])
         slow_until = std::max(slow_until, SlowUntil(call));
@@ -411,7 +416,8 @@ class GraphBuilder {
         const auto cost = costs.find(store_.host_events.name[call.event.index()]);
         if (cost != costs.end()) draft.task.duration = std::min(whole, cost->second);
         graph_.ledger.waits += whole - draft.task.duration;
-        // In truth it waits inside; its task, at the end of a full queue, cannot tell.
+        // The wait is inside the call. The call's task is at the end of a full queue, so its start
+        // does not show when the wait ended.
         draft.task.start = draft.key = call.end - draft.task.duration;
       } else if (blocking[call.event.index()]) {
         previous = AddReturn(call, index, costs, waits.Of(call.event));
@@ -422,7 +428,7 @@ class GraphBuilder {
     first.cycles_back = 1;
   }
 
-  /// The return of a blocking call; its draft.
+  /// Adds the return of a blocking call. Returns its draft.
   TaskIndex AddReturn(const HostCall& call, TaskIndex index,
                       const std::map<StringId, DurationNs>& costs, const HostWait& wait) {
     const DurationNs whole = call.end - call.start;
@@ -456,8 +462,8 @@ class GraphBuilder {
     return draft;
   }
 
-  /// Median time from a launch to its task while the GPU is idle, and median gap behind a task that
-  /// the next one on its stream waited for.
+  /// Measures the median time from a launch to its task on an idle GPU, and the median gap after a
+  /// task for which the next one on its stream waited.
   void MeasureLags() {
     std::vector<TimeNs> end(store_.streams.rows(), TimeNs(INT64_MIN));
     TimeNs busy_until(INT64_MIN);  // Earlier work may still run.
@@ -472,7 +478,7 @@ class GraphBuilder {
       if (const HostEventId launch = store_.gpu_tasks.launch[task.index()]; launch.valid()) {
         const TimeNs call = store_.host_events.start[launch.index()];
         if (busy_until < call) {
-          // Work that was launched before the window may run without being part of the graph.
+          // Work launched before the window may run without being part of the graph.
           if (start - call < kMaxLatency) latencies.push_back(start - call);
         } else if (previous == busy_until && previous - call > kUsualLatency) {
           gaps.push_back(start - previous);
@@ -496,11 +502,11 @@ class GraphBuilder {
     return store_.TaskEnd(GpuTaskId(drafts_[gpu_draft].task.row));
   }
 
-  /// Of the tasks of other streams that ended shortly before `start` and after `arrival`, the last
-  /// to do so: what a task waited for that nothing known held up. Traces of some GPUs tell of no
-  /// waits between streams at all.
+  /// Returns the task of another stream that ended last, shortly before `start` and after
+  /// `arrival`. A task that starts late without a known cause probably waited for it. Traces of
+  /// some GPUs record no waits between streams.
   ///
-  /// @param own  newest task of the stream that waited, which is left out
+  /// @param own  newest task of the waiting stream, which is excluded
   TaskIndex EndedJustBefore(TimeNs start, TimeNs arrival, const std::vector<Last>& streams,
                             TaskIndex own) const {
     const TimeNs latest = start + kTimesDiffer;
@@ -543,7 +549,7 @@ class GraphBuilder {
       const HostEventId launch = store_.gpu_tasks.launch[task.index()];
       const TaskIndex call = launch.valid() ? DraftOf(launch) : kNoTask;
 
-      // When each of what it waits for let it go, so that the last one tells its own lag.
+      // Finds when each dependency released the task. The last one keeps its observed lag.
       draft.edges.push_back({.from = last.draft, .kind = EdgeKind::kStream, .lag = gap_});
       TimeNs arrival = first_on_stream ? TimeNs(INT64_MIN) : last.end;
       std::size_t binding = 0;
@@ -564,7 +570,7 @@ class GraphBuilder {
         std::vector<GpuTaskId>& siblings = of_graph_launch[call];
         const GpuTaskId before = SiblingBefore(siblings, task);
         if (before.valid()) {
-          // A node of a launched graph follows its nodes, not the launch.
+          // A node of a launched graph follows the graph's earlier nodes, not the launch.
           if (store_.gpu_tasks.stream[before.index()] != store_.gpu_tasks.stream[task.index()]) {
             add({.from = draft_of_task_[before.index()],
                  .kind = EdgeKind::kCrossStream,
@@ -600,8 +606,8 @@ class GraphBuilder {
               end);
         }
       }
-      // What held up the first task of a stream may not be recorded: it is not its launch's
-      // latency.
+      // The trace may not record why the first task of a stream was late, so the delay must not
+      // count as launch latency.
       const bool unknown = first_on_stream && draft.edges[binding].kind == EdgeKind::kLaunch;
       SetLags(draft, unknown ? 0 : binding);
       last.draft = index;
@@ -609,7 +615,7 @@ class GraphBuilder {
       last.key = draft.key;
       drafts_.push_back(std::move(draft));
     }
-    // The first task of a stream follows the last one of the cycle before.
+    // The first task of a stream follows the last one of the previous cycle.
     for (const Last& last : streams) {
       if (last.draft == kNoTask) continue;
       Edge& edge = drafts_[last.first_draft].edges.front();
@@ -618,12 +624,13 @@ class GraphBuilder {
     }
   }
 
-  /// The task of the same launch that ended last before this one started, or the first.
+  /// Returns the task of the same launch that ended last before this one started, or the first
+  /// task.
   GpuTaskId SiblingBefore(const std::vector<GpuTaskId>& siblings, GpuTaskId task) const {
     if (siblings.empty()) return {};
     GpuTaskId best = siblings.front();
     const TimeNs start = store_.gpu_tasks.start[task.index()] + kTimesDiffer;
-    // Later ones end later but for overlaps; a window of the last few is enough.
+    // Later siblings usually end later, so the last few suffice.
     const std::size_t from = siblings.size() > 16 ? siblings.size() - 16 : 0;
     for (std::size_t i = from; i < siblings.size(); ++i) {
       if (store_.TaskEnd(siblings[i]) <= start &&
@@ -633,8 +640,8 @@ class GraphBuilder {
     return best;
   }
 
-  /// What let the task go last keeps its observed lag; the others would have let it go after what
-  /// is usual, and no later than it started.
+  /// Keeps the observed lag of the binding edge, which released the task last. The other edges get
+  /// the usual lag, or the observed one if it is shorter.
   void SetLags(Draft& draft, std::size_t binding) {
     for (std::size_t i = 0; i < draft.edges.size(); ++i) {
       Edge& edge = draft.edges[i];
@@ -661,9 +668,12 @@ class GraphBuilder {
     }
   }
 
-  /// A call that issues a command waits until the GPU has taken the one off its stream that is the
-  /// queue's depth before. Numbers go round the cycle. A call that was seen to wait did so for the
-  /// task that started last before it returned: its own count may miss events of other threads.
+  /// Adds the edges for a full launch queue. A call that issues a command waits until the GPU has
+  /// taken the command one queue depth earlier on its stream. Command numbers continue across
+  /// cycles.
+  ///
+  /// A call that visibly waited did so for the task that started last before it returned, because
+  /// the count may miss events of other threads.
   void AddQueueEdges() {
     struct Taken {
       std::int64_t number;
@@ -687,7 +697,7 @@ class GraphBuilder {
       const HostEventId launch = store_.gpu_tasks.launch[task.index()];
       if (!launch.valid()) continue;
       std::int64_t& of_call = number_of_call[DraftOf(launch)];
-      if (of_call < 0) continue;  // Not the call's first task.
+      if (of_call < 0) continue;  // Already used by the call's first task.
       const TaskIndex draft = draft_of_task_[task.index()];
       queues[store_.gpu_tasks.stream[task.index()].index()].taken.push_back(
           {of_call, drafts_[draft].key, draft});
@@ -709,12 +719,12 @@ class GraphBuilder {
       std::int64_t wanted = number[i] - queue_.depth, back = 0;
       for (; wanted < 0 && back <= kMaxCyclesBack; ++back) wanted += queue.issued;
       if (back > kMaxCyclesBack) continue;
-      // The last task that was issued no later than that.
+      // Finds the last task issued at or before that number.
       auto at = static_cast<std::size_t>(
           std::upper_bound(queue.taken.begin(), queue.taken.end(), wanted,
                            [](std::int64_t n, const Taken& taken) { return n < taken.number; }) -
           queue.taken.begin());
-      // By the times, the call did not wait for anything later.
+      // The recorded times show that the call did not wait for a later task.
       if (back == 0) at = std::min(at, by_time);
       if (at > 0) AddQueueEdge(call, queue.taken[at - 1].task, static_cast<std::uint8_t>(back));
     }
@@ -728,7 +738,7 @@ class GraphBuilder {
                           .provenance = Provenance::kInferred});
   }
 
-  /// Puts the drafts in order and lays them out flat.
+  /// Sorts the drafts and stores them as flat arrays.
   Graph Assemble() {
     std::vector<TaskIndex> order(drafts_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<TaskIndex>(i);
@@ -747,7 +757,7 @@ class GraphBuilder {
       for (Edge edge : draft.edges) {
         if (edge.from == kNoTask) continue;
         edge.from = place[edge.from];
-        // The order of the recorded times decides; an edge against it is wrong.
+        // The recorded times determine the order, so an edge against it is wrong.
         if (edge.cycles_back == 0 && edge.from >= i) {
           ++graph_.ledger.dropped_edges;
           continue;
@@ -770,14 +780,14 @@ class GraphBuilder {
       graph_.recorded_step = end - begin - DelayByEarlierWork();
       return;
     }
-    // The first begins in the middle of what came before.
+    // Skips the first step, which begins in the middle of earlier work.
     DurationNs sum;
     for (std::size_t i = 1; i < steps_.spans.size(); ++i) sum += steps_.spans[i].length();
     graph_.recorded_step =
         DurationNs(sum.ns() / static_cast<std::int64_t>(steps_.spans.size() - 1));
   }
 
-  /// How long the first task waited for work that was launched before the window.
+  /// Returns the time that the first task waited for work launched before the window.
   DurationNs DelayByEarlierWork() const {
     for (const GpuTaskId task : included_) {
       const HostEventId launch = store_.gpu_tasks.launch[task.index()];
@@ -803,16 +813,17 @@ class GraphBuilder {
   const StepAnalysis& steps_;
   Interval window_;
   std::vector<HostChain> chains_;
-  std::vector<TaskIndex> draft_of_call_;     ///< By row of host_events.
-  std::vector<TaskIndex> draft_around_;      ///< Likewise: its own, or that of the call around it.
-  std::vector<TaskIndex> draft_of_task_;     ///< By row of gpu_tasks.
-  std::vector<GpuTaskId> included_;          ///< By start.
-  std::vector<GpuTaskId> launched_;          ///< Those with a launch, by launch.
-  std::vector<QueuedCommand> commands_;      ///< By call.
-  std::vector<TaskIndex> draft_of_command_;  ///< None: issued before the window.
+  std::vector<TaskIndex> draft_of_call_;  ///< Indexed by row of host_events.
+  /// By row of host_events: its draft, or that of the enclosing call.
+  std::vector<TaskIndex> draft_around_;
+  std::vector<TaskIndex> draft_of_task_;     ///< Indexed by row of gpu_tasks.
+  std::vector<GpuTaskId> included_;          ///< Sorted by start.
+  std::vector<GpuTaskId> launched_;          ///< Tasks with a launch, sorted by launch.
+  std::vector<QueuedCommand> commands_;      ///< Sorted by call.
+  std::vector<TaskIndex> draft_of_command_;  ///< By command; none if issued before the window.
   bool uses_hip_ = false;
   LaunchQueue queue_;
-  std::vector<bool> blocked_;  ///< By draft of a call: it waited for a place there.
+  std::vector<bool> blocked_;  ///< By draft of a call: true if it waited for space in the queue.
   std::vector<PendingWait> waits_of_returns_;
   DurationNs latency_, gap_;
   std::vector<Draft> drafts_;

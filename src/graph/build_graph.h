@@ -1,4 +1,4 @@
-// From a trace to its graph.
+// Builds the dependency graph of a trace.
 #pragma once
 
 #include "analysis/names/name_facts.h"
@@ -9,11 +9,11 @@
 
 namespace headroom {
 
-/// The graph of the steps' host calls and of the GPU tasks that they launch. Without steps, that of
-/// the whole trace as one step.
+/// Returns the graph of the steps' host calls and of the GPU tasks that they launch. Without steps,
+/// the whole trace counts as one step.
 ///
-/// Fails (kNoAnswer) where the trace holds no GPU tasks or no call that launched one: then there is
-/// nothing to replay.
+/// Fails with kNoAnswer if the trace has no GPU tasks, or no call that launched one, because a
+/// replay requires both.
 Result<Graph> BuildGraph(const TraceStore& store, NameFacts& names, const StepAnalysis& steps);
 
 }  // namespace headroom

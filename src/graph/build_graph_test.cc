@@ -10,7 +10,7 @@
 namespace headroom {
 namespace build_graph_test {
 
-/// The graph of a trace; the trace must have one.
+/// Returns the graph of a trace that has one.
 Graph GraphOf(const StoreBuilder& builder) {
   TestTrace trace(builder);
   Result<StepAnalysis> steps = AnalyzeSteps(*trace.store, trace.names, {});
@@ -20,7 +20,7 @@ Graph GraphOf(const StoreBuilder& builder) {
   return graph.ok() ? std::move(graph).value() : Graph();
 }
 
-/// Edges of a kind, with the tasks that they go into.
+/// Returns the edges of a kind, with the tasks that they lead to.
 std::vector<std::pair<Edge, TaskIndex>> EdgesOf(const Graph& graph, EdgeKind kind) {
   std::vector<std::pair<Edge, TaskIndex>> edges;
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
@@ -31,7 +31,7 @@ std::vector<std::pair<Edge, TaskIndex>> EdgesOf(const Graph& graph, EdgeKind kin
   return edges;
 }
 
-/// Two steps of two kernels each.
+/// Returns a trace of two steps with two kernels each.
 StoreBuilder TwoSteps() {
   StoreBuilder b;
   for (int step = 0; step < 2; ++step) {
@@ -51,13 +51,13 @@ TEST(BuildGraphTest, CallsTasksAndTheirEdges) {
   EXPECT_EQ(EdgesOf(graph, EdgeKind::kHost).size(), 4u);
   EXPECT_EQ(EdgesOf(graph, EdgeKind::kStream).size(), 4u);
   EXPECT_EQ(EdgesOf(graph, EdgeKind::kLaunch).size(), 4u);
-  // The first call and the first task follow the last ones of the cycle before.
+  // The first call and the first task follow the last ones of the previous cycle.
   int around = 0;
   for (const Edge& edge : graph.edges) around += edge.cycles_back;
   EXPECT_EQ(around, 2);
 }
 
-/// The calls behind a wait of 100 us: those that count as slow.
+/// Returns the calls after a wait of 100 us whose work counts as slow.
 std::vector<std::size_t> SlowWork(std::int64_t python_us) {
   StoreBuilder b;
   for (int step = 0; step < 2; ++step) {
@@ -97,7 +97,7 @@ TEST(BuildGraphTest, EveryTaskComesAfterWhatItWaitsFor) {
 
 TEST(BuildGraphTest, WhatLetATaskGoLastKeepsItsLag) {
   const Graph graph = GraphOf(TwoSteps());
-  // The second kernel of each step was queued behind the first, which ended 2 us before.
+  // The second kernel of each step was queued behind the first, which ended 2 us earlier.
   std::vector<DurationNs> lags;
   for (const auto& [edge, task] : EdgesOf(graph, EdgeKind::kStream)) {
     if (edge.cycles_back == 0 && graph.tasks[edge.from].step == graph.tasks[task].step)
@@ -145,7 +145,8 @@ TEST(BuildGraphTest, AWaitThatTheTimesContradictIsDropped) {
   StoreBuilder b = TwoSteps();
   b.Call("cudaEventRecord", kMain, 30, 1);
   b.Call("cudaStreamWaitEvent", kMain, 32, 1);
-  b.Launch("aten::sum", kMain, 35, kAdd, kSideStream, 45, 5);  // Before the other stream was done.
+  // Launched before the other stream finished.
+  b.Launch("aten::sum", kMain, 35, kAdd, kSideStream, 45, 5);
   const Graph graph = GraphOf(b);
   EXPECT_TRUE(EdgesOf(graph, EdgeKind::kCrossStream).empty());
   EXPECT_GT(graph.ledger.dropped_edges, 0);
@@ -155,7 +156,8 @@ TEST(BuildGraphTest, ALateTaskWaitedForTheStreamThatEndedJustBefore) {
   StoreBuilder b = TwoSteps();
   for (int step = 0; step < 2; ++step) {
     const int t = 100 * step;
-    // Launched at 15, when its stream was idle: 49 us before it starts, 2 us behind the kernel.
+    // Launched at 15 on an idle stream: starts 49 us later, 2 us after the kernel of the other
+    // stream.
     b.Launch("aten::sum", kMain, t + 15, kAdd, kSideStream, t + 64, 5);
   }
   const auto waits = EdgesOf(GraphOf(b), EdgeKind::kCrossStream);

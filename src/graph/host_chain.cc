@@ -8,18 +8,17 @@
 namespace headroom {
 namespace {
 
-/// Shorter silences are too common to tell who waits for whom.
+/// Shorter silences are too common to show which thread waits for which.
 constexpr DurationNs kSilence{20'000};
 
-/// Of the calls of a thread, the share that must fall into silences of the loop for the two to take
-/// turns.
+/// Two threads take turns if this share of one thread's calls falls into silences of the loop.
 constexpr double kTakesTurns = 0.9;
 
 bool IsCall(HostEventKind kind) {
   return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
 }
 
-/// Walks the events of one thread and cuts its time at every boundary.
+/// Walks the events of one thread and splits its time at every boundary.
 class ThreadCutter {
  public:
   ThreadCutter(const TraceStore& store, ThreadId thread, Interval window)
@@ -43,7 +42,7 @@ class ThreadCutter {
         case HostEventKind::kOverhead:
         case HostEventKind::kGpuAnnotation:
         case HostEventKind::kOther:
-          break;  // The profiler's own time and drawings over streams are not the job's work.
+          break;  // The profiler's overhead and annotations over streams are not the job's work.
       }
     }
     LeaveUntil(window_.end);
@@ -60,7 +59,7 @@ class ThreadCutter {
   void Enter(HostEventId event) {
     const TimeNs start = std::max(store_.host_events.start[event.index()], window_.start);
     LeaveUntil(start);
-    // What begins inside a call is part of it.
+    // Events that begin inside a call are part of it.
     if (start < cursor_) return;
     TimeNs end = std::min(store_.HostEnd(event), window_.end);
     if (!open_.empty()) end = std::min(end, open_.back().end);
@@ -76,7 +75,7 @@ class ThreadCutter {
     open_.push_back({event, end});
   }
 
-  /// Closes what ends by `until`.
+  /// Closes the open events that end by `until`.
   void LeaveUntil(TimeNs until) {
     while (!open_.empty() && open_.back().end <= until) {
       EmitUntil(open_.back().end);
@@ -114,14 +113,14 @@ class ThreadCutter {
   HostChain chain_;
 };
 
-/// A run of a thread's time under recorded events, between two silences of that thread.
+/// A continuous run of recorded events of a thread, between two of its silences.
 struct Burst {
   std::uint32_t pieces_begin = 0, pieces_end = 0;
   std::uint32_t calls_begin = 0, calls_end = 0;
   TimeNs start, end;
 };
 
-/// Bursts of a chain, in order.
+/// Returns the bursts of a chain, in order.
 std::vector<Burst> FindBursts(const HostChain& chain) {
   std::vector<Burst> bursts;
   std::uint32_t piece = 0, call = 0;
@@ -155,7 +154,7 @@ std::vector<Burst> FindBursts(const HostChain& chain) {
   return bursts;
 }
 
-/// The piece of the loop's chain in which it is silent during all of the burst, or nothing.
+/// Returns the piece of the loop's chain that is silent during the whole burst; nullopt if none.
 std::optional<std::size_t> SilenceAround(const HostChain& loop, const Burst& burst) {
   const auto after =
       std::upper_bound(loop.pieces.begin(), loop.pieces.end(), burst.start,
@@ -166,7 +165,8 @@ std::optional<std::size_t> SilenceAround(const HostChain& loop, const Burst& bur
   return static_cast<std::size_t>(after - 1 - loop.pieces.begin());
 }
 
-/// The chain of the loop with the bursts of another spliced into its silences, if they take turns.
+/// Returns the loop's chain with the bursts of another thread spliced into its silences; nullopt
+/// unless the threads take turns.
 std::optional<HostChain> Splice(const HostChain& loop, const HostChain& other) {
   const std::vector<Burst> bursts = FindBursts(other);
   std::vector<std::pair<std::size_t, const Burst*>> inside;
@@ -237,13 +237,13 @@ std::vector<HostChain> FindHostChains(const TraceStore& store, ProcessId process
               return a.second.calls.size() < b.second.calls.size();
             });
   if (first != threads.end()) std::iter_swap(threads.begin(), first);
-  // The busiest first: a silence that one has filled is none for the next.
+  // Starts with the busiest thread, because each silence can take the bursts of only one thread.
   std::stable_sort(threads.begin() + 1, threads.end(), [](const auto& a, const auto& b) {
     return a.second.calls.size() > b.second.calls.size();
   });
   std::vector<HostChain> chains;
   chains.push_back(std::move(threads.front().second));
-  // Each one costs time in proportion to the whole loop. No job has as many helpers.
+  // Each helper costs time proportional to the whole loop. No job has this many.
   constexpr std::size_t kMostHelpers = 64;
   for (std::size_t i = 1; i < threads.size(); ++i) {
     std::optional<HostChain> spliced;

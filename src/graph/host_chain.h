@@ -1,8 +1,9 @@
-// What the host did, as chains of API calls with the work between them.
+// Host activity as chains of API calls with the work between them.
 //
-// Threads of a training job mostly take turns: the training loop sits still in backward() while the
-// autograd thread works. What another thread does inside such a silent piece is spliced into the
-// loop's chain, so that the hand-over there and back is an edge, not a gap that looks like work.
+// Threads of a training job mostly take turns: the training loop waits in backward() while the
+// autograd thread works. Work of another thread in such a silent interval is spliced into the
+// loop's chain. The hand-over in both directions then becomes an edge instead of a gap that looks
+// like work.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@
 
 namespace headroom {
 
-/// A stretch of host time outside API calls, under one innermost event.
+/// An interval of host time outside API calls, in one innermost event.
 struct HostPiece {
   TimeNs start{}, end{};
-  HostEventId owner{};  ///< Innermost operator, annotation or frame; none: no event was recorded.
+  HostEventId owner{};  ///< Innermost operator, annotation or frame; none if no event was recorded.
   ThreadId thread{};
-  /// Begins and ends of recorded operators and annotations at `start`; each costs half a record.
+  /// Starts and ends of recorded operators and annotations at `start`; each costs half a record.
   std::uint16_t operator_halves = 0;
-  std::uint16_t frame_halves = 0;  ///< The same of Python frames.
+  std::uint16_t frame_halves = 0;  ///< Starts and ends of Python frames.
 
   DurationNs length() const { return end - start; }
 };
@@ -31,19 +32,20 @@ struct HostCall {
   HostEventId event;
   ThreadId thread;
   TimeNs start, end;
-  std::uint32_t pieces_begin = 0;  ///< The work before it: pieces [begin, end) of its chain.
+  std::uint32_t pieces_begin = 0;  ///< Work before the call: pieces [begin, end) of its chain.
   std::uint32_t pieces_end = 0;
-  bool handed_over = false;  ///< The call before it in the chain is of another thread.
+  bool handed_over = false;  ///< The previous call in the chain belongs to another thread.
 };
 
-/// Calls that follow each other, and the work between them, in order of time without overlap.
+/// Consecutive calls and the work between them, in order of time without overlap.
 struct HostChain {
-  std::vector<HostPiece> pieces;  ///< Those behind the last call's `pieces_end` end the window.
+  /// Pieces after the last call's `pieces_end` complete the window.
+  std::vector<HostPiece> pieces;
   std::vector<HostCall> calls;
 };
 
-/// The chains of a process within a window: first that of the training loop's thread, with the
-/// threads that take turns with it; then one for each other thread that makes calls.
+/// Returns the chains of a process in a window. The first is that of the training loop's thread,
+/// with the threads that take turns with it. Each other thread that makes calls has one more.
 ///
 /// @param process  none: all threads
 /// @param loop  the thread of the training loop; none: the one with most calls

@@ -22,15 +22,15 @@ TEST(HostChainTest, WorkIsCutAtOperatorsAndCalls) {
   const std::vector<HostChain> chains = ChainsOf(*store, 0, 100);
   ASSERT_EQ(chains.size(), 1u);
   ASSERT_EQ(chains[0].calls.size(), 2u);
-  // 0-10 nobody, 10-15 the operator | call | 20-30 the operator, 30-40 nobody | call | 45-100.
+  // Pieces: 0-10 no event, 10-15 operator | call | 20-30 operator, 30-40 no event | call | 45-100.
   ASSERT_EQ(chains[0].pieces.size(), 5u);
   EXPECT_EQ(chains[0].calls[0].pieces_end, 2u);
   EXPECT_EQ(chains[0].calls[1].pieces_begin, 2u);
   EXPECT_EQ(chains[0].calls[1].pieces_end, 4u);
   EXPECT_FALSE(chains[0].pieces[0].owner.valid());
   EXPECT_TRUE(chains[0].pieces[1].owner.valid());
-  EXPECT_EQ(chains[0].pieces[1].operator_halves, 1);  // Its begin.
-  EXPECT_EQ(chains[0].pieces[3].operator_halves, 1);  // Its end.
+  EXPECT_EQ(chains[0].pieces[1].operator_halves, 1);  // The operator begins here.
+  EXPECT_EQ(chains[0].pieces[3].operator_halves, 1);  // The operator ends here.
   DurationNs sum;
   for (const HostPiece& piece : chains[0].pieces) sum += piece.length();
   EXPECT_EQ(sum, Us(90));
@@ -52,7 +52,7 @@ TEST(HostChainTest, TheAutogradThreadIsSplicedIntoTheSilenceOfTheLoop) {
   EXPECT_TRUE(chains[0].calls[1].handed_over);
   EXPECT_TRUE(chains[0].calls[2].handed_over);
   EXPECT_FALSE(chains[0].calls[3].handed_over);
-  // Nothing is lost and nothing counted twice.
+  // Each moment counts exactly once.
   DurationNs sum;
   for (const HostPiece& piece : chains[0].pieces) sum += piece.length();
   for (const HostCall& call : chains[0].calls) sum += call.end - call.start;

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-/// GPU times are mapped to the host's clock with an error of about a microsecond.
+/// The mapping of GPU times to the host's clock has an error of about a microsecond.
 constexpr DurationNs kClockError{2'000};
 
 bool WaitsForDevice(std::string_view call) {
@@ -88,14 +88,14 @@ HostWait HostWaits::Of(HostEventId call) const {
     return wait;
   }
 
-  // The last that ended inside the call and was launched before it.
+  // Finds the last task that ended inside the call and was launched before it.
   auto after = std::partition_point(by_end_.begin(), by_end_.end(), ends_in_time);
   for (; after != by_end_.begin() && store_.TaskEnd(*(after - 1)) > start; --after) {
     if (LaunchOf(*(after - 1)) >= start) continue;
     add(*(after - 1));
     return wait;
   }
-  // It found the work done: it waits for what was launched last.
+  // The work was already done, so the call waits for the task launched last.
   GpuTaskId latest;
   for (const GpuTaskId task : last) {
     if (task.valid() && (!latest.valid() || LaunchOf(task) > LaunchOf(latest))) latest = task;

@@ -1,4 +1,4 @@
-// Which GPU tasks a blocking call waits for, and what it costs without them.
+// Finds the GPU tasks that a blocking call waits for.
 #pragma once
 
 #include <vector>
@@ -9,24 +9,29 @@
 
 namespace headroom {
 
-/// What a call waits for.
+/// The tasks that a call waits for.
 struct HostWait {
   std::vector<GpuTaskId> tasks;
   Provenance provenance = Provenance::kInferred;
 };
 
-/// Finds what blocking calls wait for: a synchronous copy for itself; a call with a synchronization
-/// record for that record's stream; a device synchronization for all streams; any other for the
-/// task that ended last inside the call. Tasks that end after the call returns are not waited for.
+/// Finds the tasks that blocking calls wait for:
+/// - a synchronous copy waits for itself;
+/// - a call with a synchronization record waits for that record's stream;
+/// - a device synchronization waits for all streams;
+/// - any other call waits for the task that ended last inside the call.
+///
+/// Tasks that end after the call returns do not count.
 class HostWaits {
  public:
-  /// @param tasks  those of the job, in order of launch
+  /// @param tasks  the tasks of the job, in order of launch
   HostWaits(const TraceStore& store, const std::vector<GpuTaskId>& tasks);
 
   HostWait Of(HostEventId call) const;
 
  private:
-  /// The last task of each stream launched before `when`; none where the stream has none.
+  /// Returns the last task of each stream launched before `when`; none for a stream without such a
+  /// task.
   std::vector<GpuTaskId> LastLaunched(TimeNs when) const;
   TimeNs LaunchOf(GpuTaskId task) const;
 
@@ -34,7 +39,7 @@ class HostWaits {
   std::vector<std::vector<GpuTaskId>> by_stream_;  ///< In order of launch.
   std::vector<GpuTaskId> by_end_;
   std::vector<std::pair<std::int64_t, std::size_t>> records_;  ///< Correlation, row of syncs.
-  std::vector<std::pair<HostEventId, GpuTaskId>> copies_;      ///< By launch.
+  std::vector<std::pair<HostEventId, GpuTaskId>> copies_;      ///< Sorted by launch.
 };
 
 }  // namespace headroom

@@ -6,26 +6,26 @@
 namespace headroom {
 namespace {
 
-/// A call this long that issues a command into a deep queue has waited for a place.
+/// A call that takes this long to issue a command into a deep queue has waited for space.
 constexpr DurationNs kSlow{30'000};
 
-/// Nothing that waits in a shorter queue waits for the queue.
+/// Minimum length of a queue for which calls can wait.
 constexpr std::int64_t kDeep = 256;
 
-/// Fewer slow calls at about the same depth prove nothing.
+/// Minimum number of slow calls at about the same depth.
 constexpr std::size_t kMinEvidence = 5;
 
-/// Depths are counted from times of two clocks, so those of one queue differ by a few.
+/// The depths are computed from times of two clocks, so those of one queue differ by a few.
 constexpr std::int64_t kCountingError = 8;
 
-/// Commands in the queue of each call's stream when it returns.
+/// Returns the number of commands in the queue of each call's stream when the call returns.
 std::vector<std::int64_t> CountWaiting(const std::vector<QueuedCommand>& commands) {
   std::size_t streams = 0;
   for (const QueuedCommand& command : commands)
     streams = std::max<std::size_t>(streams, command.stream.index() + 1);
   struct Launch {
     TimeNs start;
-    std::int64_t number;  ///< Of the command among those of its stream, from 1.
+    std::int64_t number;  ///< Position among the commands of its stream, from 1.
   };
   std::vector<std::vector<Launch>> launches(streams);
   std::vector<std::int64_t> number(commands.size()), issued(streams);
@@ -72,7 +72,7 @@ LaunchQueue FindLaunchQueue(const std::vector<QueuedCommand>& commands, std::int
       queue.measured = true;
     }
   }
-  // More than that many waited without being held up: this driver's queue is longer.
+  // More commands were queued without a wait, so this driver's queue is longer than the default.
   if (!queue.measured && most > queue.depth + queue.depth / 8) queue.depth = 0;
 
   queue.blocked.assign(commands.size(), false);

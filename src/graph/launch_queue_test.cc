@@ -7,7 +7,7 @@ namespace launch_queue_test {
 
 constexpr TimeNs At(std::int64_t us) { return TimeNs(us * 1000); }
 
-/// Launches 5 us apart on one stream of kernels of 100 us, into a queue that takes `depth`.
+/// Returns launches 5 us apart on one stream, of kernels of 100 us, into a queue of `depth`.
 std::vector<QueuedCommand> FillQueue(int count, int depth) {
   std::vector<QueuedCommand> commands;
   std::int64_t host = 0;
@@ -46,7 +46,7 @@ TEST(LaunchQueueTest, MoreWaitingThanTheUsualDepthMeansALongerQueue) {
 TEST(LaunchQueueTest, EventRecordsTakePlacesAndStreamsHaveQueuesOfTheirOwn) {
   std::vector<QueuedCommand> commands = FillQueue(600, 5000);
   for (QueuedCommand& command : commands) command.task_start = At(100'000);
-  // As many again on another stream, and as many event records on the first.
+  // Adds as many launches on another stream, and as many event records on the first.
   std::vector<QueuedCommand> both;
   for (const QueuedCommand& command : commands) {
     both.push_back(command);
@@ -54,9 +54,10 @@ TEST(LaunchQueueTest, EventRecordsTakePlacesAndStreamsHaveQueuesOfTheirOwn) {
     both.push_back({StreamId(0u), command.call_start, command.call_end, std::nullopt});
   }
   const LaunchQueue queue = FindLaunchQueue(both, kUsualQueueDepth);
-  EXPECT_EQ(queue.depth, 0);  // 1,200 on the first: longer than usual.
+  EXPECT_EQ(queue.depth, 0);  // 1,200 commands on the first stream exceed the usual depth.
   both.erase(both.begin() + 1500, both.end());
-  EXPECT_EQ(FindLaunchQueue(both, kUsualQueueDepth).depth, kUsualQueueDepth);  // 1,000.
+  // 1,000 commands fit.
+  EXPECT_EQ(FindLaunchQueue(both, kUsualQueueDepth).depth, kUsualQueueDepth);
 }
 
 TEST(LaunchQueueTest, NoCommands) {

@@ -8,11 +8,11 @@
 namespace headroom {
 namespace {
 
-/// A task may be seen to start this long before the one that it waits for ends: GPU stamps of two
-/// streams are not that exact.
+/// Timestamps of two streams are inexact: a task may seem to start this long before its dependency
+/// ends.
 constexpr DurationNs kStampError{500};
 
-/// A wait that no launch took within so many calls was for a stream that is not used.
+/// A wait that no launch matches within this many calls belongs to an unused stream.
 constexpr std::size_t kOldWait = 256;
 
 class StreamWaitFinder {
@@ -45,8 +45,8 @@ class StreamWaitFinder {
     return store_.host_events.start[store_.gpu_tasks.launch[task.index()].index()];
   }
 
-  /// Stream waits that name both sides, by the correlation of the waiting call; and the calls that
-  /// they refer to.
+  /// Collects the stream waits that name both sides, by the correlation of the waiting call, and
+  /// the calls that they refer to.
   void IndexRecords(const std::vector<HostChain>& chains) {
     const auto& syncs = store_.syncs;
     for (std::size_t row = 0; row < syncs.rows(); ++row) {
@@ -63,20 +63,23 @@ class StreamWaitFinder {
     }
   }
 
-  /// Waits for one event that no stream has taken yet.
+  /// Waits for one event that are not yet assigned to streams.
   struct Pending {
     TimeNs recorded;
-    StreamId source;  ///< Of the launch before the record: it does not wait for itself.
+    /// Stream of the launch before the event record, which does not wait for itself.
+    StreamId source;
     std::size_t count = 0;
-    std::size_t age = 0;  ///< Calls since.
+    std::size_t age = 0;  ///< Number of calls since.
     std::vector<StreamId> served;
   };
 
-  /// Follows the calls of a chain. A wait does not say which stream waits: k waits for an event are
-  /// given to the first k streams, but that of the event, that are launched on behind them.
+  /// Follows the calls of a chain. A wait does not record which stream waits. If k calls wait for
+  /// an event, assigns the waits to the first k streams with later launches. Excludes the event's
+  /// own stream.
   void Walk(const HostChain& chain) {
-    TimeNs recorded(INT64_MIN);  // The chain's latest event record.
-    StreamId stream, source;     // Of the latest launch; of that before the record.
+    TimeNs recorded(INT64_MIN);  // Time of the chain's latest event record.
+    StreamId stream, source;     // Stream of the latest launch, and of the launch before the event
+                                 // record.
     std::vector<Pending> groups;
     for (const HostCall& call : chain.calls) {
       std::erase_if(groups, [](Pending& group) { return ++group.age > kOldWait; });
@@ -156,7 +159,7 @@ class StreamWaitFinder {
 
   const TraceStore& store_;
   std::vector<std::vector<GpuTaskId>> by_stream_;
-  std::unordered_map<HostEventId, GpuTaskId> first_task_;  ///< By launch.
+  std::unordered_map<HostEventId, GpuTaskId> first_task_;  ///< First task by launch.
   std::unordered_map<std::int64_t, std::size_t> records_;
   std::unordered_map<std::int64_t, TimeNs> calls_;
   std::vector<StreamWait> waits_;

@@ -1,4 +1,4 @@
-// Which tasks wait for tasks of other streams.
+// Finds the tasks that wait for tasks of other streams.
 #pragma once
 
 #include <vector>
@@ -15,13 +15,15 @@ struct StreamWait {
   Provenance provenance = Provenance::kInferred;
 };
 
-/// Waits between streams, by `after`. Where the profiler recorded which event a stream waits for,
-/// those; else from the order of calls: behind a wait for an event, the last task of each other
-/// stream launched before the chain's latest event record comes before the first task that the
-/// chain launches on a stream, for as many streams as there were waits. Waits that the recorded
-/// times contradict are dropped and counted.
+/// Returns the waits between streams, by `after`. Uses the event that the profiler recorded for a
+/// stream wait, if any. Otherwise infers waits from the order of calls in a chain: an event record,
+/// a wait for the event, and a launch on another stream. The launched task then waits for the last
+/// task of each other stream that was launched before the event record. As many streams wait as
+/// there were waits.
 ///
-/// @param tasks  those of the job, in order of launch
+/// Drops and counts waits that contradict the recorded times.
+///
+/// @param tasks  the tasks of the job, in order of launch
 std::vector<StreamWait> FindStreamWaits(const TraceStore& store,
                                         const std::vector<HostChain>& chains,
                                         const std::vector<GpuTaskId>& tasks, std::int64_t& dropped);

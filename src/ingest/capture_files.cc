@@ -12,10 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Sizes by file name.
+/// File sizes by file name.
 using BatchSizes = std::map<std::string, std::int64_t>;
 
-/// nullopt: the file is no list of captures.
+/// Returns nullopt if the file is not a list of captures.
 std::optional<BatchSizes> ReadList(const std::string& path) {
   constexpr std::uintmax_t kLongest = 1 << 20;
   std::error_code unknown;
@@ -53,9 +53,10 @@ Result<std::vector<CaptureFile>> OpenCaptures(const std::vector<std::string>& pa
     }
   }
   if (traces.empty() && !paths.empty()) {
-    return Status::BadInput(paths.front() +
-                            ": lists captures and holds none; name the folder of the traces that "
-                            "it lists, or one of them");
+    return Status::BadInput(
+        paths.front() +
+        ": is a list of captures, not a trace; name the folder of the traces that "
+        "it lists, or one of them");
   }
   std::vector<CaptureFile> captures;
   for (const std::string& path : traces) {

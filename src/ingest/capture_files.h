@@ -1,4 +1,4 @@
-// The traces that hold the captures of graphs, as a user names them.
+// The traces with the captures of graphs, as a user names them.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,14 @@ namespace headroom {
 
 struct CaptureFile {
   std::unique_ptr<TraceStore> store;
-  std::optional<std::int64_t> batch_size;  ///< Of its graphs, as the list of the captures says.
+  std::optional<std::int64_t>
+      batch_size;  ///< Batch size of its graphs, as the list of captures states it.
 };
 
-/// Reads each file as a trace, but a list of captures (vLLM's execution_details.json: an array of
-/// objects with `file` and `batch_size`) for what it says of the others, by their file names. Fails
-/// as OpenTrace() does, and (kBadInput) where there is a list and no trace.
+/// Reads each file as a trace, except lists of captures. Such a list (vLLM's
+/// execution_details.json) is an array of objects with `file` and `batch_size`. It gives the batch
+/// sizes of the other files, by file name. Fails as OpenTrace() does, and with kBadInput if there
+/// is a list but no trace.
 Result<std::vector<CaptureFile>> OpenCaptures(const std::vector<std::string>& paths,
                                               const OpenOptions& options);
 

@@ -20,7 +20,7 @@
 namespace headroom::sqlite {
 namespace {
 
-/// Whether SQLite can open the path itself.
+/// Returns true if SQLite can open the path directly.
 bool IsPlainDatabase(const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
@@ -37,21 +37,21 @@ std::int64_t BytesOf(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : 0;
 }
 
-/// Says where rows may be missing that SQLite keeps in a file beside the database until its writer
-/// closes it. Nothing of that file is read: to take it in would be to write.
+/// Logs that rows may be missing, because SQLite keeps them in a second file until the writer
+/// closes the database. That file is not read, because merging it would modify the database.
 void TellUnfinished(const std::string& path, bool has_log, ImportLog& log) {
   if (has_log && BytesOf(path + "-wal") > 0) {
     log.Add(ImportIssue::kTruncated, -1,
-            "what was written last is in the -wal file beside it: close what has it open, or let "
-            "sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)' take it in");
+            "the latest rows are in its -wal file: close the program that has it open, or run "
+            "sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'");
   } else if (BytesOf(path + "-journal") > 0) {
     log.Add(ImportIssue::kTruncated, -1,
-            "a -journal file lies beside it: it is being written, or what wrote it was stopped; "
+            "it has a -journal file: a program is writing it, or stopped while writing; "
             "export it again");
   }
 }
 
-/// A file in the folder for temporary ones, removed when this goes.
+/// A file in the temporary folder, removed by the destructor.
 class TemporaryFile {
  public:
   TemporaryFile() {
@@ -72,7 +72,7 @@ class TemporaryFile {
     Remove();
   }
 
-  /// Writes all of a stream.
+  /// Writes all bytes of a stream to the file.
   Status Fill(ByteSource& bytes) {
     std::vector<char> buffer(std::size_t{1} << 20);
     for (std::size_t got = buffer.size(); got == buffer.size();) {
@@ -82,14 +82,14 @@ class TemporaryFile {
       if (error_ == 0) error_ = WriteAll(descriptor_, {buffer.data(), got});
       if (error_ != 0) {
         return Status::Environment(
-            fmt::format("{}: cannot write the database that is unpacked to be read: {}; make room, "
+            fmt::format("{}: cannot write the unpacked database: {}; free disk space, "
                         "or name another folder with TMPDIR",
                         path_, std::strerror(error_)));
       }
     }
     return Status::Ok();
   }
-  /// Takes its name away; who has it open may go on.
+  /// Unlinks the file; a process that has it open can continue to use it.
   void Remove() {
     if (std::exchange(removed_, true)) return;
     unlink(path_.c_str());
@@ -102,7 +102,7 @@ class TemporaryFile {
   int descriptor_ = -1;
   int error_ = 0;
   bool removed_ = false;
-  UnfinishedFile unfinished_;  ///< As long as it has its name.
+  UnfinishedFile unfinished_;  ///< Set while the file has a name.
 };
 
 }  // namespace
@@ -125,7 +125,7 @@ Status ReadDatabase(const std::string& path, ByteSource& bytes, std::int64_t max
   if (!database.ok()) return database.status();
   if (!bytes.damage().empty())
     store.log.Add(ImportIssue::kCutCompression, -1, std::string(bytes.damage()));
-  // Progress counts bytes of the compressed file, all of which are read.
+  // Progress counts bytes of the compressed file, which was already read.
   Status status = read(database.value(), nullptr);
   if (database.value().rows_left() < 0)
     status = expansion.CheckEvents(path, max_rows + 1, file_bytes);

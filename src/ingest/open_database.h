@@ -1,4 +1,4 @@
-// A trace file that turned out to be an SQLite database.
+// Opens a trace file that is an SQLite database.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace headroom::sqlite {
 
-/// Called now and then with the bytes read so far; may be empty.
+/// Called occasionally with the number of bytes read so far; may be empty.
 using Progress = std::function<void(std::int64_t)>;
 /// Reads an open database into the store.
 using Reader = std::function<Status(const Database&, const Progress&)>;
 
-/// Opens the database at `path` and passes it to `read`. SQLite needs a file to jump about in: what
-/// is compressed, or comes through a pipe, is first written to a temporary file, which is nameless
-/// by the time it is read.
+/// Opens the database at `path` and passes it to `read`. SQLite needs random access to a file, so
+/// compressed or piped data is first written to a temporary file. That file is unlinked before it
+/// is read.
 ///
-/// @param bytes           the file from its beginning, decompressed; read only where it is needed
+/// @param bytes           the file from its beginning, decompressed; read only if needed
 /// @param max_text_bytes  longer values end the reading of their table
-/// @param expansion       of what is compressed: of its rows
-/// @param store           gets what is wrong with the file as a whole, and its size
+/// @param expansion       limits the rows of compressed databases
+/// @param store           receives problems of the file as a whole, and its size
 ///
-/// Fails as `read` does, with kEnvironment where the temporary file cannot be written, and as
-/// ExpansionLimit::CheckEvents().
+/// Fails as `read` and ExpansionLimit::CheckEvents() do, and with kEnvironment if the temporary
+/// file cannot be written.
 Status ReadDatabase(const std::string& path, ByteSource& bytes, std::int64_t max_text_bytes,
                     ExpansionLimit expansion, const Progress& progress, const Reader& read,
                     TraceStore& store);

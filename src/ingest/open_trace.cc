@@ -27,12 +27,12 @@
 namespace headroom {
 namespace {
 
-/// A source whose first bytes can be looked at before they are read.
+/// A source that can show its first bytes before they are read.
 class HeadSource final : public ByteSource {
  public:
   explicit HeadSource(ByteSource& source) : source_(source) {}
 
-  /// Reads the first bytes, fewer than 64 KiB where the source has fewer. Once, before Read().
+  /// Reads the first bytes, at most 64 KiB. Call it once, before Read().
   Status Peek() {
     head_.resize(std::size_t{64} << 10);
     const Result<std::size_t> n = source_.Read(std::span(head_));
@@ -60,11 +60,11 @@ class HeadSource final : public ByteSource {
   ByteSource& source_;
   std::string head_;
   std::size_t at_ = 0;
-  bool ended_ = false;  ///< The source gave fewer bytes than it was asked for: it has no more.
+  bool ended_ = false;  ///< The source gave fewer bytes than requested, so it has no more.
 };
 
-/// Whether a file that none of the formats begins like is a report of Nsight Systems: by its name,
-/// for what a report begins with is nowhere documented.
+/// Returns true if a file of no other known format is a report of Nsight Systems. The name decides,
+/// because the first bytes of a report are undocumented.
 bool IsNsightReport(const std::string& path, std::string_view head) {
   const std::size_t first = SkipSpace(head, 0);
   const bool may_be_json = first < head.size() && (head[first] == '{' || head[first] == '[');
@@ -169,7 +169,8 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
   if (!status.ok()) return status;
   return store;
 } catch (const std::bad_alloc&) {
-  return Status::Environment(path + ": out of memory while opening");
+  return Status::Environment(path +
+                             ": out of memory while opening; free memory, or use a larger machine");
 }
 
 }  // namespace headroom

@@ -13,19 +13,19 @@
 namespace headroom {
 
 struct OpenOptions {
-  int threads = 1;  ///< From 1 up; the result does not depend on it.
+  int threads = 1;  ///< At least 1. Does not affect the result.
   ExpansionLimit expansion = {};
-  /// Larger events are skipped and counted, to bound memory. From 1 up.
+  /// Larger events are skipped and counted, to bound memory. At least 1.
   std::int64_t max_event_bytes = std::int64_t{64} << 20;
-  /// Called with (bytes read, bytes in all) of the file on disk, the latter 0 for a pipe; may be
-  /// empty. Called from the reader's threads, one at a time and with a lock held: it should be
-  /// quick and must not throw.
+  /// Called with (bytes read, total bytes) of the file on disk; the total is 0 for a pipe. May be
+  /// empty. Runs on the reader's threads, one call at a time, with a lock held. It should be quick
+  /// and must not throw.
   std::function<void(std::int64_t, std::int64_t)> progress = {};
 };
 
-/// Reads a whole trace file into a frozen store. Damage is in its import log; a Status means that
-/// the file cannot be read or is no trace (kBadInput), or that memory ran out (kEnvironment), and
-/// says so with the path and the remedy.
+/// Reads a whole trace file into a frozen store and records damage in its import log. Fails with
+/// kBadInput if the file is unreadable or not a trace, and with kEnvironment if memory runs out.
+/// Messages state the path and what to do.
 Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path, const OpenOptions& options);
 
 }  // namespace headroom

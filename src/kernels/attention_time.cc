@@ -9,9 +9,9 @@ namespace headroom {
 namespace {
 
 constexpr double kSustainedBandwidth = 0.7;
-/// The helper kernels of the backward: dO x O and dQ from float32, bytes an element of Q.
+/// Bytes per element of Q that the backward's helper kernels move: dO x O, and dQ from float32.
 constexpr double kBackwardHelperBytes = 10, kHelperBandwidth = 0.55;
-/// Kernels that set up random numbers and buffers, and the gaps behind them.
+/// Time of kernels that set up random numbers and buffers, including the gaps after them.
 constexpr double kForwardStart = 3'000, kBackwardStart = 7'000;  // ns
 constexpr double kLargestHead = 256;
 

@@ -35,7 +35,7 @@ constexpr AttentionShape kFull = {.sequences = 96,
                                   .causal = false,
                                   .dropout = true};
 
-// Sums of the kernels that PyTorch 2.11 ran on one H200 for these shapes.
+// Sums of kernel times from PyTorch 2.11 on one H200 for these shapes.
 TEST(FusedAttentionTimeTest, MeasuredOnOneH200) {
   EXPECT_NEAR(Us(kCausal, false), 61.4, 0.07 * 61.4);
   EXPECT_NEAR(Us(kCausal, true), 101.6, 0.12 * 101.6);
@@ -49,12 +49,12 @@ TEST(FusedAttentionTimeTest, HalfTheScoresAndNoDropoutAreCheaper) {
   EXPECT_NEAR(Us(whole, false) - 3, 2 * (Us(kCausal, false) - 3), 0.01);
   AttentionShape sure = kCausal;
   sure.dropout = false;
-  // 6.44 GFLOP at 0.4 of 989 TFLOP/s, and 3 us.
+  // 6.44 GFLOP at 0.4 of 989 TFLOP/s, plus 3 us.
   EXPECT_NEAR(Us(sure, false), 3 + 16.28, 0.05);
 }
 
 TEST(FusedAttentionTimeTest, Float32RunsOnOrdinaryArithmetic) {
-  // 6.44 GFLOP at 0.3 of 66.9 TFLOP/s, and 3 us.
+  // 6.44 GFLOP at 0.3 of 66.9 TFLOP/s, plus 3 us.
   EXPECT_NEAR(Us(kCausal, false, DType::kF32), 3 + 321, 1);
 }
 

@@ -9,10 +9,11 @@
 namespace headroom {
 namespace {
 
-/// What large products sustain.
+/// Sustained shares of large products.
 struct Sustained {
-  double gemm, convolution, weight_gradient;  ///< Shares of the peak; the last of convolutions.
-  double gemm_bytes;                          ///< Of the bandwidth.
+  /// Shares of the peak; the last one for convolutions.
+  double gemm, convolution, weight_gradient;
+  double gemm_bytes;  ///< Share of the bandwidth.
 };
 
 Sustained SustainedIn(DType dtype, bool tensor_cores, const SustainedShares& shares) {
@@ -28,10 +29,11 @@ Sustained SustainedIn(DType dtype, bool tensor_cores, const SustainedShares& sha
           shares.gemm_bytes_16};
 }
 
-/// Of a time in nanoseconds, what must grow with the batch, and the most that may stay.
+/// Parts of a time in nanoseconds: the minimum that grows with the batch, and the maximum constant
+/// part.
 struct Parts {
   double least_growing_ns = 0;
-  double most_staying = 0;  ///< A share.
+  double most_staying = 0;  ///< A share of the time.
 };
 
 }  // namespace
@@ -45,9 +47,9 @@ std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
   if (!cost || !peak || !device.memory_bandwidth_gbs || time <= 0) return std::nullopt;
   const SustainedShares& shares = device.sustained;
   const Sustained sustained = SustainedIn(ran.math_dtype, ran.tensor_cores, shares);
-  const double bandwidth = *device.memory_bandwidth_gbs;  // Bytes a nanosecond.
-  double rate = *peak / 1e9;                              // FLOPs a nanosecond.
-  // Of the operands in the type that they have now.
+  const double bandwidth = *device.memory_bandwidth_gbs;  // Bytes per nanosecond.
+  double rate = *peak / 1e9;                              // FLOPs per nanosecond.
+  // Scales bytes to the type that the operands have now.
   const bool halved = BytesPerElement(ran.math_dtype) == 2 && cost->math_dtype == DType::kF32;
   const double size = halved ? 0.5 : 1;
   Parts parts;
@@ -65,7 +67,7 @@ std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
     if (gemm->batch > 1) {
       parts.least_growing_ns = std::max(parts.least_growing_ns, cost->bytes * byte_ns);
     } else {
-      // The weights, or their gradient: read or written once, whatever the batch.
+      // The weights, or their gradient, are read or written once for any batch.
       const auto extent = static_cast<double>(layout.IsOfWeightGradient() ? gemm->m : gemm->k);
       const double weights = extent * static_cast<double>(gemm->n) * BytesPerElement(gemm->dtype);
       parts.most_staying += weights * byte_ns / time;
@@ -80,7 +82,7 @@ std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
     parts.most_staying = ran.waves ? shares.convolution_lost_when_growing / *ran.waves
                                    : shares.convolution_start_us * 1e3 * kernels / time;
   } else if (IsRecurrent(call.name)) {
-    // Steps wait for each other, with a batch of blocks each.
+    // Steps wait for each other, and each step runs one batch of blocks.
     parts.least_growing_ns = cost->flops / (rate * sustained.gemm);
     parts.most_staying = 1;
   } else {

@@ -1,5 +1,5 @@
-// What more samples per step make of the time of a matrix product, convolution or recurrent
-// operator.
+// Forecasts the time of a matrix product, convolution or recurrent operator for more samples per
+// step.
 #pragma once
 
 #include <optional>
@@ -11,27 +11,29 @@
 
 namespace headroom {
 
-/// How an operator ran.
+/// How an operator ran in the trace.
 struct RanAs {
-  DType math_dtype = DType::kUnknown;  ///< kTF32 where kernels or a change say so.
+  DType math_dtype = DType::kUnknown;  ///< kTF32 if the kernels or a change use it.
   bool tensor_cores = false;
-  DurationNs time{};  ///< Of all its kernels.
-  /// Blocks of its longest kernel, as multiples of what runs at once; above 0. nullopt: not known,
-  /// e.g. of a kernel that a change brings.
+  DurationNs time{};  ///< Sum over all its kernels.
+  /// Blocks of its longest kernel, as a multiple of the blocks that run at once; above 0. nullopt
+  /// if unknown, e.g. for a kernel that a change introduces.
   std::optional<double> waves = {};
 };
 
-/// The share of an operator's time that stays when its batch grows, in [0, 1]: the operator then
-/// takes share + (1 - share) * r of its time for r >= 1 times the batch. nullopt: its shapes or the
-/// device do not tell.
+/// Returns the share of an operator's time that stays constant when its batch grows, in [0, 1].
+/// With r >= 1 times the batch, the operator takes share + (1 - share) * r of its time. Returns
+/// nullopt if its shapes or the device do not determine the share.
 ///
 /// A product of few rows fills the GPU badly, reads its weights for little work, and waits at its
-/// start and end. None of that grows: what each further sample takes is its FLOPs F at the rate R
-/// that large products sustain (or, of batched products, its bytes). The share is thus
-/// 1 - F / (R * time), how far the recorded operator is below that rate; but no more than its
-/// blocks leave free of a wave and its weights take to read, as what is slow for another reason
-/// stays as slow. docs/engine.md has the measurements. What is not in it: with more samples, the
-/// library may take another algorithm altogether (FFT and Winograd of float32: half the time).
+/// start and end. None of these costs grows with the batch. Each further sample costs its FLOPs F
+/// at the rate R that large products sustain, or its bytes for batched products. The share is thus
+/// 1 - F / (R * time): how far the recorded operator is below that rate. The share is at most the
+/// part of a wave that its blocks leave free, plus the time to read its weights. A product that is
+/// slow for another reason stays as slow. docs/engine.md has the measurements.
+///
+/// Not modelled: with more samples, the library can switch to another algorithm. FFT and Winograd
+/// of float32 take half the time.
 std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
                                      const DeviceSpec& device);
 

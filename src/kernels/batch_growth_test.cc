@@ -50,7 +50,7 @@ RanAs Ran(DType dtype, double us, std::optional<double> waves) {
       .math_dtype = dtype, .tensor_cores = dtype != DType::kF32, .time = Us(us), .waves = waves};
 }
 
-/// Microseconds of a call of `us` microseconds with `ratio` times the batch.
+/// Returns the microseconds, at `ratio` times the batch, of a call that took `us` microseconds.
 double Grown(const OperatorCall& call, double us, double ratio, double waves,
              DType dtype = DType::kF32) {
   const std::optional<double> stays = ShareThatStays(call, Ran(dtype, us, waves), H200());
@@ -64,7 +64,7 @@ OperatorCall Product(std::int64_t m, std::int64_t k, std::int64_t n) {
   return Call("aten::mm", {{m, k}, {k, n}});
 }
 
-// Kernels of bert_base in float32 at batches of 1 and 8, and of gpt2 at 1 and 4, on one H200.
+// Kernels on one H200 in float32: bert_base at batches of 1 and 8, and gpt2 at 1 and 4.
 TEST(BatchGrowthTest, ProductsMeasuredOnOneH200) {
   EXPECT_NEAR(Grown(Product(384, 768, 768), 19.5, 8, Waves(360)), 95.0, 0.25 * 95.0);
   EXPECT_NEAR(Grown(Product(768, 384, 768), 21.4, 8, Waves(576)), 82.8, 0.25 * 82.8);
@@ -74,12 +74,12 @@ TEST(BatchGrowthTest, ProductsMeasuredOnOneH200) {
   EXPECT_NEAR(Grown(Product(1024, 768, 50257), 1603.7, 4, Waves(3152)), 6213.9, 0.05 * 6213.9);
 }
 
-// A last layer of vgg19 reads 0.4 GB of weights at 8 samples as at 64.
+// A last layer of vgg19 reads 0.4 GB of weights, at 8 samples as well as at 64.
 TEST(BatchGrowthTest, WeightsAreReadOnce) {
   EXPECT_NEAR(Grown(Product(8, 25088, 4096), 218.2, 8, Waves(1024)), 546.1, 0.1 * 546.1);
 }
 
-// A convolution's backward of resnet50 in float32 at batches of 8 and 64, on one H200.
+// The backward of a resnet50 convolution in float32 on one H200, at batches of 8 and 64.
 TEST(BatchGrowthTest, OfConvolutionsOnlyWhatFewBlocksLoseStays) {
   const std::optional<OperatorCall> call = ParseOperatorCall(
       "aten::convolution_backward",
@@ -89,21 +89,24 @@ TEST(BatchGrowthTest, OfConvolutionsOnlyWhatFewBlocksLoseStays) {
        R"("[True, True, False]"])"});
   ASSERT_TRUE(call.has_value());
   EXPECT_NEAR(Grown(*call, 140.4, 8, Waves(896)), 979.3, 0.05 * 979.3);
-  // In another precision, of which no blocks are known, only the starts of its two kernels stay.
+  // In another precision, the number of blocks is unknown, so only the starts of its two kernels
+  // stay constant.
   EXPECT_NEAR(*ShareThatStays(*call, Ran(DType::kF16, 100, std::nullopt), H200()), 0.08, 1e-9);
 }
 
 TEST(BatchGrowthTest, AProductAtItsSustainedRateGrowsInProportion) {
   const OperatorCall call = Product(4096, 4096, 4096);
   const double ideal_us = 2.0 * 4096 * 4096 * 4096 / (66.9e6 * 0.7);
-  EXPECT_DOUBLE_EQ(Grown(call, ideal_us / 1.2, 3, 1), 3 * ideal_us / 1.2);  // Faster, even.
+  // Even if faster than ideal.
+  EXPECT_DOUBLE_EQ(Grown(call, ideal_us / 1.2, 3, 1), 3 * ideal_us / 1.2);
   EXPECT_NEAR(Grown(call, 2 * ideal_us, 3, 1), 4 * ideal_us, 0.01);
-  // As slow with a GPU full of blocks: what makes it slow stays but for the weights.
+  // If it is as slow with a GPU full of blocks, the whole time grows except for the weights.
   EXPECT_GT(Grown(call, 2 * ideal_us, 3, 100), 5.9 * ideal_us);
 }
 
 TEST(BatchGrowthTest, BatchedProductsOfShortSumsGrowWithTheirBytes) {
-  // Attention's scores in 16 bits: 64 products of 1024 x 64 x 1024. Bytes take longer than FLOPs.
+  // Attention's scores in 16 bits: 64 products of 1024 x 64 x 1024. Their bytes take longer than
+  // their FLOPs.
   OperatorCall call = Call("aten::bmm", {{64, 1024, 64}, {64, 64, 1024}});
   for (OperatorArg& arg : call.args) arg.tensors[0].dtype = DType::kBF16;
   const double bytes = 2.0 * 64 * (1024.0 * 1024 + 2 * 1024 * 64);
@@ -120,7 +123,7 @@ std::vector<std::vector<std::string>> ReadCsv(const std::string& text) {
   std::vector<std::vector<std::string>> rows;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    // Names of kernels hold commas in quotes; they are not needed here.
+    // Kernel names hold commas in quotes. This test does not need them.
     std::vector<std::string> cells(1);
     bool quoted = false;
     for (const char c : line) {
@@ -136,14 +139,14 @@ std::vector<std::vector<std::string>> ReadCsv(const std::string& text) {
   return rows;
 }
 
-/// Mean of the absolute errors of forecasts, in shares.
+/// Mean absolute errors of forecasts, as shares.
 struct Errors {
   double ours = 0, in_proportion = 0;
   int count = 0;
 };
 
-// Products in float32 that were timed at a batch and at 2, 4 and 8 times that, on GPUs that no
-// figure here was fitted to.
+// Float32 products that were timed at a batch and at 2, 4 and 8 times that batch. No constant was
+// fitted to these GPUs.
 TEST(BatchGrowthDataTest, ProductsOnOtherGpus) {
   const std::filesystem::path folder = SharedDataDir() / "gpu-latency";
   if (!std::filesystem::exists(folder / "kernels.csv.gz")) {
@@ -161,21 +164,22 @@ TEST(BatchGrowthDataTest, ProductsOnOtherGpus) {
   struct Timed {
     double us = 0, blocks = 0;
   };
-  // By device, operator and the extents that do not grow; then by the one that does.
+  // Keys: the device, operator and constant extents, then the extent that grows.
   std::map<std::vector<std::string>, std::map<std::int64_t, Timed>> products;
   const auto rows = ReadCsv(Gunzip(ReadWholeFile(folder / "kernels.csv.gz")));
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const std::vector<std::string>& row = rows[i];
     if ((row[1] != "linear" && row[1] != "bmm") || row[20].empty()) continue;
     const bool batched = row[1] == "bmm";
-    constexpr double kLaunchGapUs = 20;  // Inside each time, says the data's description.
+    // The data's description states this gap as part of each time.
+    constexpr double kLaunchGapUs = 20;
     products[{row[2], row[1], batched ? row[5] : "", row[6], row[7]}]
             [std::llround(std::stod(row[batched ? 4 : 5]))] = {
                 std::stod(row[26]) * 1e3 - kLaunchGapUs,
                 std::stod(row[20]) * std::stod(row[21]) * std::stod(row[22])};
   }
   std::map<std::pair<std::string, bool>, Errors>
-      errors;  // By operator, and whether blocks are few.
+      errors;  // Keys: the operator, and whether blocks are few.
   for (const auto& [key, timed] : products) {
     const DeviceSpec& device = devices.at(key[0]);
     const bool batched = key[1] == "bmm";

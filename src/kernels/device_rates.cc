@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kTera = 1e12, kPerNs = 1e-9;
 
-/// Float32 operations a second of the ordinary lanes at the boost clock. By lanes and clock where
-/// both are known: a data sheet's peak may be that of other units.
+/// Returns the float32 operations per second of the ordinary lanes at the boost clock. Uses lanes
+/// and clock if both are known, because a data sheet's peak can be that of other units.
 std::optional<double> LanePeak(const DeviceSpec& device) {
   constexpr double kMultiplyAndAdd = 2, kMega = 1e6;
   if (device.sm_count && device.fp32_lanes_per_sm && device.boost_clock_mhz) {
@@ -24,19 +24,19 @@ std::optional<double> LanePeak(const DeviceSpec& device) {
   return std::nullopt;
 }
 
-/// Joules of an operation where the card reaches both its power limit and its peak.
+/// Returns the joules per operation of a card that reaches both its power limit and its peak.
 std::optional<double> PowerPerPeak(const DeviceSpec& device) {
   const std::optional<double> peak = LanePeak(device);
   if (!device.tdp_w || !peak) return std::nullopt;
   return *device.tdp_w / *peak;
 }
 
-/// "12" of "12.0".
+/// Returns "12" for "12.0".
 std::string_view MajorOf(const DeviceSpec& device) {
   return std::string_view(device.compute_capability).substr(0, device.compute_capability.find('.'));
 }
 
-/// Whether both are known, and differ.
+/// Returns whether both major versions are known and differ.
 bool OtherMajor(const DeviceSpec& a, const DeviceSpec& b) {
   return !MajorOf(a).empty() && !MajorOf(b).empty() && MajorOf(a) != MajorOf(b);
 }
@@ -46,10 +46,10 @@ struct ArchitecturePower {
   double most = 0;
 };
 
-/// What an operation takes on an architecture's full-size cards: power a peak.
+/// Returns the power per peak of an architecture's full-size cards.
 std::optional<ArchitecturePower> PowerOfArchitecture(const DeviceSpec& device,
                                                      const DeviceCatalog& catalog) {
-  // A chip sold with more or less memory is one.
+  // Counts a chip once if it is sold with different memory sizes.
   std::set<double> powers;
   for (const DeviceSpec& other : catalog.devices()) {
     const std::optional<double> power = PowerPerPeak(other);
@@ -64,14 +64,15 @@ std::optional<ArchitecturePower> PowerOfArchitecture(const DeviceSpec& device,
                            .most = *powers.rbegin()};
 }
 
-/// 1 up to kSmallW, 0 from kFullSizeW on, even in between by ratios.
+/// Returns 1 up to kSmallW and 0 from kFullSizeW, linear in the logarithm of the power between
+/// them.
 double Smallness(const DeviceSpec& device) {
   if (!device.tdp_w) return 0;
   return std::clamp(std::log(kFullSizeW / *device.tdp_w) / std::log(kFullSizeW / kSmallW), 0.0,
                     1.0);
 }
 
-/// Of the peak, what products of the largest tiles reach at full power.
+/// Returns the share of the peak that products of the largest tiles reach at full power.
 double ReachOfProducts(const DeviceRates& rates, const KernelConstants& constants) {
   double best = 0;
   for (const auto* tiles : {&rates.library->single, &rates.library->batched}) {
@@ -89,14 +90,16 @@ double BandwidthShare(const DeviceSpec& device, double smallness,
   return std::pow(constants.gddr, 1 - smallness) * std::pow(constants.gddr_small, smallness);
 }
 
-/// Of the multiprocessors, in GHz: where the data sheet gives no clock, by its peak.
+/// Returns the clock of the multiprocessors in GHz. Derives it from the peak if the data sheet
+/// lacks a clock.
 double ClockGhz(const DeviceSpec& device, const DeviceRates& rates) {
   constexpr double kMhzPerGhz = 1e3, kMultiplyAndAdd = 2;
   if (device.boost_clock_mhz) return *device.boost_clock_mhz / kMhzPerGhz;
   return rates.flops_per_ns / (kMultiplyAndAdd * rates.processors * rates.lanes);
 }
 
-/// Of a figure that a device lacks: the least of those with its compute capability.
+/// Returns the minimum of a figure over the devices with the same compute capability. Replaces a
+/// figure that a device lacks.
 std::optional<double> LeastOfItsKind(const DeviceSpec& device, const DeviceCatalog& catalog,
                                      std::optional<double> DeviceSpec::*member) {
   std::optional<double> least;
@@ -120,11 +123,12 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
   DeviceRates rates{.device = &device, .library = constants.LibraryOf(device.architecture)};
   if (rates.library == nullptr) {
     return Status::Usage(fmt::format(
-        "{}: kernels of the architecture '{}' are not known; its device file must name one of "
-        "those in data/kernels/constants.toml",
+        "{}: no kernel constants for architecture '{}'; its device file must name one of "
+        "the architectures in data/kernels/constants.toml",
         device.name, device.architecture));
   }
-  // The peak of matrix units in full float32, where a vendor has them: its library uses them.
+  // Uses the peak of the matrix units in full float32 if a vendor has them, because its library
+  // does.
   const std::optional<double> peak =
       device.fp32_matrix_tflops ? device.fp32_matrix_tflops : device.fp32_tflops;
   struct Needed {
@@ -135,8 +139,8 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
                                Needed{"memory_bandwidth_gbs", device.memory_bandwidth_gbs}}) {
     if (!needed.value) {
       return Status::Usage(
-          fmt::format("{}: its device file does not give {}, without which nothing can be "
-                      "predicted; add it (docs/devices.md)",
+          fmt::format("{}: its device file lacks {}, which every prediction "
+                      "requires; add it (docs/devices.md)",
                       device.name, needed.key));
     }
   }
@@ -161,7 +165,8 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
     rates.issue_share = constants.issue_share;
   rates.smallness = Smallness(device);
   rates.bytes_per_ns = *device.memory_bandwidth_gbs *
-                       BandwidthShare(device, rates.smallness, constants);  // GB/s are bytes a ns.
+                       // GB/s equals bytes per ns.
+                       BandwidthShare(device, rates.smallness, constants);
   rates.cached_bytes_per_ns =
       constants.l2_bytes_a_clock * rates.processors * ClockGhz(device, rates);
   const bool known_memory =
@@ -178,16 +183,17 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
   if (power && full_size) {
     const double full = std::pow(*power / full_size->usual, constants.full_power);
     const double small = std::pow(*power / full_size->most, constants.low_power);
-    // Weighted by logarithms, so that no watt more or less is a step.
+    // Blends logarithms, so that one watt more or less never causes a jump.
     const auto blend = [&](double of_full, double of_small) {
       return std::min(1.0,
                       std::pow(of_full, 1 - rates.smallness) * std::pow(of_small, rates.smallness));
     };
     rates.clock_share = blend(std::min(1.0, full), std::min(1.0, small));
-    // What a card draws all of its power for is no more than what products reach.
+    // At its power limit, a card computes at most at the rate that its products reach.
     const double reach = ReachOfProducts(rates, constants);
     rates.sustained_share = rates.clock_share * reach;
-    // A full-size card has power left there: it is at its limit where its lanes never wait.
+    // A full-size card has power to spare at that rate. It reaches its limit only if its lanes
+    // never wait.
     rates.full_power_share = blend(rates.clock_share, rates.sustained_share);
   }
   return rates;
@@ -199,8 +205,8 @@ double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates
   const double profile = 1 - evidence;
   if (from.library != to.library) return profile * constants.residual_other[index];
   const std::string& capability = from.device->compute_capability;
-  // The same chip, or one like it: what its kernels do beyond the model they do there as well. Less
-  // than all of it would make every such GPU faster, or slower, than the one that was recorded.
+  // On the same chip, or its twin, kernels deviate from the model in the same way. Carrying over
+  // only a part would make every such GPU faster or slower than the recorded one.
   const bool twins = !capability.empty() && capability == to.device->compute_capability;
   return profile * (twins ? 1 : constants.residual_same[index]);
 }
@@ -217,7 +223,7 @@ ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
                          .Scaled(rates.error_scale);
   if (work == WorkClass::kConvolution && rates.untried_convolutions)
     range = range.Joined(constants.untried_convolution);
-  // What a small card sustains depends on its minutes before, in which it was not measured.
+  // The sustained rate of a small card depends on the minutes before, which the measurement misses.
   return range.Towards(constants.measured_errors[index], evidence * (1 - rates.smallness));
 }
 
@@ -227,7 +233,7 @@ ErrorRange RangeOfStep(const DeviceRates& rates, double evidence,
       constants.step_error.Towards(constants.low_power_step_error, rates.smallness)
           .Scaled(rates.error_scale);
   const ErrorRange measured = range.Towards(constants.measured_step_error, evidence);
-  return range.Joined(measured);  // Steps did not get better by it on every GPU.
+  return range.Joined(measured);  // Measurements did not narrow the error of steps on every GPU.
 }
 
 }  // namespace headroom

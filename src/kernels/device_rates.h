@@ -1,4 +1,4 @@
-// What a GPU sustains, from its data sheet: the rates that the models of kernels divide by.
+// Sustained rates of a GPU, derived from its data sheet. The kernel models divide by them.
 #pragma once
 
 #include <memory>
@@ -11,84 +11,86 @@
 
 namespace headroom {
 
-/// Of one device; all above 0.
+/// Rates of one device; all above 0.
 struct DeviceRates {
   const DeviceSpec* device = nullptr;
   const GemmLibrary* library = nullptr;  ///< Not null.
   double processors = 0;                 ///< Multiprocessors or compute units.
-  double lanes = 0;                      ///< Of float32, in each.
-  double threads = 0;                    ///< That one can hold.
-  double registers = 0;                  ///< That one has.
-  double l1_bytes = 0;                   ///< Of one: the most that is not shared memory.
+  double lanes = 0;                      ///< Float32 lanes per multiprocessor.
+  double threads = 0;                    ///< Maximum resident threads per multiprocessor.
+  double registers = 0;                  ///< Registers per multiprocessor.
+  /// Per multiprocessor: the maximum that is not shared memory.
+  double l1_bytes = 0;
   double l2_bytes = 0;
   double flops_per_ns = 0;  ///< Peak in float32, at the boost clock.
-  double issue_share = 1;   ///< Of it, what issuing other instructions leaves to products.
-  /// Of the boost clock: what the power allows for long.
+  /// Share of the peak that remains for products after other instructions issue.
+  double issue_share = 1;
+  /// Share of the boost clock that the power limit sustains.
   double clock_share = 1;
-  /// Of that peak: the same, of products; 1 where nothing is known of the power.
+  /// The same share for products; 1 if the power limit is unknown.
   double sustained_share = 1;
-  /// Of that peak: from where on the card draws all of its power.
+  /// Share of the peak from which the card draws all of its power.
   double full_power_share = 1;
   double bytes_per_ns = 0;         ///< Sustained by kernels that only move data.
-  double cached_bytes_per_ns = 0;  ///< The same from the L2.
-  /// 0 of a card that has the power for its clock (kFullSizeW), 1 of one that surely has not
+  double cached_bytes_per_ns = 0;  ///< The same rate from the L2.
+  /// 0 for a card with enough power for its clock (kFullSizeW), 1 for one that clearly lacks it
   /// (kSmallW).
   double smallness = 0;
-  /// By which ranges are wider: no GPU of the architecture had a part in the models.
+  /// Factor that widens error ranges if no GPU of the architecture contributed to the models.
   double error_scale = 1;
-  /// Convolutions there have the range of those whose algorithm was chosen untried.
+  /// If true, convolutions have the error range of untried algorithms.
   bool untried_convolutions = false;
-  /// What operators that were measured on it say beyond the models; null: none were.
+  /// Correction of the models from operators measured on this GPU; null if there are none.
   std::shared_ptr<const LocalCorrection> correction = {};
-  /// What of it rests on a guess; empty: nothing.
+  /// Names of the figures that are guesses; empty if there are none.
   std::string guessed = {};
 };
 
-/// How much of what a profile on one GPU says beyond the model is carried over to another. The more
-/// was measured near by on the other itself, the less: both tell of the same errors.
+/// Returns the share of a profile's deviation from the model that carries over from one GPU to
+/// another. Measurements of similar shapes on the target reduce the share, because both show the
+/// same errors.
 double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
                       double evidence, const KernelConstants& constants);
 
-/// Ranges of work on tensor cores, which were held against one H200 alone, are so many times as
-/// wide.
+/// Factor that widens the error ranges of work on tensor cores. One H200 alone validated them.
 inline constexpr double kTensorCoreDoubt = 2;
 
-/// What is known of a work on the device by what was measured there.
+/// Returns the correction of a piece of work from measurements on the device.
 Correction CorrectionOf(const KernelWork& work, const DeviceRates& rates);
 
-/// Of a class of work on a device.
+/// Returns the error range of a class of work on a device.
 ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
                    const KernelConstants& constants);
 ErrorRange RangeOfStep(const DeviceRates& rates, double evidence, const KernelConstants& constants);
 
-/// Cards of this power limit or less sustain what it and their cooling allow, not what their clock
-/// says ...
+/// Cards with at most this power limit sustain the rate that power and cooling allow, not their
+/// clock ...
 inline constexpr double kSmallW = 75;
-/// ... and from this on, nearly that.
+/// ... and cards with at least this limit nearly sustain their clock.
 inline constexpr double kFullSizeW = 200;
 
-/// The rates of a device.
+/// Returns the rates of a device. Fails with kUsage, and names the figure, if the device file lacks
+/// a figure without a substitute. Also fails for architectures whose kernels are unknown.
 ///
-/// The power rule: an architecture's full-size cards (kFullSizeW or more) tell what an operation
-/// takes, W = power / peak of their lanes; chips of the same figures count once. A full-size card
-/// with less power a peak than their geometric mean sustains (power / peak / W) ^ full_power of its
-/// peak. A small card (kSmallW or less) is held against the most of them, not their mean, of which
-/// less is not known to hold its own clock; and for its power that one computes no more than what
-/// its products reach: (power / peak / W) ^ low_power of that. Between the two, the shares are
-/// weighted by the logarithm of the power. Cards of another compute capability's major number
-/// (B200, RTX 5090) tell nothing of each other. It needs nothing that was measured on the card
-/// itself.
+/// The power rule starts from an architecture's full-size cards (kFullSizeW or more). Their power
+/// per operation is W = power / peak of their lanes; chips with the same figures count once.
+/// - A full-size card with less than their geometric mean sustains (power / peak / W) ^ full_power
+///   of its peak.
+/// - A small card (kSmallW or less) is compared with the maximum of them, not the mean, because
+///   cards with less may not hold their clock. With its power it computes at most at the rate that
+///   its products reach: (power / peak / W) ^ low_power of that.
+/// - Between the two, the shares are weighted by the logarithm of the power.
 ///
-/// A figure of the chip (lanes, threads, caches) that is missing is the least that devices of the
-/// same compute capability have, else a usual one; DeviceRates::guessed names it. Without its power
-/// limit, a card is taken to hold its clock; that is named, too.
+/// Cards whose compute capabilities differ in the major number (B200, RTX 5090) are not compared.
+/// The rule needs no measurement on the card.
 ///
-/// Bandwidth: the share that kernels get by kind of memory, or what a stream is said to get
-/// (DeviceSpec::delivered_bandwidth_share). That of the L2 goes with multiprocessors and their
-/// clock, whatever memory lies behind it.
+/// A missing chip figure (lanes, threads, caches) becomes the minimum over devices of the same
+/// compute capability, else a typical value. DeviceRates::guessed names it. A card without a power
+/// limit is assumed to hold its clock, and is named too.
 ///
-/// Fails (kUsage) where the device's file lacks a figure that nothing can stand in for, with its
-/// name, and for architectures whose kernels are not known.
+/// Bandwidth is the share that kernels get with that kind of memory, or the published share of a
+/// stream (DeviceSpec::delivered_bandwidth_share). The L2's bandwidth is proportional to the
+/// multiprocessors and their clock, independent of the memory.
 Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catalog,
                             const KernelConstants& constants);
 

@@ -23,7 +23,7 @@ TEST(DeviceRates, PowerBoundsSmallCardsAndNoFullSizeOne) {
     EXPECT_LT(rates.clock_share, 0.75) << name;
     EXPECT_GT(rates.clock_share, 0.3) << name;
   }
-  // RTX 5090 is of the architecture of B200, and another chip.
+  // The catalogue lists RTX 5090 under the architecture of B200, but the chips differ.
   for (const char* name : {"V100", "P100", "H200", "RTX-2080Ti", "RTX-5090", "MI300X"}) {
     const DeviceRates rates = RatesOfGpu(name);
     EXPECT_EQ(rates.smallness, 0) << name;
@@ -31,7 +31,7 @@ TEST(DeviceRates, PowerBoundsSmallCardsAndNoFullSizeOne) {
   }
 }
 
-// L40 and L40S have less power a peak than RTX 4090, and nothing says that they hold their clock.
+// L40 and L40S have less power per peak than RTX 4090. No data shows that they hold their clock.
 TEST(DeviceRates, SmallCardsAreHeldAgainstTheFullSizeCardWithTheMostPower) {
   const DeviceCatalog& catalog = ShippedDevices();
   const auto power = [&](std::string_view name) {
@@ -42,7 +42,7 @@ TEST(DeviceRates, SmallCardsAreHeldAgainstTheFullSizeCardWithTheMostPower) {
   EXPECT_NEAR(rates.clock_share,
               std::pow(power("L4") / power("RTX-4090"), ShippedConstants().low_power), 1e-9);
   EXPECT_LT(rates.sustained_share, rates.clock_share * rates.issue_share)
-      << "RTX 4090 takes all of its power to reach no more than its best tiles";
+      << "RTX 4090 draws all of its power at the rate of its best tiles";
 }
 
 TEST(DeviceRates, NoWattIsACliffAndMorePowerNeverSlows) {
@@ -113,7 +113,7 @@ TEST(DeviceRates, AProfileIsCarriedOverWholeToTheSameChip) {
 
 TEST(DeviceRates, IssueSlotsBoundMultiprocessorsOf128Lanes) {
   EXPECT_EQ(RatesOfGpu("V100").issue_share, 1);
-  EXPECT_EQ(RatesOfGpu("P4").issue_share, 1) << "Pascal issues two instructions a clock";
+  EXPECT_EQ(RatesOfGpu("P4").issue_share, 1) << "Pascal issues two instructions per clock";
   EXPECT_EQ(RatesOfGpu("H200").issue_share, ShippedConstants().issue_share);
 }
 
@@ -145,7 +145,8 @@ TEST(DeviceRates, WhatADeviceFileLacksIsThatOfItsKind) {
   EXPECT_EQ(rates.guessed, "l2_bytes");
 }
 
-// Without a power limit nothing bounds its clock: that is a guess, and looks fast.
+// Without a power limit, no bound applies to its clock. This is a guess that makes the card look
+// fast.
 TEST(DeviceRates, AMissingPowerLimitIsTold) {
   DeviceSpec device = *ShippedDevices().Find("T4");
   device.tdp_w.reset();

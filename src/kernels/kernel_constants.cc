@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// A number of the file: its section and key, where it goes, and what it may be.
+/// A number in the file: its section and key, the member that receives it, and its valid range.
 struct Number {
   std::string_view section, key;
   double KernelConstants::*member;
@@ -111,7 +111,7 @@ class ConstantFile {
         "error_low_power", "error_measured", "local",     "residual", "untried"};
     for (const auto& [key, node] : root) {
       if (std::find(kSections.begin(), kSections.end(), key.str()) == kSections.end())
-        return Bad(fmt::format("'{}' is not known; correct or remove it", key.str()));
+        return Bad(fmt::format("unknown section '{}'; correct or remove it", key.str()));
     }
     return Status::Ok();
   }
@@ -120,22 +120,22 @@ class ConstantFile {
     const std::optional<std::string> about = root["about"].value_exact<std::string>();
     const toml::array* validated = root["validated"].as_array();
     if (!about || validated == nullptr)
-      return Bad("about must be a text, validated a list of architectures");
+      return Bad("about must be a string, and validated a list of architectures");
     out.about = *about;
     out.energy_gpu = root["energy"]["gpu"].value_or(std::string());
-    if (out.energy_gpu.empty()) return Bad("gpu of [energy] must be the full name of a GPU");
+    if (out.energy_gpu.empty()) return Bad("gpu in [energy] must be the full name of a GPU");
     for (const toml::node& item : *validated) out.validated.push_back(item.value_or(std::string()));
     return Status::Ok();
   }
 
-  /// Fails where a table has any other key: a misspelt one would say nothing.
+  /// Fails if a table has any other key. A misspelt key would otherwise have no effect.
   Status RefuseOtherKeys(const toml::node& node, std::string_view what,
                          std::initializer_list<std::string_view> keys) const {
     const toml::table* table = node.as_table();
     if (table == nullptr) return Bad(fmt::format("{} must be a table", what));
     for (const auto& [key, value] : *table) {
       if (std::find(keys.begin(), keys.end(), key.str()) == keys.end()) {
-        return Bad(fmt::format("line {}: key '{}' of {} is not known; correct or remove it",
+        return Bad(fmt::format("line {}: unknown key '{}' of {}; correct or remove it",
                                value.source().begin.line, key.str(), what));
       }
     }
@@ -153,13 +153,13 @@ class ConstantFile {
     for (const Number& constant : kNumbers) {
       const std::optional<double> number = NumberOf(root[constant.section][constant.key]);
       if (!number || *number < constant.least || *number > constant.most) {
-        return Bad(fmt::format("{} of [{}] must be there, a number from {} to {}", constant.key,
+        return Bad(fmt::format("{} in [{}] is required: a number from {} to {}", constant.key,
                                constant.section, constant.least, constant.most));
       }
       out.*constant.member = *number;
     }
     if (out.energy_idle + out.energy_busy > 1)
-      return Bad("idle and busy of [energy] must be shares that add up to 1 at most");
+      return Bad("idle and busy in [energy] must be shares that add up to at most 1");
     for (const std::string_view section : {"product", "power", "convolution", "memory", "launch",
                                            "energy", "local", "extrapolated"}) {
       for (const auto& [key, node] : *root[section].as_table()) {
@@ -169,8 +169,7 @@ class ConstantFile {
           return number.section == section && number.key == name;
         });
         if (!known) {
-          return Bad(
-              fmt::format("key '{}' of [{}] is not known; correct or remove it", name, section));
+          return Bad(fmt::format("unknown key '{}' of [{}]; correct or remove it", name, section));
         }
       }
     }
@@ -179,7 +178,7 @@ class ConstantFile {
 
   Status ReadTiles(const toml::table& root, KernelConstants& out) const {
     const toml::array* list = root["tile"].as_array();
-    if (list == nullptr || list->empty()) return Bad("there is no [[tile]]");
+    if (list == nullptr || list->empty()) return Bad("[[tile]] is required; add at least one");
     for (const toml::node& node : *list) {
       if (Status status = RefuseOtherKeys(
               node, "[[tile]]", {"name", "columns", "rows", "threads", "registers", "efficiency"});
@@ -198,13 +197,13 @@ class ConstantFile {
             Part{"efficiency", &GemmTile::efficiency}}) {
         const std::optional<double> number = NumberOf(row[part.key]);
         if (!number || *number <= 0) {
-          return Bad(fmt::format("{} of [[tile]] {} '{}' must be there, a number above 0", part.key,
+          return Bad(fmt::format("{} of [[tile]] {} '{}' is required: a number above 0", part.key,
                                  out.tiles.size() + 1, tile.name));
         }
         tile.*part.member = *number;
       }
       if (tile.name.empty() || FindTile(out, tile.name))
-        return Bad(fmt::format("[[tile]] {}: name must be there, once", out.tiles.size() + 1));
+        return Bad(fmt::format("[[tile]] {}: a unique name is required", out.tiles.size() + 1));
       out.tiles.push_back(std::move(tile));
     }
     return Status::Ok();
@@ -221,7 +220,7 @@ class ConstantFile {
   Status ReadLibraries(const toml::table& root, KernelConstants& out) const {
     constexpr double kMinPiece = 4;
     const toml::array* list = root["library"].as_array();
-    if (list == nullptr || list->empty()) return Bad("there is no [[library]]");
+    if (list == nullptr || list->empty()) return Bad("[[library]] is required; add at least one");
     for (const toml::node& node : *list) {
       if (Status status = RefuseOtherKeys(node, "[[library]]",
                                           {"name", "architectures", "dual_issue", "piece_bytes",
@@ -248,8 +247,8 @@ class ConstantFile {
       const std::optional<double> piece = NumberOf(row["piece_bytes"]);
       if (!piece || (*piece != 0 && (*piece < kMinPiece || *piece > kCacheLine))) {
         return Bad(
-            fmt::format("[[library]] '{}': piece_bytes must be there, a number from {} to "
-                        "{}, or 0 where it is not known",
+            fmt::format("[[library]] '{}': piece_bytes is required: a number from {} to "
+                        "{}, or 0 if unknown",
                         library.name, kMinPiece, kCacheLine));
       }
       library.piece_bytes = *piece;
@@ -268,7 +267,8 @@ class ConstantFile {
           }
           const std::optional<std::size_t> tile = FindTile(out, name);
           if (!tile)
-            return Bad(fmt::format("[[library]] '{}': no [[tile]] '{}'", library.name, name));
+            return Bad(
+                fmt::format("[[library]] '{}': no [[tile]] is named '{}'", library.name, name));
           TilesOf(library, key).push_back(*tile);
         }
       }
@@ -291,7 +291,7 @@ class ConstantFile {
       const toml::node_view<const toml::node> block(*blocks->get(i));
       const std::optional<double> images = NumberOf(block[0]), rows = NumberOf(block[1]),
                                   columns = NumberOf(block[2]);
-      constexpr double kSquares = 32;  // Of a block, whatever its shape.
+      constexpr double kSquares = 32;  // Per block, for every shape.
       good = images && rows && columns && *images >= 1 && *rows >= 1 && *columns >= 1 &&
              *images * *rows * *columns == kSquares;
       if (good) library.winograd_blocks.push_back({*images, *rows, *columns});
@@ -311,7 +311,8 @@ class ConstantFile {
     constexpr double kMax = 3;
     if (!low || !high || *low > 0 || *high < 0 || *low < -kMax || *high > kMax) {
       return Bad(
-          fmt::format("{} of [{}] must be [LOW, HIGH], natural logarithms around 0", key, section));
+          fmt::format("{} in [{}] must be [LOW, HIGH]: natural logarithms with LOW <= 0 <= HIGH",
+                      key, section));
     }
     out = {.low = *low, .high = *high};
     return Status::Ok();
@@ -347,8 +348,8 @@ class ConstantFile {
       const std::optional<double> same = NumberOf(pair[0]), other = NumberOf(pair[1]);
       if (!same || !other || *same < 0 || *same > 1 || *other < 0 || *other > 1) {
         return Bad(fmt::format(
-            "{} of [residual] must be [SAME, OTHER]: shares from 0 to 1, to a GPU that runs the "
-            "same kernels and to another",
+            "{} in [residual] must be [SAME, OTHER]: shares from 0 to 1, for a GPU that runs the "
+            "same kernels and for any other GPU",
             kClassNames[i]));
       }
       out.residual_same[i] = *same;

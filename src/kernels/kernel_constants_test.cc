@@ -36,9 +36,9 @@ TEST(KernelConstants, SayWhatIsWrongWithAFile) {
         Case{"[residual]", "[rest]", "'rest'"},
         Case{"dual_issue", "dual_isue", "'dual_isue'"},
         Case{"dual_issue = true", "dual_issue = 1", "true or false"},
-        Case{"piece_bytes = 32", "piece_bytes = 256", "piece_bytes must be there"},
-        Case{"piece_bytes = 32", "piece_bytes = \"32\"", "piece_bytes must be there"},
-        Case{"piece_bytes = 32", "", "piece_bytes must be there"},
+        Case{"piece_bytes = 32", "piece_bytes = 256", "piece_bytes is required"},
+        Case{"piece_bytes = 32", "piece_bytes = \"32\"", "piece_bytes is required"},
+        Case{"piece_bytes = 32", "", "piece_bytes is required"},
         Case{"[residual]", "[residual]\nprodct = [1, 1]", "'prodct' of [residual]"},
         Case{"[error]", "[error]\nprodct = [0, 1]", "'prodct' of [error]"},
         Case{"batched = [\"maxwell_128x64\"]", "batched = [\"9x9\"]", "'9x9'"},
@@ -46,7 +46,7 @@ TEST(KernelConstants, SayWhatIsWrongWithAFile) {
         Case{"[4, 4, 2]]", "[4, 4]]", "[IMAGES, ROWS, COLUMNS]"},
         Case{"[2, 4, 4]", "[2, 0, 4]", "winograd_blocks"},
         Case{"rows = 256", "rows = -256", "rows"},
-        Case{"name = \"128x128\"", "name = \"256x128\"", "name must be there, once"},
+        Case{"name = \"128x128\"", "name = \"256x128\"", "a unique name is required"},
         Case{"step = [", "step = [1, ", "[LOW, HIGH]"},
         Case{"other = [1, 1]", "other = [1, 2]", "shares from 0 to 1"}}) {
     std::string text = Shipped();

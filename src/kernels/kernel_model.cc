@@ -26,7 +26,7 @@ std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const D
                            .n = static_cast<std::int64_t>(work.n),
                            .k = static_cast<std::int64_t>(work.k),
                            .dtype = dtype};
-  const std::int64_t multiple = dtype == DType::kTF32 ? 4 : 8;  // Elements of 16 bytes.
+  const std::int64_t multiple = dtype == DType::kTF32 ? 4 : 8;  // Elements in 16 bytes.
   const std::int64_t first = work.first_along_k ? shape.k : shape.m;
   const std::int64_t second = work.second_along_k ? shape.k : shape.n;
   const GemmLayout layout = {
@@ -79,7 +79,7 @@ double Operations(const KernelWork& work) {
 
 namespace {
 
-/// Nanoseconds at the rates of the data sheet.
+/// Times in nanoseconds at the data sheet's rates.
 struct FullRate {
   double arithmetic = 0, bytes = 0;
 };
@@ -139,7 +139,7 @@ std::optional<double> ModelledNs(const KernelWork& work, const DeviceRates& rate
                                                  ? TensorCoreNs(*product, work.dtype, rates)
                                                  : TensorCoreNs(*convolution, work.dtype, rates);
   if (!tensor_cores) return std::nullopt;
-  // A library has kernels on vector units for these types, too.
+  // A library also has kernels on vector units for these types.
   return std::min(*tensor_cores, vector);
 }
 

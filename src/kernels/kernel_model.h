@@ -1,5 +1,5 @@
-// How long a piece of work takes on a GPU: physics of tiles, waves and bytes, with few constants
-// that hold for all GPUs (docs/predict.md).
+// Time of a piece of work on a GPU: a physical model of tiles, waves and bytes. Its few constants
+// are the same for all GPUs (docs/predict.md).
 #pragma once
 
 #include <optional>
@@ -10,24 +10,26 @@
 
 namespace headroom {
 
-/// Nanoseconds on the GPU, in a stream of other kernels; nullopt: for this type the device's
-/// figures do not tell.
+/// Returns the nanoseconds on the GPU, in a stream of other kernels. Returns nullopt if the
+/// device's figures do not determine the time for this type.
 ///
-/// Products in float32: of the library's tiles and splits along k, the one that it expects to be
-/// the fastest, knowing neither the power nor what rows along k cost in pieces. Blocks go to
-/// multiprocessors in turn; one with few warps hides less latency; what is read again, once the
-/// operands of the blocks at work exceed the L2, is read from memory; power bounds the whole.
-/// Convolutions in float32: the best of an implicit product and Winograd's F(2x2, 3x3) and
-/// F(4x4, 3x3), as a library that tries them all picks. In other types, kernels/tensor_core_time.h.
+/// Products in float32 use the tile and the split along k that the library expects to be fastest.
+/// The library ignores both the power limit and the cost of rows read in pieces. Blocks go to
+/// multiprocessors in turn, and a multiprocessor with few warps hides less latency. If the operands
+/// of the running blocks exceed the L2, repeated reads go to memory. Power bounds the total.
+///
+/// Convolutions in float32 use the fastest of an implicit product and Winograd's F(2x2, 3x3) and
+/// F(4x4, 3x3). A library that tries all three picks the same. kernels/tensor_core_time.h covers
+/// other types.
 std::optional<double> KernelNs(const KernelWork& work, const DeviceRates& rates,
                                const KernelConstants& constants);
 
-/// Nanoseconds that its arithmetic and then its bytes would take at the rates of the data sheet;
-/// arithmetic as the definition counts it.
+/// Returns the nanoseconds of its arithmetic plus its bytes at the data sheet's rates. Counts
+/// arithmetic by the operation's definition.
 double FullRateNs(const KernelWork& work, const DeviceRates& rates);
 
-/// The same, arithmetic at the rate that the power allows for long: how much of its time a GPU
-/// draws all of its power.
+/// Returns the same, with arithmetic at the rate that the power limit sustains. Its share of a time
+/// is how long a GPU draws all of its power.
 double FullPowerNs(const KernelWork& work, const DeviceRates& rates);
 
 }  // namespace headroom

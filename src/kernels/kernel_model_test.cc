@@ -81,10 +81,10 @@ RC_GTEST_PROP(KernelModelProperty, MoreOfAConvolutionTakesNoLessTime, ()) {
   }
 }
 
-// More of the result never takes less time. A longer sum may, in a kernel of less than 0.1 ms:
-// there it is long enough to be cut into more parts, each shorter than before (160 of 320 columns,
-// 128 of 640). And where the library's choice is not the best (it knows neither power nor rows in
-// pieces), more work may be what makes it take a better tile.
+// A larger result never takes less time. A longer sum can, in a kernel of less than 0.1 ms: it
+// becomes long enough for more parts, each shorter than before (160 of 320 columns, 128 of 640).
+// The library ignores power and rows in pieces, so its choice is not always the best. More work can
+// then lead to a better tile.
 RC_GTEST_PROP(KernelModelProperty, MoreWorkTakesNoLessTime, ()) {
   constexpr double kRounding = 1e-9, kShortNs = 1e5, kOfMoreParts = 0.8, kOfBetterTiles = 0.7;
   const ProductWork product = {.m = Extent(),
@@ -132,9 +132,9 @@ TEST(KernelModel, LargeProductsReachMostOfThePeakAndNarrowOnesDoNot) {
   EXPECT_GT(share(256, 65536, 256), 2 * share(256, 256, 256));
 }
 
-// What the attention of GPT-2 and BERT took on an H200, with which `result_ns` agrees. Starting and
-// ending a tile is latency: a multiprocessor that computes 2.8 times as fast as an A100's does not
-// shorten it.
+// Measured attention times of GPT-2 and BERT on an H200, which agree with `result_ns`. Starting and
+// ending a tile is latency. An H200 multiprocessor computes 2.8 times as fast as an A100's but does
+// not shorten it.
 TEST(KernelModel, ShortSumsTakeTheirStartsOnAFastMultiprocessor) {
   struct Measured {
     ProductWork work;
@@ -151,7 +151,7 @@ TEST(KernelModel, ShortSumsTakeTheirStartsOnAFastMultiprocessor) {
 
 TEST(KernelModel, OneBlockMoreThanAWaveCostsAnother) {
   const DeviceRates rates = RatesOfGpu("A100-80");
-  // Blocks of 128 x 128 on 108 multiprocessors, two in each.
+  // Blocks of 128 x 128 on 108 multiprocessors, two per multiprocessor.
   const auto ns = [&](double batch) {
     return Ns(
         {.shape = ProductWork{.batch = batch, .m = 128, .k = 1024, .n = 128, .batched = true}},
@@ -161,7 +161,8 @@ TEST(KernelModel, OneBlockMoreThanAWaveCostsAnother) {
   EXPECT_NEAR(ns(2 * 216 + 108) / ns(2 * 216 + 1), 1, 0.1);
 }
 
-/// By how much longer a product takes where both operands' rows lie along k than where none does.
+/// Returns how much longer a product takes if the rows of both operands are along k than if neither
+/// are.
 double OfRowsAlongK(ProductWork work, const DeviceRates& rates) {
   work.first_along_k = work.second_along_k = false;
   const double without = Ns({.shape = work}, rates);
@@ -169,10 +170,10 @@ double OfRowsAlongK(ProductWork work, const DeviceRates& rates) {
   return Ns({.shape = work}, rates) / without;
 }
 
-// A linear layer's rows are read 32 bytes at a time on Pascal. Blocks at work have more rows
-// between them than the L2 has lines, so most of a line is read for nothing: the more columns there
-// are, and the less memory has to give, the worse. Measured on P4: 0.50 of the peak with 1024
-// columns, 0.20 with 16384; newer kernels read whole lines.
+// On Pascal, a linear layer's rows are read 32 bytes at a time. Running blocks have more rows than
+// the L2 has lines, so most of each loaded line is wasted. More columns and less memory bandwidth
+// increase the waste. Measured on P4: 0.50 of the peak with 1024 columns, 0.20 with 16384. Newer
+// kernels read whole lines.
 TEST(KernelModel, PiecesOfManyRowsAreReadAsWholeLines) {
   const auto times = [](double columns, const char* gpu) {
     return OfRowsAlongK({.m = 1024, .k = 1024, .n = columns}, RatesOfGpu(gpu));
@@ -184,28 +185,28 @@ TEST(KernelModel, PiecesOfManyRowsAreReadAsWholeLines) {
   EXPECT_LT(times(16384, "H100"), 1.02);
 }
 
-// Threads of a product by a vector read rows together; it has no tiles.
+// The threads of a matrix-vector product read rows together. It has no tiles.
 TEST(KernelModel, AVectorIsNotReadInPieces) {
   EXPECT_EQ(OfRowsAlongK({.m = 4096, .k = 4096, .n = 1}, RatesOfGpu("P4")), 1);
 }
 
-// Rows of 64 KiB and more lie in more pages than a multiprocessor has addresses of. Measured on
-// P100: 0.60 of the peak with rows of 16 KiB, 0.30 of 128 KiB and 0.26 of 256 KiB.
+// Rows of 64 KiB and more span more pages than a multiprocessor's TLB reaches. Measured on P100:
+// 0.60 of the peak with rows of 16 KiB, 0.30 with 128 KiB and 0.26 with 256 KiB.
 TEST(KernelModel, LongRowsLieInMorePagesThanHaveAddresses) {
   const DeviceRates p100 = RatesOfGpu("P100");
   EXPECT_LT(OfRowsAlongK({.m = 512, .k = 2048, .n = 2048}, p100), 1.2);
   const double long_rows = OfRowsAlongK({.m = 512, .k = 32768, .n = 2048}, p100);
   EXPECT_GT(long_rows, 1.6);
   EXPECT_GT(OfRowsAlongK({.m = 512, .k = 65536, .n = 2048}, p100), long_rows);
-  // One operand alone has fewer.
+  // A single operand spans fewer pages.
   ProductWork one{.m = 512, .k = 32768, .n = 2048};
   const double with_one = Ns({.shape = one}, p100);
   one.second_along_k = true;
   EXPECT_GT(Ns({.shape = one}, p100), with_one);
 }
 
-// On P4, where all tiles wait for the power or the memory, the best is one with less waste. A
-// library takes another: 64 x 64 for few rows, though 32 x 128 would read fewer pieces.
+// On P4, all tiles wait for power or memory, so the tile with the least waste would be best. The
+// library chooses another: 64 x 64 for few rows, although 32 x 128 would read fewer pieces.
 TEST(KernelModel, ALibraryChoosesByFullClockAndWholeLines) {
   const DeviceRates p4 = RatesOfGpu("P4");
   const ProductWork work = {.m = 513, .k = 1024, .n = 8192, .second_along_k = true};
@@ -233,8 +234,8 @@ double RowPasses(const RowwiseWork& work, const DeviceRates& rates) {
   return Ns({.shape = work}, rates) * rates.bytes_per_ns / bytes;
 }
 
-// A softmax reads a row three times and writes it: from memory where no cache holds the rows at
-// work, once where the multiprocessor's does.
+// A softmax reads a row three times and writes it. It reads from memory each time if no cache holds
+// the rows in progress, and once if the L1 does.
 TEST(KernelModel, RowsAreReadFromMemoryAgainWhereNoCacheHoldsThem) {
   const RowwiseWork shorter = {.rows = 65536, .columns = 4096, .softmax = true};
   const RowwiseWork longer = {.rows = 16384, .columns = 32768, .softmax = true};
@@ -250,12 +251,13 @@ TEST(KernelModel, NewerSoftmaxesKeepAlignedRowsInSharedMemory) {
     return RowPasses({.rows = 65536, .columns = columns, .softmax = true}, RatesOfGpu("MI100"));
   };
   EXPECT_LT(passes(8192), 2.8);
-  EXPECT_GT(passes(8193), 3.4) << "rows that begin anywhere";
-  EXPECT_GT(passes(32768), 3.4) << "128 KiB are more than a block has";
+  EXPECT_GT(passes(8193), 3.4) << "rows without alignment";
+  EXPECT_GT(passes(32768), 3.4) << "128 KiB exceed the shared memory of a block";
 }
 
-// 4,096 elements are two iterations of 512 threads that read four at once. Of 3,072, one, and two
-// more in which each reads one by itself; of 4,095, one of these before the first that is aligned.
+// 4,096 elements take two iterations of 512 threads that read four at once. 3,072 elements take
+// one, and two more in which each thread reads one element. 4,095 elements also need one of these
+// before the first aligned element.
 TEST(KernelModel, ASoftmaxWaitsForEachOfItsLoops) {
   const auto passes = [](double columns) {
     return RowPasses({.rows = 65536, .columns = columns, .softmax = true}, RatesOfGpu("H100"));
@@ -264,8 +266,8 @@ TEST(KernelModel, ASoftmaxWaitsForEachOfItsLoops) {
   EXPECT_GT(passes(4095), 1.03 * passes(4096));
 }
 
-// Of rows of 15 * 128 elements no warp is split: some have four iterations, some three. One element
-// quadruple more, and a warp has both.
+// With rows of 15 * 128 elements, no warp diverges: some have four iterations, some three. With one
+// more quadruple of elements, one warp has both.
 TEST(KernelModel, WarpsOfANormalizationThatPartTakeLonger) {
   const auto passes = [](double columns) {
     return RowPasses({.rows = 8192, .columns = columns}, RatesOfGpu("A100-40"));
@@ -274,8 +276,8 @@ TEST(KernelModel, WarpsOfANormalizationThatPartTakeLonger) {
   EXPECT_NEAR(passes(1412), passes(1408), 0.01 * passes(1408)) << "three iterations at most";
 }
 
-// A warp takes two rows of up to 128 elements, and its lanes more of them where they are shorter
-// still.
+// A warp processes two rows of up to 128 elements. Its lanes share even more rows if these are
+// shorter.
 TEST(KernelModel, ShortRowsOfASoftmaxShareWarps) {
   for (const double columns : {64, 128}) {
     EXPECT_LT(RowPasses({.rows = 5e7 / columns, .columns = columns, .softmax = true},
@@ -339,11 +341,11 @@ ConvolutionWork ThreeByThree(double batch, double in_channels, double out_channe
           .padding = 1};
 }
 
-// A block of Winograd's F(2x2, 3x3) computes 8 x 16 outputs of one image, whatever is left of
-// them; a library with blocks of several images fills them with small ones.
+// A block of Winograd's F(2x2, 3x3) computes 8 x 16 outputs of one image, even a partial patch. A
+// library with blocks of several images fills them with small ones.
 TEST(KernelModel, SmallImagesFillBlocksThatTakeSeveral) {
   DeviceRates rates = RatesOfGpu("V100");
-  // With few channels, the products of F(4x4, 3x3) do not pay.
+  // With few channels, F(4x4, 3x3) is slower.
   const auto ns = [&](double image) {
     return Ns({.shape = ThreeByThree(64, 48, 512, image)}, rates);
   };

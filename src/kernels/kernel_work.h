@@ -1,4 +1,4 @@
-// One piece of GPU work, told by its shape and nothing of a GPU.
+// One piece of GPU work, described by its shape, independent of any GPU.
 #pragma once
 
 #include <variant>
@@ -11,33 +11,32 @@ namespace headroom {
 /// `batch` products of (m x k) by (k x n).
 struct ProductWork {
   double batch = 1, m = 0, k = 0, n = 0;
-  bool batched = false;  ///< Called as many products at once, also if it is one.
-  /// Elements that the sum takes one after the other are neighbours in memory: in the first
-  /// operand, as in any that is not transposed; and in the second, as in a linear layer's weight
-  /// of (n x k).
+  bool batched = false;  ///< Called as a batched product, even if the batch is 1.
+  /// True if consecutive elements of the sum are adjacent in memory: for a first operand that
+  /// is not transposed, and for a second operand like a linear layer's weight of (n x k).
   bool first_along_k = true, second_along_k = false;
 };
 
-/// A square convolution, as deep-learning frameworks define it, without groups.
+/// A square convolution without groups, as deep-learning frameworks define it.
 struct ConvolutionWork {
   double batch = 0, in_channels = 0, out_channels = 0;
-  double kernel = 0, image = 0, stride = 1, padding = 0;  ///< Of one side.
-  bool plain = true;  ///< Neither dilated nor transposed, and its kernel is a square.
+  double kernel = 0, image = 0, stride = 1, padding = 0;  ///< Per side.
+  bool plain = true;  ///< Neither dilated nor transposed, with a square kernel.
 };
 
-/// Kernels that move data and compute little: bytes read and written.
+/// Kernels that move data and compute little; bytes counts reads and writes.
 struct PointwiseWork {
   double bytes = 0;
   double kernels = 1;
 };
 
-/// Work on rows that need all of their elements: softmax, or a normalization.
+/// Work on rows whose results need every element of the row: softmax or normalization.
 struct RowwiseWork {
   double rows = 0, columns = 0;
   bool softmax = false;
 };
 
-/// Of elements of `dtype`; products and convolutions compute in it.
+/// Work on elements of `dtype`. Products and convolutions compute in this type.
 struct KernelWork {
   std::variant<ProductWork, ConvolutionWork, PointwiseWork, RowwiseWork> shape;
   DType dtype = DType::kF32;
@@ -45,10 +44,11 @@ struct KernelWork {
 
 WorkClass ClassOf(const KernelWork& work);
 
-/// Floating-point operations as the definition counts them; of what only moves data, its bytes.
+/// Returns the floating-point operations by the operation's definition; bytes for work that only
+/// moves data.
 double Operations(const KernelWork& work);
 
-/// Beyond this, times have no room, and no GPU has the memory.
+/// Limit above which times overflow. No GPU has memory for such work.
 inline constexpr double kMaxOperations = 1e21;
 
 }  // namespace headroom

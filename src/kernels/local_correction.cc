@@ -9,15 +9,15 @@ namespace {
 
 enum Shape : int { kSingle, kBatched, kConvolution, kPointwise, kSoftmax, kNorm };
 
-/// How far rows of other alignment are.
+/// Returns the distance between aligned and misaligned rows.
 double Alignment(double extent, DType dtype) {
   constexpr double kFar = 2, kAlignedBytes = 16;
   return std::fmod(extent * static_cast<double>(BytesPerElement(dtype)), kAlignedBytes) == 0 ? 0
                                                                                              : kFar;
 }
 
-/// How far an operand is that lies otherwise: it runs another kernel of the same tiles, so that
-/// half of what is known of it counts.
+/// Returns the distance between layouts. Another layout runs another kernel of the same tiles, so
+/// half of the evidence counts.
 double Layout(bool along_k) {
   constexpr double kNear = 1;
   return along_k ? kNear : 0;

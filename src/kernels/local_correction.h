@@ -1,16 +1,18 @@
-// By how much the models miss one GPU, around the shapes of operators that were measured on it.
+// Corrects the models for one GPU around the shapes of operators measured on it.
 //
-// The models' errors are alike for like shapes and not the same for a whole GPU, nor for a whole
-// class of work: with the mean error of 24 measured products carried to all others, predictions got
-// worse. So the error at a shape is the median of the measured ones, weighted by how near they are:
-// e_i = log(measured / modelled) at distance d_i in the logarithms of the extents has the weight
+// The models' errors are similar for similar shapes. They are not constant over a GPU, nor over a
+// class of work. Applying the mean error of 24 measured products to all others made predictions
+// worse.
+//
+// So the error at a shape is the median of the measured errors, weighted by distance. The error e_i
+// = log(measured / modelled), at distance d_i in the logarithms of the extents, has the weight
 //
 //   w_i = exp(-d_i^2 / (2 radius^2))
 //
-// and the models themselves, with an error of 0, the weight `prior` (a local median, as in
-// Cleveland's robust local regression, 1979). One measurement that went wrong moves nothing.
-// Evidence is sum w_i / (prior + sum w_i), from 0 to 1. Rows of matrices that are no multiples of
-// 16 bytes take other kernels, so they are far from those that are.
+// The models count as an error of 0 with the weight `prior`. This is a local median, as in
+// Cleveland's robust local regression (1979), so one bad measurement has no effect. Evidence is sum
+// w_i / (prior + sum w_i), from 0 to 1. Matrix rows that are not multiples of 16 bytes run other
+// kernels, so they are far from aligned rows.
 #pragma once
 
 #include <array>
@@ -25,8 +27,8 @@
 namespace headroom {
 
 struct Correction {
-  double log_factor = 0;  ///< Of the modelled time.
-  double evidence = 0;    ///< How much was measured near by: 0 nothing, 1 much.
+  double log_factor = 0;  ///< Logarithm of the factor to apply to the modelled time.
+  double evidence = 0;    ///< Amount of measurements of similar shapes: 0 none, 1 many.
 };
 
 class LocalCorrection {
@@ -39,14 +41,14 @@ class LocalCorrection {
   LocalCorrection(const std::vector<Sample>& samples, const KernelConstants& constants);
 
   Correction At(const KernelWork& work) const;
-  /// Measured operators.
+  /// Number of measured operators.
   std::size_t size() const { return size_; }
 
  private:
   static constexpr std::size_t kMaxExtents = 8;
-  /// Logarithms of extents and the like; what a kind has not is 0 in all of them.
+  /// Logarithms of extents, and similar coordinates; 0 for those that a kind lacks.
   using Point = std::array<double, kMaxExtents>;
-  /// Shapes of one kind and, where it decides which units compute, of one type.
+  /// Kind of shape, plus the type if it determines the arithmetic units.
   using Kind = std::pair<int, DType>;
   using Errors = std::vector<std::pair<Point, double>>;
   static std::pair<Kind, Point> Place(const KernelWork& work);

@@ -58,7 +58,7 @@ TEST(LocalCorrection, OperandsThatLieOtherwiseCountLess) {
   EXPECT_EQ(both.At(product(false)).log_factor, 0.1);
 }
 
-// Bytes move alike, whatever is computed on the way.
+// All bytes move at the same rate, independent of the arithmetic.
 TEST(LocalCorrection, MemoryBoundWorkGoesByItsBytes) {
   const LocalCorrection correction =
       Measured({{{.shape = PointwiseWork{.bytes = 1e8}}, -0.2},

@@ -1,4 +1,4 @@
-// Times of kernels that are bound by memory.
+// Times of memory-bound kernels.
 #pragma once
 
 #include "kernels/device_rates.h"
@@ -7,16 +7,17 @@
 
 namespace headroom {
 
-/// Nanoseconds for bytes that are read or written once each. What fits the L2 was left there by
-/// the kernel before and comes from there.
+/// Returns the nanoseconds to read or write each byte once. Data that fits in the L2 comes from
+/// there, because the previous kernel left it there.
 double PointwiseNs(const PointwiseWork& work, const DeviceRates& rates);
 
-/// Nanoseconds for rows that are read, reduced, and read again to be written. Rows of up to 1024
-/// elements of a softmax stay in registers (PyTorch's softmax_warp_forward); longer ones are read
-/// three times, rows of a normalization twice, and what the rows at work leave neither in the L1
-/// nor in the L2 comes from memory again. A wave of rows takes no less than what one row waits for
-/// its loops. On AMD's GPUs as PyTorch 2.4 does it, which reads a long row once where it can keep
-/// it in shared memory, on NVIDIA's as 2.1 does.
+/// Returns the nanoseconds for rows that are read, reduced, and read again for the write.
+/// - A softmax keeps rows of up to 1024 elements in registers (PyTorch's softmax_warp_forward).
+/// - A softmax reads longer rows three times, and a normalization reads rows twice.
+/// - Rows in progress that fit in neither the L1 nor the L2 come from memory again.
+/// - A wave of rows takes at least the time that one row waits for its loops.
+/// On AMD GPUs the model follows PyTorch 2.4, which reads a long row once if it fits in shared
+/// memory. On NVIDIA GPUs it follows PyTorch 2.1.
 double RowwiseNs(const RowwiseWork& work, double element_bytes, const DeviceRates& rates,
                  const KernelConstants& constants);
 

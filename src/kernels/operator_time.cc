@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-/// Of several extents, the side of a square of the same size.
+/// Returns the side of a square with the same area as the extents.
 double SideOf(const std::vector<std::int64_t>& extents) {
   const double product =
       std::accumulate(extents.begin(), extents.end(), 1.0,
@@ -21,8 +21,8 @@ double SideOf(const std::vector<std::int64_t>& extents) {
   return std::sqrt(product);
 }
 
-/// The type that products run in on a device: float32 where it has no tensor cores for theirs, or
-/// where the type is not known.
+/// Returns the type that products run in on a device. float32 if the device has no tensor cores for
+/// their type, or if the type is unknown.
 DType TypeOn(const DeviceRates& rates, DType dtype) {
   if (dtype == DType::kUnknown) return DType::kF32;
   if (!IsTensorCoreType(dtype)) return dtype;
@@ -37,7 +37,7 @@ DType TypeOn(const DeviceRates& rates, const OperatorWork& work) {
   return TypeOn(rates, tf32 ? DType::kTF32 : dtype);
 }
 
-/// In FLOP/s; nullopt: the data sheet does not tell.
+/// Returns FLOP/s; nullopt if the data sheet lacks the peak.
 std::optional<double> PeakOf(const DeviceRates& rates, DType dtype) {
   if (dtype == DType::kF32) return rates.flops_per_ns * kNsPerS;
   // Not every GPU has matrix units for float64.
@@ -45,18 +45,19 @@ std::optional<double> PeakOf(const DeviceRates& rates, DType dtype) {
   return PeakFlopsPerSecond(*rates.device, dtype, units);
 }
 
-/// What an operator without a model of its own is like: bytes that are moved.
+/// Models an operator without a specific model as moved bytes.
 KernelWork MovedBytes(const OperatorCost& cost) {
   return {.shape = PointwiseWork{.bytes = std::max(1.0, static_cast<double>(cost.bytes))}};
 }
 
-/// The type whose units compute it: convolutions of few channels a group have no tensor cores.
+/// Returns the type whose units compute the operator. Convolutions with few channels per group run
+/// without tensor cores.
 DType UnitsOf(const OperatorWork& work, DType dtype) {
   const bool few = work.call != nullptr && IsFewChannelsConvolution(*work.call);
   return few && IsTensorCoreType(dtype) ? DType::kF32 : dtype;
 }
 
-/// Whether it may have a model of its own, of its shape.
+/// Returns whether the operator can have a model of its shape.
 bool MayHaveModel(const OperatorWork& work, DType dtype) {
   return work.call != nullptr && (dtype == DType::kF32 || IsTensorCoreType(dtype)) &&
          MultipliesMatrices(work.cost->family);
@@ -113,7 +114,7 @@ std::optional<OperatorOnGpu::Shape> OperatorOnGpu::ShapeOf(const OperatorCall& c
   const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
   if (!shape || IsFewChannelsConvolution(call)) return std::nullopt;
   const auto groups = static_cast<double>(shape->groups);
-  // A transposed convolution is the data gradient of one from its results to its operand.
+  // A transposed convolution is the data gradient of a convolution from its results to its operand.
   const auto [from, to] =
       shape->transposed ? std::pair(&shape->out, &shape->in) : std::pair(&shape->in, &shape->out);
   const auto [channels, results] = shape->transposed
@@ -126,7 +127,7 @@ std::optional<OperatorOnGpu::Shape> OperatorOnGpu::ShapeOf(const OperatorCall& c
                           .image = SideOf(*from)};
   const double out = SideOf(*to);
   work.stride = std::max(1.0, std::round(work.image / out));
-  // What gives the recorded output, whatever the sides were.
+  // Reproduces the recorded output for any sides.
   work.padding = ((out - 1) * work.stride + work.kernel - work.image) / 2 + 1e-6;
   work.plain = !shape->transposed && shape->groups == 1 && !shape->dilated &&
                shape->kernel == std::vector<std::int64_t>(2, shape->kernel.front());
@@ -168,12 +169,12 @@ std::optional<double> OperatorOnGpu::Ns(const KernelConstants& constants) const 
   if (work_.cost == nullptr) return std::nullopt;
   if (shape_) {
     const std::optional<double> ns = ShapeNs(dtype_, constants);
-    // A library has kernels on vector units for these types, too.
+    // A library also has kernels on vector units for these types.
     const std::optional<double> plain =
         IsTensorCoreType(dtype_) ? ShapeNs(DType::kF32, constants) : std::nullopt;
     if (ns) return plain ? std::min(*ns, *plain) : *ns;
   }
-  // Without a peak, arithmetic is not free: nothing is known.
+  // Without a peak, the time of the arithmetic is unknown, not 0.
   if (!peak_ && work_.cost->flops > 0) return std::nullopt;
   return RooflineNs(constants);
 }
@@ -181,7 +182,7 @@ std::optional<double> OperatorOnGpu::Ns(const KernelConstants& constants) const 
 Correction OperatorOnGpu::MeasuredCorrection() const {
   if (work_.cost == nullptr || !rates_.correction) return {};
   if (shape_) return CorrectionOf(shape_->work, rates_);
-  // Kernels that move bytes tell nothing of one that computes.
+  // Kernels that move bytes give no evidence about one that computes.
   const double arithmetic = peak_ ? work_.cost->flops / *peak_ * kNsPerS : 0;
   if (arithmetic > work_.cost->bytes / rates_.bytes_per_ns) return {};
   return CorrectionOf(MovedBytes(*work_.cost), rates_);
@@ -194,7 +195,7 @@ bool OperatorOnGpu::on_tensor_cores() const {
 
 std::optional<double> OperatorOnGpu::FullPowerNs() const {
   if (work_.cost == nullptr || !rates_.device->memory_bandwidth_gbs) return std::nullopt;
-  // The peak of the type, although few channels a group leave its units unused.
+  // Uses the peak of the type, although few channels per group leave its units unused.
   const std::optional<double> peak = PeakOf(rates_, dtype_);
   const double arithmetic =
       peak ? work_.cost->flops / (*peak * rates_.full_power_share) * kNsPerS : 0;

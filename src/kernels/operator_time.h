@@ -1,4 +1,4 @@
-// How long a recorded operator takes on a GPU by the models, from its shapes.
+// Modelled time of a recorded operator on a GPU, from its shapes.
 #pragma once
 
 #include <optional>
@@ -12,49 +12,50 @@
 
 namespace headroom {
 
-/// What is known of a recorded operator.
+/// The recorded data of an operator.
 struct OperatorWork {
   const OperatorCall* call = nullptr;
   const OperatorCost* cost = nullptr;
-  KernelClass longest;  ///< Of its longest kernel.
-  /// Whether NVIDIA's library may run it in TF32, where it is a convolution in float32 and the GPU
-  /// can: PyTorch's default, which shows only on such a GPU.
+  KernelClass longest;  ///< Class of its longest kernel.
+  /// True if NVIDIA's library can run a float32 convolution in TF32 on a GPU that supports it.
+  /// PyTorch allows it by default, but traces show it only on such a GPU.
   bool allows_tf32 = false;
 };
 
 WorkClass ClassOf(const OperatorWork& work);
 
-/// An operator on a GPU. Its type, units, model and peak there are found once.
+/// An operator on a GPU. The constructor determines its type, units, model and peak once.
 class OperatorOnGpu {
  public:
-  /// Requires that `rates` and what `work` points to outlive it.
+  /// Requires that `rates`, and the objects that `work` points to, outlive it.
   OperatorOnGpu(const OperatorWork& work, const DeviceRates& rates);
 
-  /// Returns the nanoseconds of all its kernels; nullopt: nothing is known of it. Products and
-  /// convolutions by KernelNs() or kernels/tensor_core_time.h; all others, and other types
-  /// (float64), by their compulsory bytes and FLOPs (roofline), where the data sheet gives a peak,
-  /// uncorrected. What a GPU has no tensor cores for runs in float32 there.
+  /// Returns the nanoseconds of all its kernels; nullopt if they are unknown.
+  /// - Products and convolutions: KernelNs() or kernels/tensor_core_time.h.
+  /// - All others, and other types (float64): the roofline of their compulsory bytes and FLOPs,
+  ///   uncorrected, if the data sheet has a peak.
+  /// Work runs in float32 if the GPU has no tensor cores for its type.
   std::optional<double> Ns(const KernelConstants& constants) const;
 
   /// Returns the correction from operators that were measured on the GPU
-  /// (kernels/local_correction.h): by shape for products and convolutions, by bytes for all others.
-  /// Ns() already includes the former.
+  /// (kernels/local_correction.h). Uses shapes for products and convolutions, and bytes for all
+  /// others. Ns() already includes the correction by shape.
   Correction MeasuredCorrection() const;
 
-  /// Returns whether it is a product or convolution with a model of its shape, not of its bytes
-  /// alone.
+  /// Returns whether it is a product or convolution with a model of its shape, not only of its
+  /// bytes.
   bool has_own_model() const { return shape_.has_value(); }
 
-  /// Returns whether it is a product, convolution or attention that runs on tensor cores there.
+  /// Returns whether it is a product, convolution or attention that runs on tensor cores.
   bool on_tensor_cores() const;
 
-  /// Returns the nanoseconds that its arithmetic, at the rate that the power allows for long, and
-  /// then its bytes would take: how much of its time a GPU draws all of its power. nullopt: its
-  /// cost is not known.
+  /// Returns the nanoseconds of its arithmetic at the rate that the power limit sustains, plus
+  /// those of its bytes. Shows how long a GPU draws all of its power. Returns nullopt if its cost
+  /// is unknown.
   std::optional<double> FullPowerNs() const;
 
  private:
-  /// A recorded product or convolution as a piece of work, so many times.
+  /// A recorded product or convolution as a piece of work that runs `times` times.
   struct Shape {
     KernelWork work;
     double times = 1;
@@ -64,16 +65,17 @@ class OperatorOnGpu {
   static std::optional<Shape> ShapeOf(const OperatorCall& call, DType dtype);
 
   std::optional<double> ShapeNs(DType dtype, const KernelConstants& constants) const;
-  /// On tensor cores, with the layout that the call says.
+  /// Returns the time on tensor cores with the layout of the recorded call.
   std::optional<double> TensorCoreNs() const;
   double RooflineNs(const KernelConstants& constants) const;
 
   OperatorWork work_;
   const DeviceRates& rates_;
-  DType dtype_ = DType::kUnknown;  ///< That products of it compute in.
-  DType units_ = DType::kUnknown;  ///< Whose units compute it.
-  std::optional<double> peak_;     ///< Of these, in FLOP/s. None: the data sheet does not tell.
-  std::optional<Shape> shape_;     ///< None: it has no model of its own.
+  DType dtype_ = DType::kUnknown;  ///< Type that its products compute in.
+  DType units_ = DType::kUnknown;  ///< Type whose units compute it.
+  /// Peak of these units in FLOP/s; nullopt if the data sheet lacks it.
+  std::optional<double> peak_;
+  std::optional<Shape> shape_;  ///< nullopt if the operator has no model of its shape.
 };
 
 }  // namespace headroom

@@ -28,7 +28,7 @@ TEST(OperatorTime, WhatAGpuHasNoTensorCoresForRunsInFloat32) {
 }
 
 TEST(OperatorTime, Float64GoesByItsPeakAndIsUnknownWithoutOne) {
-  // 4.7 TFLOP/s on a P100; a T4's data sheet does not say.
+  // 4.7 TFLOP/s on a P100. A T4's data sheet does not state it.
   EXPECT_GT(Ns(Attention(DType::kF64), "P100"), 1e12 / 4.7e3);
   EXPECT_EQ(Ns(Attention(DType::kF64), "T4"), -1);
 }
@@ -40,7 +40,8 @@ TEST(OperatorTime, TensorCoresAreToldWhereTheyRun) {
   EXPECT_FALSE(OperatorOnGpu(work, RatesOfGpu("V100")).on_tensor_cores());
 }
 
-// Strides say how operands lie: a layer's weight along k, whose rows Pascal reads in pieces.
+// Strides describe the operands' layout: a layer's weight is along k, whose rows Pascal reads in
+// pieces.
 TEST(OperatorTime, StridesOfAWeightReachTheModel) {
   const auto ns = [](const char* weight_strides) {
     const OperatorCall call =
@@ -57,7 +58,7 @@ TEST(OperatorTime, StridesOfAWeightReachTheModel) {
   EXPECT_GT(ns("[1, 1024]"), 1.5 * ns("[16384, 1]"));
 }
 
-/// A forward convolution of cuDNN on 64 images with padding 1, and what it costs.
+/// A forward convolution of cuDNN on 64 images with padding 1, and its cost.
 struct Convolution {
   Convolution(std::int64_t in_channels, std::int64_t out_channels, std::int64_t groups,
               std::int64_t dilation, const char* type) {
@@ -85,7 +86,7 @@ struct Convolution {
   OperatorCost cost;
 };
 
-// No tile of a product is full of a single channel: nine products for each byte that is moved.
+// A single channel never fills the tile of a product. It has nine multiplications per byte moved.
 TEST(OperatorTime, DepthwiseConvolutionsMoveBytes) {
   for (const char* type : {"float", "c10::Half"}) {
     const Convolution depthwise(256, 256, 256, 1, type);
@@ -103,7 +104,7 @@ TEST(OperatorTime, DilatedConvolutionsHaveNoWinograd) {
   EXPECT_GT(dilated.On("V100"), 1.3 * plain.On("V100"));
 }
 
-// Power bounds arithmetic, on tensor cores, too, and bytes it does not.
+// Power bounds arithmetic, also on tensor cores, but not bytes.
 TEST(OperatorTime, PowerBoundsArithmeticAndNotBytes) {
   DeviceRates rates = RatesOfGpu("L4");
   const Convolution wide(256, 256, 1, 1, "c10::Half"), bytes(256, 256, 256, 1, "c10::Half");

@@ -1,4 +1,4 @@
-// Work of two kinds in one kernel, such as arithmetic and reading.
+// Combines two kinds of work in one kernel, such as arithmetic and reading.
 #pragma once
 
 #include <algorithm>
@@ -6,15 +6,15 @@
 
 namespace headroom {
 
-/// How long both take together, if each alone takes `a` and `b`: their norm of order `p`, from
-/// their sum (1) to the longer of them (large). One hides behind the other the less, the nearer
-/// they are in length.
+/// Returns the joint time of two kinds of work that take `a` and `b` alone: their norm of order
+/// `p`. The order 1 adds them; a large order takes the longer. One hides less behind the other if
+/// their times are similar.
 ///
-/// REQUIRES: a, b >= 0; p >= 1
+/// Requires a, b >= 0 and p >= 1.
 inline double Overlapped(double a, double b, double p) {
   const double longer = std::max(a, b);
   if (longer == 0) return 0;
-  // Of the longer, so that powers of long times have room.
+  // Divides by the longer time, so that powers of long times do not overflow.
   return longer * std::pow(1 + std::pow(std::min(a, b) / longer, p), 1 / p);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 double ElementBytes(DType dtype) { return dtype == DType::kTF32 ? 4 : 2; }
 
-/// Peak and bandwidth, per nanosecond.
+/// FLOPs and bytes per nanosecond.
 struct Rates {
   double flops, bytes;
 };
@@ -25,8 +25,8 @@ std::optional<Rates> RatesOf(const DeviceSpec& device, DType dtype, double susta
   return Rates{*peak / 1e9 * sustained, *device.memory_bandwidth_gbs};
 }
 
-/// Blocks of a product that is cut into tiles. Extents may be what damage made of them: no int64 is
-/// added to or multiplied.
+/// Returns the number of tiles of a product. Damaged files can hold any extents, so it never adds
+/// or multiplies in int64.
 double TilesOf(const GemmShape& shape, std::int64_t tile_m, std::int64_t tile_n) {
   const auto up = [](std::int64_t extent, std::int64_t tile) {
     return std::ceil(static_cast<double>(extent) / static_cast<double>(tile));
@@ -34,8 +34,8 @@ double TilesOf(const GemmShape& shape, std::int64_t tile_m, std::int64_t tile_n)
   return static_cast<double>(shape.batch) * up(shape.m, tile_m) * up(shape.n, tile_n);
 }
 
-/// The share of the device's work that is of use, where a product is cut into tiles that run in
-/// waves, one a multiprocessor.
+/// Returns the useful share of the device's work for a product in tiles. The tiles run in waves,
+/// one per multiprocessor.
 double UsefulShare(const GemmShape& shape, std::int64_t tile_m, std::int64_t tile_n,
                    std::int64_t processors) {
   const double waves = std::ceil(TilesOf(shape, tile_m, tile_n) / static_cast<double>(processors));
@@ -44,11 +44,11 @@ double UsefulShare(const GemmShape& shape, std::int64_t tile_m, std::int64_t til
   return useful / (waves * static_cast<double>(processors) * static_cast<double>(tile_m * tile_n));
 }
 
-/// Of k, the least that is split off.
+/// Minimum part of k in a split.
 constexpr double kSlice = 256;
 /// Channels of a convolution that fill half a tile.
 constexpr std::int64_t kNarrowExtent = 64;
-/// Kernels of a convolution that reorders: its operands, the product, and the result.
+/// Kernels of a convolution that reorders: for its two operands, the product, and the result.
 constexpr double kReorderingKernels = 4;
 
 constexpr double kMicrosecond = 1e3;  // ns
@@ -59,13 +59,13 @@ double Product(const std::vector<std::int64_t>& extents) {
   return product;
 }
 
-/// Elements of a plane, as far as they fit what is counted with: extents may be damaged.
+/// Returns the elements of a plane, clamped to a safe range because extents can be damaged.
 std::int64_t PlaneOf(const std::vector<std::int64_t>& extents) {
   constexpr double kMax = 1e15;
   return static_cast<std::int64_t>(std::clamp(Product(extents), 0.0, kMax));
 }
 
-/// Whether a convolution is a product of its activations as they lie.
+/// Returns whether a convolution is a product of its activations without reordering.
 bool LiesAsProduct(const ConvolutionShape& shape, ActivationOrder order) {
   const bool pointwise = Product(shape.kernel) == 1 && shape.in == shape.out;
   return order == ActivationOrder::kChannelsLast ||
@@ -102,7 +102,8 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
   const auto processors = static_cast<std::int64_t>(*device.sm_count);
   const bool tf32 = dtype == DType::kTF32;
   double rate = rates->flops;
-  // Too few tiles for all processors: the product is split along k, into slices worth a launch.
+  // With too few tiles for all multiprocessors, the library splits the product along k. Each slice
+  // must be worth a launch.
   const double slices = std::max(1.0, static_cast<double>(shape.k) / kSlice);
   if (tf32) {
     rate *= shares.gemm_tf32;
@@ -162,7 +163,7 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   const auto processors = static_cast<std::int64_t>(*device.sm_count);
   const bool tf32 = dtype == DType::kTF32;
   const double size = ElementBytes(dtype);
-  // Tensor cores take channels by eight.
+  // Tensor cores process channels in groups of eight.
   const std::int64_t channels =
       std::max<std::int64_t>(8, shape.in_channels / shape.groups) * shape.groups;
   const auto in_plane = PlaneOf(shape.in);
@@ -178,14 +179,14 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   const auto multiple = static_cast<std::int64_t>(16 / size);
   const bool channels_last = order == ActivationOrder::kChannelsLast;
   const bool as_it_lies = LiesAsProduct(shape, order);
-  // With channels last, missing ones are padded.
+  // With channels last, missing channels are padded.
   const bool aligned = channels_last || !as_it_lies || out_plane % multiple == 0;
 
   const double start =
       shares.convolution_start_us * kMicrosecond * (as_it_lies ? 1 : kReorderingKernels);
 
-  // A product [m, n] over k, on tiles that fit its narrow side; as it lies, one a sample. (Batch
-  // and groups are bounded where shapes are read: convolution_cost.cc.)
+  // A product [m, n] over k on tiles that fit its narrow side; without reordering, one product per
+  // sample. Batch and groups are bounded where shapes are read (convolution_cost.cc).
   const auto part = [&](double m, double n, double share) {
     double rate = rates->flops * share;
     if (n <= static_cast<double>(kNarrowExtent)) rate *= shares.convolution_narrow;
@@ -217,7 +218,8 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   double time = 0;
   if (shape.data_gradient) time += part(batch * static_cast<double>(in_plane), in, share);
   if (shape.weight_gradient) {
-    // Few results over a long sum: split along it, so that all processors have work.
+    // Few results over a long sum: the library splits the sum, so that all multiprocessors have
+    // work.
     double rate =
         rates->flops * (tf32 ? shares.convolution_weight_tf32 : shares.convolution_weight_16);
     if (std::min(in * static_cast<double>(taps), out) <= static_cast<double>(kNarrowExtent))

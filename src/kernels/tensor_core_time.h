@@ -1,8 +1,8 @@
-// How long the work of an operator takes on a GPU in a given type: physics with sustained rates.
+// Time of an operator's work on tensor cores in a given type, from sustained rates.
 //
-// A time comes from the operator's FLOPs, bytes and shape, and from the device's peaks. What share
-// of a peak is sustained was measured on one H200 (PyTorch 2.11, cuBLAS 13, cuDNN 9.19) and is
-// assumed of other devices; docs/engine.md gives the measurements and what they miss.
+// A time follows from the operator's FLOPs, bytes and shape, and from the device's peaks. The
+// sustained shares of these peaks were measured on one H200 (PyTorch 2.11, cuBLAS 13, cuDNN 9.19).
+// The models assume them for other devices. docs/engine.md has the measurements and their limits.
 #pragma once
 
 #include <optional>
@@ -15,49 +15,54 @@
 
 namespace headroom {
 
-/// Where the elements of a matrix product lie.
+/// Memory layout of a matrix product.
 struct GemmLayout {
-  bool aligned = true;             ///< Rows of all three matrices begin at multiples of 16 bytes.
-  bool transposed_first = false;   ///< Elements of a column lie side by side, not of a row.
-  bool transposed_second = false;  ///< The same of the second, as a linear layer's weight.
+  bool aligned = true;            ///< Rows of all three matrices begin at multiples of 16 bytes.
+  bool transposed_first = false;  ///< Elements of a column, not of a row, are adjacent in memory.
+  /// The same for the second operand, as in a linear layer's weight.
+  bool transposed_second = false;
 
-  /// The first is transposed alone.
+  /// Returns whether only the first operand is transposed.
   bool IsOfWeightGradient() const { return transposed_first && !transposed_second; }
 };
 
-/// From the strides of the operands of aten::mm, addmm, bmm and baddbmm for elements of a type;
-/// where no strides were recorded, rows are taken to be contiguous.
+/// Returns the layout from the strides of the operands of aten::mm, addmm, bmm and baddbmm, for
+/// elements of a type. Assumes contiguous rows if no strides were recorded.
 GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtype);
 
-/// Time of a matrix product on tensor cores:
-/// t = t0 + ((F / R)^4 + (B / W)^4)^(1/4) with R the sustained rate, less what whole tiles and
-/// whole waves of tiles waste. kTF32, kF16 and kBF16 only; nullopt for other types and where the
-/// device's peak or bandwidth is not known.
+/// Returns the time of a matrix product on tensor cores:
+/// t = t0 + ((F / R)^4 + (B / W)^4)^(1/4). R is the sustained rate, less the waste of whole tiles
+/// and whole waves of tiles. Supports kTF32, kF16 and kBF16. Returns nullopt for other types, and
+/// if the device's peak or bandwidth is unknown.
 ///
 /// @param sustained  share of the peak that the device's power sustains
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
                                              DType dtype, const DeviceSpec& device,
                                              double sustained = 1);
 
-/// Time on tensor cores of a recurrent operator (IsRecurrent()) that takes `time` on vector units
-/// in float32: its products at the one sustained rate instead of the other. What it takes beyond
-/// them, steps that wait for each other, stays. kTF32, kF16 and kBF16 only; nullopt as above.
+/// Returns the time on tensor cores of a recurrent operator (IsRecurrent()) that takes `time` on
+/// vector units in float32. Its products run at the sustained rate of tensor cores instead of
+/// vector units. The remaining time, in which steps wait for each other, is unchanged. Supports
+/// kTF32, kF16 and kBF16. Returns nullopt as TensorCoreGemmTime() does.
 std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, DurationNs time,
                                                   DType dtype, const DeviceSpec& device);
 
-/// How activations lie in memory.
+/// Memory order of activations.
 enum class ActivationOrder { kChannelsFirst, kChannelsLast };
 
-/// Kernels one after the other of a convolution on tensor cores with channels first, all of its
-/// parts: where it reorders, its operands, the product and the result.
+/// Returns the number of consecutive kernels of a convolution on tensor cores with channels first,
+/// over all of its parts. A convolution that reorders has kernels for its operands, the product and
+/// the result.
 double ConvolutionKernels(const ConvolutionShape& shape);
 
-/// Time of a convolution on tensor cores, all of its parts (forward, or the data and
-/// weight gradients that it computes): each an implicit product [batch * plane, out channels, in
-/// channels * kernel] or its transpose, with the time above, and both of its activations reordered
-/// to NHWC or back, by kernels of their own. A 1x1 convolution of stride 1 is a product as it lies
-/// (forward and data gradient: one a sample), and needs no reordering unless its plane is odd; nor
-/// does any with channels last. nullopt as above.
+/// Returns the time of a convolution on tensor cores. Sums its parts: the forward, or the data and
+/// weight gradients that it computes. Each part is an implicit product [batch * plane, out
+/// channels, in channels * kernel] or its transpose, with the time above. Separate kernels reorder
+/// both of its activations to NHWC or back.
+///
+/// No reordering is needed with channels last, or for a 1x1 convolution of stride 1 whose plane is
+/// even. The latter is a plain product in its forward and data gradient, one per sample. Returns
+/// nullopt as TensorCoreGemmTime() does.
 std::optional<DurationNs> TensorCoreConvolutionTime(
     const ConvolutionShape& shape, DType dtype, const DeviceSpec& device,
     ActivationOrder order = ActivationOrder::kChannelsFirst, double sustained = 1);

@@ -6,7 +6,8 @@
 namespace headroom {
 namespace tensor_core_time_test {
 
-/// 100 processors, 100 TFLOP/s TF32, 200 TFLOP/s in 16 bits, 1000 GB/s.
+/// Returns a device with 100 multiprocessors, 100 TFLOP/s in TF32, 200 TFLOP/s in 16 bits, and 1000
+/// GB/s.
 DeviceSpec RoundDevice() {
   DeviceSpec device;
   device.sm_count = 100;
@@ -19,8 +20,8 @@ DeviceSpec RoundDevice() {
 double Us(std::optional<DurationNs> time) { return time ? time->us() : -1; }
 
 TEST(TensorCoreGemmTimeTest, ALargeProductRunsAtTheSustainedRate) {
-  // 100 tiles of 128 x 128: one full wave. 2 * 1280 * 1280 * 65536 = 214.7 GFLOP at 82 % of 100
-  // TFLOP/s: 2619 us.
+  // 100 tiles of 128 x 128 are one full wave. 2 * 1280 * 1280 * 65536 = 214.7 GFLOP at 82 % of 100
+  // TFLOP/s take 2619 us.
   const GemmShape shape = {.m = 1280, .n = 1280, .k = 65536};
   EXPECT_NEAR(Us(TensorCoreGemmTime(shape, {}, DType::kTF32, RoundDevice())), 2619 + 3, 20);
 }
@@ -35,7 +36,8 @@ TEST(TensorCoreGemmTimeTest, OneTileMoreThanAWaveCostsAWave) {
 }
 
 TEST(TensorCoreGemmTimeTest, AThinProductRunsAtTheBandwidth) {
-  // 1 MB * 2 bytes of the large operand, read once: 2e9 bytes at 82 % of 1000 GB/s: 2440 us.
+  // Both operands have 500 M elements of 2 bytes, read once: 2e9 bytes at 82 % of 1000 GB/s take
+  // 2440 us.
   const GemmShape shape = {.m = 8, .n = 8, .k = 125'000'000 / 2};
   EXPECT_NEAR(Us(TensorCoreGemmTime(shape, {}, DType::kF16, RoundDevice())), 2440, 60);
 }
@@ -64,7 +66,7 @@ TEST(LayoutOfTest, StridesTellTransposedOperandsAndOddRows) {
         {.dims = std::move(dims), .strides = std::move(strides), .dtype = DType::kF32});
     return arg;
   };
-  // A weight gradient: [768, 3072]^T as it lies, times [3072, 50257].
+  // A weight gradient: [768, 3072]^T in its memory layout, times [3072, 50257].
   call.args = {tensor({768, 3072}, {1, 768}), tensor({3072, 50257}, {50257, 1})};
   const GemmLayout layout = LayoutOf(call, {.m = 768, .n = 50257, .k = 3072}, DType::kF16);
   EXPECT_TRUE(layout.transposed_first);
@@ -87,7 +89,7 @@ TEST(LayoutOfTest, StridesTellTransposedOperandsAndOddRows) {
   EXPECT_FALSE(both.IsOfWeightGradient());
 }
 
-/// 64 x 256 x 56 x 56, 3 x 3, 256 channels out.
+/// Returns a convolution of 64 x 256 x 56 x 56 with a 3 x 3 kernel and 256 output channels.
 ConvolutionShape Square() {
   ConvolutionShape shape;
   shape.batch = 64;
@@ -98,8 +100,9 @@ ConvolutionShape Square() {
 }
 
 TEST(TensorCoreConvolutionTimeTest, AProductAndTwoReorderings) {
-  // 236.8 GFLOP at 75 % of 200 TFLOP/s and nearly whole waves: 1579 us and a little; activations
-  // of 51.4 M elements each, read and written once more: 411 MB at 57 % of 1000 GB/s: 721 us.
+  // 236.8 GFLOP at 75 % of 200 TFLOP/s and nearly whole waves take a little over 1579 us.
+  // Activations of 51.4 M elements each are read and written once more: 411 MB at 57 % of 1000 GB/s
+  // take 721 us.
   const double time = Us(TensorCoreConvolutionTime(Square(), DType::kF16, RoundDevice()));
   EXPECT_GT(time, 1579 + 721);
   EXPECT_LT(time, 1.1 * (1579 + 721));
@@ -115,8 +118,8 @@ TEST(TensorCoreConvolutionTimeTest, TheWeightGradientIsTheSlowerOne) {
 }
 
 TEST(TensorCoreConvolutionTimeTest, APointwiseConvolutionWastesTilesASample) {
-  // 64 samples of 14 x 14: of two tiles of 128 for each, 77 % are of use. 16 samples of 28 x 28
-  // have as many products, with 7 tiles of 128 for 784.
+  // 64 samples of 14 x 14 need two tiles of 128 each, of which 77 % is useful. 16 samples of 28 x
+  // 28 have the same outputs, with 7 tiles of 128 for 784.
   ConvolutionShape small = Square(), large = Square();
   small.kernel = large.kernel = {1, 1};
   small.in_channels = small.out_channels = large.in_channels = large.out_channels = 8192;
@@ -131,7 +134,7 @@ TEST(TensorCoreConvolutionTimeTest, APointwiseConvolutionWastesTilesASample) {
 TEST(TensorCoreConvolutionTimeTest, APointwiseConvolutionIsNotReordered) {
   ConvolutionShape shape = Square();
   shape.kernel = {1, 1};
-  // Memory: 102.8 M elements of 2 bytes at 70 % of 1000 GB/s: 294 us; no reordering.
+  // Memory: 102.8 M elements of 2 bytes at 70 % of 1000 GB/s take 294 us, without reordering.
   EXPECT_LT(Us(TensorCoreConvolutionTime(shape, DType::kF16, RoundDevice())), 1.25 * 294);
 }
 

@@ -1,4 +1,4 @@
-// For tests: the shipped devices and constants.
+// Shipped devices and constants for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ inline const KernelConstants& ShippedConstants() {
   return constants;
 }
 
-/// Returns the shipped devices, and those of another file.
+/// Returns the shipped devices and those of another file.
 inline DeviceCatalog DevicesWith(const std::optional<NamedText>& more) {
   std::vector<std::pair<std::string, std::string>> texts;
   for (const auto& file : std::filesystem::directory_iterator(SourceDir() / "data/devices"))

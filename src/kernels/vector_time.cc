@@ -13,32 +13,33 @@
 namespace headroom {
 namespace {
 
-constexpr double kSize = 4;  // Bytes of an element.
+constexpr double kSize = 4;  // Bytes per element.
 constexpr double kWarp = 32;
-/// Into how many parts the sum over k may be split, and the least that a part may be.
+/// Numbers of parts that the library can split the sum over k into, and the minimum length of a
+/// part.
 constexpr std::array kSplits = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 16.0, 20.0, 25.0};
 constexpr double kMinPart = 128;
 
-/// Thread blocks of a kernel, all alike.
+/// Identical thread blocks of a kernel.
 struct Blocks {
   double count = 0;
-  double threads = 0;     ///< Of a block.
-  double registers = 0;   ///< Of a thread.
-  double flops = 0;       ///< Of a block.
-  double efficiency = 1;  ///< Share of the peak of a multiprocessor that is full of them.
-  double ends_ns = 0;     ///< What one takes of a multiprocessor to start and to end.
+  double threads = 0;     ///< Per block.
+  double registers = 0;   ///< Per thread.
+  double flops = 0;       ///< Per block.
+  double efficiency = 1;  ///< Share of the peak of a multiprocessor filled with them.
+  double ends_ns = 0;     ///< Multiprocessor time per block to start and end.
 };
 
-/// How many of them a multiprocessor holds.
+/// Returns the number of blocks that a multiprocessor holds.
 double Resident(const Blocks& blocks, const DeviceRates& rates) {
   return std::max(1.0, std::min(std::floor(rates.registers / (blocks.threads * blocks.registers)),
                                 std::floor(rates.threads / blocks.threads)));
 }
 
-/// Time of their arithmetic at the boost clock.
+/// Returns the time of their arithmetic at the boost clock.
 double BoostedNs(const Blocks& blocks, const DeviceRates& rates, const KernelConstants& constants) {
   const double resident = Resident(blocks, rates);
-  // Rate of a multiprocessor with so many blocks: its warps hide each other's latency.
+  // Rate of a multiprocessor with `at_work` blocks, whose warps hide each other's latency.
   const double half = constants.hiding_warps * rates.lanes / 64;
   const auto rate = [&](double at_work) {
     const double warps = at_work * blocks.threads / kWarp;
@@ -55,44 +56,48 @@ double BoostedNs(const Blocks& blocks, const DeviceRates& rates, const KernelCon
   return compute;
 }
 
-/// Time of their arithmetic. Power bounds the rate, whatever the clock could do.
+/// Returns the time of their arithmetic. Power bounds the rate at any clock.
 double ComputeNs(const Blocks& blocks, const DeviceRates& rates, const KernelConstants& constants) {
   return std::max(BoostedNs(blocks, rates, constants),
                   blocks.count * blocks.flops / (rates.flops_per_ns * rates.sustained_share));
 }
 
-/// A product to be cut into tiles, each of whose sums is cut into `split` parts.
+/// How a product is divided: the sum of each tile is computed in `split` parts.
 struct Cut {
   double split = 1;
-  double share = 1;  ///< Of the tile's efficiency, that it reaches.
+  double share = 1;  ///< Share of the tile's efficiency that it reaches.
 };
 
-/// A product in tiles of one kind.
+/// Time of a product in tiles of one kind.
 struct TileTime {
-  double expected_ns = 0;  ///< What a library chooses by: without power, and rows in pieces.
+  double expected_ns = 0;  ///< The library's estimate, which ignores power and rows in pieces.
   double ns = 0;
 };
 
-/// What reading rows along k piece by piece takes beside the arithmetic; 0 where none is read so.
-/// As measured, as if each piece that the L2 misses brought a whole line from memory.
+/// Returns the time to read rows along k in pieces, in addition to the arithmetic; 0 if no row is
+/// read so. Measurements match a model in which each piece that misses the L2 loads a whole line
+/// from memory.
 ///
-/// @param at_work  blocks at a time; here, they take columns of tiles before rows of them
+/// @param at_work  blocks that run at once; in this model they go through columns of tiles before
+/// rows
 double RowPiecesNs(const ProductWork& work, const GemmTile& tile, double split, double at_work,
                    const DeviceRates& rates, const KernelConstants& constants) {
   const double piece = rates.library->piece_bytes;
-  // Vectors have kernels of their own, whose threads read rows together.
+  // Vectors have separate kernels, whose threads read rows together.
   if (piece == 0 || work.batched || work.m == 1 || work.n == 1) return 0;
-  // What the first level of a multiprocessor's TLB reaches, by pages of 2 MiB: Jia et al.,
-  // Dissecting the NVIDIA Volta GPU architecture via microbenchmarking, 2018 (Pascal's, too).
+  // Reach of a multiprocessor's first-level TLB, with pages of 2 MiB. Source: Jia et al.,
+  // "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking" (2018), which includes
+  // Pascal.
   constexpr double kReach = 32 << 20, kPage = 2 << 20;
   const double rows = std::ceil(work.m / tile.rows), columns = std::ceil(work.n / tile.columns);
   const double tiles = rows * columns;
-  // Rows of a tile, less what is beyond the product's.
+  // Rows of a tile, without those beyond the product's rows.
   const double first = work.first_along_k ? work.m / rows : 0;
   const double second = work.second_along_k ? work.n / columns : 0;
   const double pieces = tiles * (first + second) * std::ceil(work.k * kSize / piece);
 
-  // Each row at work has a line in the L2, or as many as blocks that share it are apart.
+  // Each row in progress has a line in the L2. Rows shared by several blocks have as many lines as
+  // the blocks are apart.
   const double columns_at_work = std::min(columns, at_work);
   const double rows_at_work = std::min(rows, at_work / columns_at_work);
   const double parts = std::max(1.0, at_work / tiles);
@@ -114,7 +119,7 @@ TileTime TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
                 const DeviceRates& rates, const KernelConstants& constants) {
   const double split = cut.split;
   const double rows = std::ceil(work.m / tile.rows), columns = std::ceil(work.n / tile.columns);
-  const double step = 2 * tile.rows * tile.columns;  // FLOPs of an element of k.
+  const double step = 2 * tile.rows * tile.columns;  // FLOPs per element of k.
   const Blocks blocks = {.count = work.batch * rows * columns * split,
                          .threads = tile.threads,
                          .registers = tile.registers,
@@ -122,7 +127,7 @@ TileTime TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
                          .efficiency = tile.efficiency * cut.share,
                          .ends_ns = tile.rows * tile.columns * constants.result_ns};
 
-  // Bytes: operands once, or again for each group of blocks at work where they exceed the L2.
+  // Counts operands once, or once per group of running blocks if they exceed the L2.
   const double at_work = std::min(rates.processors * Resident(blocks, rates), blocks.count);
   const double tiles = rows * columns;
   const double together = std::min(tiles, at_work);
@@ -132,7 +137,7 @@ TileTime TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
   const double again = tiles / (group_rows * group_columns) *
                        (group_rows * tile.rows + group_columns * tile.columns) * work.k;
   const double once = work.m * work.k + work.k * work.n;
-  // Parts of a sum read parts of the operands: they are those of as many products as are at work.
+  // Parts of a sum read parts of the operands, so operands of all running products count.
   const double working_set = once * kSize * std::max(1.0, at_work / (tiles * split));
   const double miss = std::clamp(working_set / (rates.l2_bytes * constants.l2_share) - 1, 0.0, 1.0);
   const double partial = split > 1 ? 1 + 2 * split : 1;
@@ -148,9 +153,9 @@ TileTime TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
                 joining};
 }
 
-/// By the tile that a library takes: the one that it expects to be the fastest.
+/// Returns the time with the tile that the library expects to be fastest.
 ///
-/// @param share  of a tile's efficiency, that it reaches
+/// @param share  share of a tile's efficiency that the product reaches
 double ChosenNs(const ProductWork& work, std::span<const std::size_t> tiles, bool splits,
                 double share, const DeviceRates& rates, const KernelConstants& constants) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -166,23 +171,23 @@ double ChosenNs(const ProductWork& work, std::span<const std::size_t> tiles, boo
   return best.ns;
 }
 
-/// Kernels of convolutions take so many elements of the sum at once: what is left over counts
-/// as much.
+/// Elements of the sum that convolution kernels process at once. A remainder costs as much as a
+/// whole group.
 constexpr double kUnrolled = 8;
 
 double Unrolled(double depth) { return std::ceil(depth / kUnrolled) * kUnrolled; }
 
-/// Registers of a thread of theirs.
+/// Registers per thread of these kernels.
 constexpr double kRegisters = 128;
 
-/// Of the rate that such a kernel reaches, what it does with the device's library.
+/// Returns the share of such a kernel's rate that it reaches with the device's library.
 double LibraryShare(const DeviceRates& rates, const KernelConstants& constants) {
   return rates.library->ampere_convolutions ? constants.ampere_share : 1;
 }
 
 double ImplicitProductNs(const ConvolutionWork& work, double outputs, double moved_ns,
                          const DeviceRates& rates, const KernelConstants& constants) {
-  // 128 outputs by so many channels in a block.
+  // A block computes 128 outputs of `channels` channels.
   struct Shape {
     double channels, threads;
   };
@@ -191,7 +196,7 @@ double ImplicitProductNs(const ConvolutionWork& work, double outputs, double mov
   const double depth = Unrolled(work.in_channels * work.kernel * work.kernel);
   double best = std::numeric_limits<double>::infinity();
   for (const Shape& shape : kShapes) {
-    const double step = 2 * kOutputs * shape.channels;  // FLOPs of an element of the sum.
+    const double step = 2 * kOutputs * shape.channels;  // FLOPs per element of the sum.
     const Blocks blocks = {
         .count = std::ceil(outputs / kOutputs) * std::ceil(work.out_channels / shape.channels),
         .threads = shape.threads,
@@ -201,11 +206,12 @@ double ImplicitProductNs(const ConvolutionWork& work, double outputs, double mov
         .ends_ns = kOutputs * shape.channels * constants.direct_result_ns};
     best = std::min(best, ComputeNs(blocks, rates, constants));
   }
-  // Another kernel before it computes where each element of a sum lies.
+  // A kernel before it computes the address of each element of a sum.
   return Overlapped(best, moved_ns, constants.overlap) + constants.start_us * kNsPerUs;
 }
 
-/// What its transformed weights take: the transform writes them, the products read them.
+/// Returns the time for the transformed weights: the transform writes them, and the products read
+/// them.
 double TransformedWeightsNs(const ConvolutionWork& work, double products, const DeviceRates& rates,
                             const KernelConstants& constants) {
   return kSize * products * work.in_channels * work.out_channels * constants.winograd_filter /
@@ -214,9 +220,9 @@ double TransformedWeightsNs(const ConvolutionWork& work, double products, const 
 
 double FusedWinogradNs(const ConvolutionWork& work, double out, double moved_ns,
                        const DeviceRates& rates, const KernelConstants& constants) {
-  constexpr double kPatches = 32, kChannels = 32, kThreads = 256;  // Of a block.
-  constexpr double kProducts = 16;                                 // For 2 x 2 outputs.
-  constexpr double kStep = 2 * kProducts * kPatches * kChannels;   // FLOPs of a channel.
+  constexpr double kPatches = 32, kChannels = 32, kThreads = 256;  // Per block.
+  constexpr double kProducts = 16;                                 // Per 2 x 2 outputs.
+  constexpr double kStep = 2 * kProducts * kPatches * kChannels;   // FLOPs per channel.
   const double side = std::ceil(out / 2);
   double best = std::numeric_limits<double>::infinity();
   for (const WinogradBlock& block : rates.library->winograd_blocks) {
@@ -236,11 +242,11 @@ double FusedWinogradNs(const ConvolutionWork& work, double out, double moved_ns,
 
 double TransformedWinogradNs(const ConvolutionWork& work, double out, double moved_ns,
                              const DeviceRates& rates, const KernelConstants& constants) {
-  constexpr double kProducts = 36;     // For 4 x 4 outputs.
+  constexpr double kProducts = 36;     // Per 4 x 4 outputs.
   constexpr double kOtherKernels = 3;  // Transforms of input, weights and output.
   const double patches = work.batch * std::ceil(out / 4) * std::ceil(out / 4);
   const double depth = Unrolled(work.in_channels);
-  // Either side may be the rows of the products.
+  // Either side can be the rows of the products.
   double products = std::numeric_limits<double>::infinity();
   for (const auto& [m, n] :
        {std::pair(patches, work.out_channels), std::pair(work.out_channels, patches)}) {

@@ -1,4 +1,4 @@
-// Times of matrix products and convolutions in float32 on ordinary arithmetic units.
+// Times of float32 matrix products and convolutions on ordinary arithmetic units.
 #pragma once
 
 #include "kernels/device_rates.h"
@@ -7,18 +7,23 @@
 
 namespace headroom {
 
-/// Nanoseconds of a product by the best tile of the library and the best split along k.
+/// Returns the nanoseconds of a product with the best tile of the library and the best split along
+/// k.
 double ProductNs(const ProductWork& work, const DeviceRates& rates,
                  const KernelConstants& constants);
 
-/// Outputs along one side of the image: floor((image + 2 padding - kernel) / stride) + 1.
+/// Returns the outputs along one side of the image: floor((image + 2 padding - kernel) / stride) +
+/// 1.
 double OutputSide(const ConvolutionWork& work);
 
-/// Nanoseconds of a convolution by the best of three algorithms: as an implicit product; by
-/// Winograd's F(2x2, 3x3) in one kernel, 2.25 times fewer multiplications, each of whose blocks
-/// computes a patch of given sides, whole or not; by F(4x4, 3x3) with its transforms in memory, 4
-/// times fewer (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016;
-/// kernels of 3 by 3 with stride 1 only). The start of the last of its kernels is not in it.
+/// Returns the nanoseconds of a convolution with the fastest of three algorithms, without the start
+/// of its last kernel:
+/// - An implicit product.
+/// - Winograd's F(2x2, 3x3) in one kernel, with 2.25 times fewer multiplications. Each block
+///   computes a patch of fixed sides, even a partial one.
+/// - Winograd's F(4x4, 3x3) with its transforms in memory, with 4 times fewer multiplications.
+/// Winograd applies only to kernels of 3 by 3 with stride 1. Source: Lavin and Gray, "Fast
+/// Algorithms for Convolutional Neural Networks" (CVPR 2016).
 double ConvolutionNs(const ConvolutionWork& work, const DeviceRates& rates,
                      const KernelConstants& constants);
 

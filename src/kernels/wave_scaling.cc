@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-/// Blocks that run at once.
+/// Returns the number of blocks that run at once.
 double WaveSize(const LaunchShape& launch, const DeviceRates& rates) {
   double a_processor = std::floor(rates.threads / launch.threads);
   if (launch.registers > 0) {

@@ -1,4 +1,5 @@
-// Wave scaling: a kernel of unknown purpose on another GPU, by its launch configuration alone.
+// Wave scaling: forecasts a kernel of unknown purpose on another GPU from its launch configuration
+// alone.
 #pragma once
 
 #include <optional>
@@ -7,17 +8,17 @@
 
 namespace headroom {
 
-/// How a kernel was launched.
+/// Launch configuration of a kernel.
 struct LaunchShape {
-  double blocks = 0;        ///< Of the grid; above 0.
-  double threads = 0;       ///< Of a block; above 0.
-  double registers = 0;     ///< Of a thread; 0: not known.
-  double shared_bytes = 0;  ///< Of a block.
+  double blocks = 0;        ///< Per grid; above 0.
+  double threads = 0;       ///< Per block; above 0.
+  double registers = 0;     ///< Per thread; 0 if unknown.
+  double shared_bytes = 0;  ///< Per block.
 };
 
-/// Target time / source time: of a kernel that fits both GPUs at once, clock against clock; of any
-/// other, bandwidth against bandwidth. Source: Yu et al., "Habitat" (USENIX ATC 2021), without
-/// hardware counters, as its authors' program has it.
+/// Returns target time / source time. Uses the ratio of clocks for a kernel that fits on both GPUs
+/// at once, and the ratio of bandwidths for any other kernel. Source: Yu et al., "Habitat" (USENIX
+/// ATC 2021), without hardware counters, as in its authors' program.
 double WaveScaling(const LaunchShape& launch, const DeviceRates& source, const DeviceRates& target);
 
 }  // namespace headroom

@@ -72,8 +72,9 @@ double BusyThreads::SpeedIn(Interval interval, double cores, double smt_gain) co
 
 CoreSharing MeasureCoreSharing(const LoaderProfile& profile, const BusyThreads& busy,
                                double cores) {
-  // Two hardware threads on a core do 1.2 to 1.4 times the work of one. A virtual machine calls
-  // each of them a core, and what shares caches and memory alone loses, too.
+  // Two hardware threads on a core do 1.2 to 1.4 times the work of one. A virtual machine reports
+  // each hardware thread as a core. Threads that share only caches and memory also slow each other
+  // down.
   constexpr double kSmt = 1.3, kVirtual = 1.6, kNone = 2;
   const LoaderSettings& settings = profile.settings;
   CoreSharing sharing;
@@ -91,7 +92,7 @@ CoreSharing MeasureCoreSharing(const LoaderProfile& profile, const BusyThreads& 
   if (static_cast<double>(queued.ns()) > kMuch * static_cast<double>(all.ns())) return sharing;
   std::vector<double> alone, crowded;
   for (const LoaderBatch& batch : profile.batches) {
-    // Who waits for files is not slowed down by neighbours.
+    // Neighbours do not slow down a batch that waits for files.
     if (batch.Blocked().value_or(DurationNs()).ns() * 10 > batch.span.length().ns()) continue;
     TimeNs at = batch.span.start;
     for (const DurationNs sample : batch.samples) {

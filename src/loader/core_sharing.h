@@ -1,6 +1,5 @@
-// How much threads that are busy at the same time slow each other down, told by the recording
-// itself: samples that were prepared beside other work against those that had the machine to
-// themselves.
+// Measures how much busy threads slow each other down. Compares recorded samples that ran while
+// other threads were busy with samples that ran on an idle machine.
 #pragma once
 
 #include <vector>
@@ -11,18 +10,18 @@
 
 namespace headroom {
 
-/// Speed of each of `busy` threads on `cores` logical CPUs, as a share of that of one alone: the
-/// rule of SimulateLoading(), without the queue for a core. REQUIRES: cores > 0.
+/// Returns the speed of each of `busy` threads on `cores` logical CPUs, relative to one thread
+/// alone. Uses the rule of SimulateLoading() without its queue for a core. Requires cores > 0.
 double SpeedBesideOthers(double busy, double cores, double smt_gain);
 
-/// How many threads of loop and workers wanted to run at each moment.
+/// Number of loop and worker threads that wanted to run at each moment.
 class BusyThreads {
  public:
   explicit BusyThreads(const LoaderProfile& profile);
 
-  /// Mean over an interval; 0 where it is empty.
+  /// Returns the mean over an interval; 0 if it is empty.
   double MeanIn(Interval interval) const;
-  /// Mean of SpeedBesideOthers() over an interval; 1 where it is empty.
+  /// Returns the mean of SpeedBesideOthers() over an interval; 1 if it is empty.
   double SpeedIn(Interval interval, double cores, double smt_gain) const;
 
  private:
@@ -33,16 +32,18 @@ class BusyThreads {
   template <typename Value>
   double Mean(Interval interval, Value value) const;
 
-  std::vector<Piece> pieces_;  ///< By time; each lasts to the next, the last holds nothing.
+  /// By time; each lasts until the next, and the last one has no busy threads.
+  std::vector<Piece> pieces_;
 };
 
 struct CoreSharing {
-  double smt_gain = 2;    ///< As of Machine.
-  bool measured = false;  ///< Else `smt_gain` is what such machines have on average.
+  double smt_gain = 2;    ///< See Machine::smt_gain.
+  bool measured = false;  ///< If false, `smt_gain` is the average of such machines.
 };
 
-/// Compares the samples that ran beside so much that all cores were busy with those beside which at
-/// most half were. Not measured where either are fewer than 24, or where threads queued for cores.
+/// Compares samples that ran while all cores were busy with samples that ran while at most half
+/// were. Returns an assumed gain if either group has fewer than 24 samples, or if threads queued
+/// for cores.
 CoreSharing MeasureCoreSharing(const LoaderProfile& profile, const BusyThreads& busy, double cores);
 
 }  // namespace headroom

@@ -18,14 +18,15 @@ constexpr std::string_view kBegin = "loader.probe begin", kEnd = "loader.probe e
 constexpr std::string_view kGaveUp = "loader.probe gave up: ";
 constexpr std::size_t kTurns = 4, kGroups = 5;
 
-/// Student's t, 97.5 %, with so many degrees of freedom; beyond the last it is little smaller.
+/// Student's t at 97.5 %, by degrees of freedom. The last value also serves more degrees, for which
+/// t is slightly smaller.
 constexpr std::array<double, 5> kStudent = {0, 12.706, 4.303, 3.182, 2.776};
 
 struct Mean {
   double value = 0, standard_error = 0;
 };
 
-/// None of fewer than two values.
+/// Returns nullopt for fewer than two values.
 std::optional<Mean> MeanOf(std::span<const double> values) {
   if (values.size() < 2) return std::nullopt;
   const auto n = static_cast<double>(values.size());
@@ -43,7 +44,7 @@ std::optional<ProbedMs> Interval95(std::span<const double> values) {
   return ProbedMs{mean->value - half, mean->value, mean->value + half, values.size()};
 }
 
-/// Times are not below 0, whatever the interval of a mean says.
+/// Returns the interval of a mean time, cut at 0 because times are not negative.
 std::optional<ProbedMs> TimeOf(std::span<const double> values) {
   std::optional<ProbedMs> time = Interval95(values);
   if (time) time->low = std::max(time->low, 0.0);
@@ -53,7 +54,7 @@ std::optional<ProbedMs> TimeOf(std::span<const double> values) {
 std::optional<StorageMs> StorageOf(std::span<const double> loader, std::span<const double> again) {
   const std::optional<Mean> cold = MeanOf(loader), warm = MeanOf(again);
   if (!cold || !warm) return std::nullopt;
-  constexpr double kErrors = 3;  // Within it, a difference is none.
+  constexpr double kErrors = 3;  // A difference within this many standard errors counts as 0.
   const double difference = cold->value - warm->value;
   const double error = kErrors * std::hypot(cold->standard_error, warm->standard_error);
   StorageMs storage{.low = {}, .mid = {}, .high = std::max(difference, 0.0) + error};
@@ -69,7 +70,8 @@ struct Sample {
   double value;
 };
 
-/// Finite values of a counter within spans, by time; those of several devices in a list each.
+/// Returns the finite values of a counter within the spans, in order of time, with one list per
+/// device.
 std::vector<std::vector<Sample>> SeriesOf(const TraceStore& store, std::string_view name,
                                           std::span<const Interval> spans) {
   const StringId id = store.strings.Find(name);
@@ -90,7 +92,7 @@ std::vector<std::vector<Sample>> SeriesOf(const TraceStore& store, std::string_v
   return series;
 }
 
-/// Of all of them, by time.
+/// Returns the samples of all devices in order of time.
 std::vector<Sample> SamplesOf(const TraceStore& store, std::string_view name,
                               std::span<const Interval> spans) {
   std::vector<Sample> all;
@@ -100,7 +102,7 @@ std::vector<Sample> SamplesOf(const TraceStore& store, std::string_view name,
   return all;
 }
 
-/// The guards: what else changed while turns were compared.
+/// Adds a doubt for each other change during the compared turns.
 void AddUncertainty(const TraceStore& store, std::span<const Interval> spans, InputProbe& probe) {
   const auto doubt = [&](std::string text) { probe.doubts.push_back(std::move(text)); };
   const auto check = [&](std::string_view name, const std::optional<ProbedMs>& time,
@@ -118,15 +120,15 @@ void AddUncertainty(const TraceStore& store, std::span<const Interval> spans, In
   for (const Sample& sample : SamplesOf(store, "loader.probe_other_size", spans))
     others += sample.value;
   if (others > 0)
-    doubt(fmt::format("{:.0f} batches were not of the size of the one that was repeated", others));
+    doubt(fmt::format("{:.0f} batches differed in size from the repeated batch", others));
   constexpr double kThrottled = 0.01, kPressure = 10, kClock = 0.05;
   const auto throttled = SamplesOf(store, "cgroup_cpu_throttled_cores", spans);
   if (std::ranges::any_of(throttled, [](const Sample& s) { return s.value > kThrottled; }))
-    doubt("the control group's quota throttled the processors meanwhile");
-  // Turns of both kinds lie in either half; what the loader does alone is another matter.
+    doubt("the control group's quota throttled the CPUs during the probe");
+  // Each half contains turns of both kinds. The phase in which the loader runs alone is excluded.
   std::vector<Interval> turns(spans.begin(), spans.end());
   for (Interval& span : turns) {
-    // Told when a turn ends.
+    // The probe writes these counters when a turn ends.
     const std::vector<Sample> ends = SamplesOf(store, "loader.probe_replay_us", {&span, 1});
     if (!ends.empty()) span.end = ends.back().time;
   }
@@ -139,11 +141,11 @@ void AddUncertainty(const TraceStore& store, std::span<const Interval> spans, In
   };
   if (half > 0 && std::abs(mean(std::span(pressure).first(half)) -
                            mean(std::span(pressure).last(half))) > kPressure)
-    doubt("the machine got busier or idler meanwhile (pressure on its processors)");
+    doubt("the load of the machine changed during the probe (CPU pressure)");
   for (const std::vector<Sample>& clock : SeriesOf(store, "gpu_sm_clock_mhz", turns)) {
     const auto [least, most] = std::ranges::minmax(clock, {}, &Sample::value);
     if (most.value - least.value <= kClock * most.value) continue;
-    doubt("the clock of a GPU changed meanwhile");
+    doubt("the clock of a GPU changed during the probe");
     break;
   }
 }
@@ -156,7 +158,8 @@ std::optional<double> InputProbe::LimitMs() const {
 }
 
 std::vector<Interval> ProbeSpans(const TraceStore& store) {
-  std::vector<std::pair<TimeNs, bool>> marks;  // By time; whether one begins.
+  // Times, and whether each begins a probe; in order of time.
+  std::vector<std::pair<TimeNs, bool>> marks;
   const auto& instants = store.instants;
   for (std::size_t row = 0; row < instants.rows(); ++row) {
     const std::string_view name = store.Text(instants.name[row]);

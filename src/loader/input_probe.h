@@ -1,5 +1,5 @@
-// What the probes of `headroom record --probe-input` measured: the loop without its loader, and the
-// loader without its loop (python/headroom/_probe.py).
+// Results of `headroom record --probe-input`: the loop without its loader, and the loader without
+// its loop (python/headroom/_probe.py).
 #pragma once
 
 #include <cstddef>
@@ -12,39 +12,40 @@
 
 namespace headroom {
 
-/// Mean with its 95 % interval: Student's t over means of turns or of groups of batches, since
-/// neighbours are not independent.
+/// A mean with its 95 % interval. Uses Student's t over means of turns or of groups of batches,
+/// because neighbours are not independent.
 struct ProbedMs {
   double low = 0, mid = 0, high = 0;
-  std::size_t count = 0;  ///< Means.
+  std::size_t count = 0;  ///< Number of means.
 };
 
-/// What reading from storage takes: a difference that is more than three standard errors, with so
-/// many to either side; else its upper limit alone.
+/// Time to read from storage: the difference of two means, with three standard errors on either
+/// side. A difference within three standard errors has only `high`.
 struct StorageMs {
   std::optional<double> low, mid;
   double high = 0;
 };
 
-/// Milliseconds a step, or a batch; none: not measured.
+/// Milliseconds per step or per batch; nullopt if not measured.
 struct InputProbe {
-  std::optional<ProbedMs> loop;         ///< Steps with one batch again and again.
-  std::optional<ProbedMs> step;         ///< Steps as ever, in turns with them.
+  std::optional<ProbedMs> loop;         ///< Steps that reuse one batch.
+  std::optional<ProbedMs> step;         ///< Normal steps, which alternate with those of `loop`.
   std::optional<ProbedMs> loader_cost;  ///< Paired difference of the two.
-  std::optional<ProbedMs> loader;       ///< A batch of the loader alone.
-  std::optional<ProbedMs> again;        ///< The same samples once more, in memory by then.
+  std::optional<ProbedMs> loader;       ///< One batch of the loader alone.
+  std::optional<ProbedMs> again;        ///< The same samples again, by then in memory.
   std::optional<StorageMs> storage;     ///< `loader` - `again`.
-  std::vector<std::string> doubts;      ///< What speaks against the figures, for people.
+  std::vector<std::string> doubts;      ///< Reasons to doubt the figures, as text for users.
 
-  /// What no step gets below with the recorded number of workers, wherever its samples lie: the
-  /// slower of loop and preparation. None where either was not measured.
+  /// Returns the slower of loop and preparation: the minimum time of a step with the recorded
+  /// number of workers and all samples in memory. Returns nullopt if either was not measured.
   std::optional<double> LimitMs() const;
 };
 
-/// While probes ran, by time: nothing in there is of the program as it is.
+/// Returns the intervals in which probes ran, in order of time. Events within them do not show the
+/// program's normal behaviour.
 std::vector<Interval> ProbeSpans(const TraceStore& store);
 
-/// None where there was none.
+/// Returns nullopt if the trace has no probe.
 std::optional<InputProbe> FindInputProbe(const TraceStore& store);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Probes as headroom._probe tells of them, written by hand. Times are microseconds.
+// Handwritten probes in the format of headroom._probe. Times are in microseconds.
 #include "loader/input_probe.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ class Probe {
 
   Probe& Values(const std::string& name, int count, double mean) {
     for (int i = 0; i < count; ++i) {
-      // A ripple, so that there is an interval.
+      // A ripple gives the interval a width.
       builder_.Counter("loader.probe_" + name, "", "", ++time_, mean * (1 + 0.01 * (i % 3 - 1)));
     }
     return *this;
@@ -47,7 +47,7 @@ TEST(InputProbe, LoopLoaderAndStorage) {
   EXPECT_LT(probe.loader_cost->low, 30);
   EXPECT_GT(probe.loader_cost->high, 30);
   EXPECT_NEAR(probe.storage->mid.value(), 18, 0.3);
-  EXPECT_NEAR(*probe.LimitMs(), 30, 0.2);  // The slower of loop and preparation in memory.
+  EXPECT_NEAR(*probe.LimitMs(), 30, 0.2);  // The slower of the loop and the preparation in memory.
   EXPECT_TRUE(probe.doubts.empty()) << probe.doubts.front();
 }
 
@@ -68,21 +68,21 @@ TEST(InputProbe, GuardsAreTold) {
   p.Values("other_size", 1, 1).Metric("cgroup_cpu_throttled_cores", 0.2);
   p.builder().Instant("region", "loader.probe gave up: a stream cannot be read again", 500);
   const InputProbe probe = p.End();
-  EXPECT_FALSE(probe.loader_cost) << "the turns are not whole";
-  EXPECT_FALSE(probe.LimitMs()) << "preparation alone is not known";
+  EXPECT_FALSE(probe.loader_cost) << "turns are missing";
+  EXPECT_FALSE(probe.LimitMs()) << "preparation alone is unknown";
   std::string doubts;
   for (const std::string& doubt : probe.doubts) doubts += doubt + "\n";
   for (const std::string_view piece : {"only 2 of 4", "samples again", "quota", "pressure",
-                                       "clock of a GPU", "not of the size", "a stream"}) {
+                                       "clock of a GPU", "differed in size", "a stream"}) {
     EXPECT_NE(doubts.find(piece), std::string::npos) << piece << " in\n" << doubts;
   }
 }
 
-// What the loader does alone is another matter than what the turns do.
+// The phase in which the loader runs alone does not affect the turns.
 TEST(InputProbe, TheGpuMayIdleBehindTheTurns) {
   Probe p;
   p.Metric("gpu_sm_clock_mhz", 1980).Values("real_us", 4, 50'000).Values("replay_us", 4, 20'000);
-  p.Metric("gpu_sm_clock_mhz", 300);  // Each batch is told when all are there.
+  p.Metric("gpu_sm_clock_mhz", 300);  // The batches are reported after the last of them.
   p.Values("alone_us", 5, 30'000).Values("again_us", 5, 30'000);
   EXPECT_TRUE(p.End().doubts.empty());
 }

@@ -24,7 +24,7 @@ constexpr std::string_view kStage = "stage::";
 constexpr std::string_view kExhausted = "loader.exhausted", kRaised = "loader.raised";
 constexpr std::string_view kFailed = "loader.failed";
 
-/// Counters of loaders by process and name, by time.
+/// Loader counters by process and name, in order of time.
 class LoaderCounters {
  public:
   struct Sample {
@@ -60,7 +60,7 @@ class LoaderCounters {
     return found == names->second.end() ? kNone : found->second;
   }
 
-  /// The first value in [from, to).
+  /// Returns the first value in [from, to).
   std::optional<double> In(ProcessId process, std::string_view name, TimeNs from, TimeNs to) const {
     const Series& series = Of(process, name);
     const auto at = std::ranges::lower_bound(series, from, {}, &Sample::time);
@@ -68,7 +68,7 @@ class LoaderCounters {
     return at->value;
   }
 
-  /// The last value at or before a time.
+  /// Returns the last value at or before a time.
   std::optional<Sample> Before(ProcessId process, std::string_view name, TimeNs time) const {
     const Series& series = Of(process, name);
     const auto behind = std::ranges::upper_bound(series, time, {}, &Sample::time);
@@ -76,7 +76,7 @@ class LoaderCounters {
     return *std::prev(behind);
   }
 
-  /// Names that begin so.
+  /// Returns the names with this prefix.
   const std::vector<std::string>& Names(ProcessId process, std::string_view prefix) {
     const auto [found, is_new] = names_.try_emplace({process, std::string(prefix)});
     if (!is_new) return found->second;
@@ -109,21 +109,21 @@ std::optional<std::int64_t> Whole(std::optional<double> value) {
   return std::llround(*value);
 }
 
-/// Bytes, objects: no more than any machine holds.
+/// Returns an amount of bytes or objects, or nullopt if no machine can hold it.
 std::optional<double> Amount(std::optional<double> value) {
   constexpr double kMax = 1e15;
   if (!value || *value < 0 || *value > kMax) return std::nullopt;
   return value;
 }
 
-/// What makes iterators those of one loader.
+/// Iterators with the same key belong to one loader.
 using SettingsKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool>;
 SettingsKey KeyOf(const LoaderSettings& s) {
   return {s.workers, s.prefetch,  s.batch_size.value_or(-1), s.dataset_size.value_or(-1),
           s.pin,     s.persistent};
 }
 
-/// A loader's event among the host events.
+/// Kinds of loader events among the host events.
 enum class Kind {
   kNone,
   kFetch,
@@ -164,7 +164,8 @@ class LoaderFinder {
     std::vector<LoaderProfile> found;
     MarkProbed();
     for (Draft& draft : profiles_) {
-      // Loaders of epochs that began in a probe are the program's, and have fetches behind it.
+      // A loader whose epoch began in a probe belongs to the program if it has fetches after the
+      // probe.
       if (draft.is_programs || !draft.profile.fetches.empty()) found.push_back(Finish(draft));
     }
     std::ranges::stable_sort(found, std::greater<>(), [](const LoaderProfile& profile) {
@@ -181,7 +182,7 @@ class LoaderFinder {
     std::optional<DurationNs> cpu;
     bool is_stage = false;
   };
-  /// Made at `time` by `process`, of the loader in that row of profiles_.
+  /// An iterator that `process` created at `time`, for the loader in that row of profiles_.
   struct Iterator {
     ProcessId process;
     TimeNs time;
@@ -191,12 +192,12 @@ class LoaderFinder {
     LoaderProfile profile;
     std::map<std::string, StageTime, std::less<>> stages;
     std::map<ProcessId, std::size_t> workers;
-    bool is_programs = false;      ///< Not made by a probe, as far as one can tell.
-    bool behind_probe = false;     ///< Its last fetch was a probe's.
-    std::optional<TimeNs> probed;  ///< Its first fetch that was.
+    bool is_programs = false;      ///< Created outside of probes.
+    bool behind_probe = false;     ///< Its last fetch belonged to a probe.
+    std::optional<TimeNs> probed;  ///< Start of its first fetch in a probe.
   };
 
-  /// An iterator tells its seed and then the settings of its loader.
+  /// An iterator records its seed, and then the settings of its loader.
   void ReadSettings() {
     std::map<SettingsKey, std::size_t> known;
     for (const ProcessId process : counters_.Processes()) {
@@ -229,20 +230,20 @@ class LoaderFinder {
     }
   }
 
-  /// A probe begins with a fetch of its loader.
+  /// The loader whose fetch begins a probe is the probed one.
   void MarkProbed() {
     const auto first = std::ranges::min_element(
         profiles_, {}, [](const Draft& draft) { return draft.probed.value_or(TimeNs(INT64_MAX)); });
     if (first != profiles_.end() && first->probed) first->profile.probed = true;
   }
 
-  /// Whether a probe ran: what began then is not the program's.
+  /// Returns whether a probe ran at a time. Events that began then do not belong to the program.
   bool Probed(TimeNs time) const {
     return std::ranges::any_of(
         probes_, [&](const Interval& span) { return time >= span.start && time < span.end; });
   }
 
-  /// Of a part of a batch, when the batch began; else of the event itself.
+  /// Returns the start of the batch that contains an event; otherwise the start of the event.
   TimeNs Begin(std::uint32_t row) const {
     TimeNs begin = store_.host_events.start[row];
     for (HostEventId at = store_.host_events.parent[row]; at.valid();
@@ -252,8 +253,9 @@ class LoaderFinder {
     return begin;
   }
 
-  /// The loader that a process was at work for; nullptr: none that is known. Seeds may be equal: of
-  /// those, a loop's is the last that it made, a worker's the one that was made when it began.
+  /// Returns the loader that a process worked for at a time; nullptr if it is unknown. Seeds can be
+  /// equal. A loop then uses the last iterator that it made. A worker uses the iterator made when
+  /// the worker began.
   Draft* At(ProcessId process, TimeNs time) {
     const std::optional<LoaderCounters::Sample> seed = counters_.Before(process, "seed", time);
     const auto found = seed ? by_seed_.find(seed->value) : by_seed_.end();
@@ -317,7 +319,7 @@ class LoaderFinder {
     return {store_.host_events.start[row], store_.HostEnd(HostEventId(row))};
   }
 
-  /// Whether a mark of that name lies in a span, ends included.
+  /// Returns whether a mark with this name is within a span, including its ends.
   bool Marked(ProcessId process, std::string_view prefix, Interval span) {
     const std::vector<TimeNs>& times = MarksOf(process, prefix);
     const auto at = std::ranges::lower_bound(times, span.start);
@@ -343,20 +345,20 @@ class LoaderFinder {
     for (auto& [of, times] : marks_) std::ranges::sort(times);
   }
 
-  /// @param starts  of iter(loader) on the same thread: there an epoch begins, also where the one
-  ///                before was left by `break`
+  /// @param starts  times of iter(loader) on the same thread. Each begins an epoch, even if `break`
+  /// left the previous epoch.
   void ReadFetches(ProcessId process, const std::vector<std::uint32_t>& rows,
                    const std::vector<TimeNs>& starts) {
     const auto started = [&](TimeNs from, TimeNs to) {
       const auto at = std::ranges::lower_bound(starts, from);
       return at != starts.end() && *at < to;
     };
-    std::map<Draft*, std::optional<Interval>> before;  // None: an epoch begins.
+    std::map<Draft*, std::optional<Interval>> before;  // nullopt if an epoch begins.
     for (const std::uint32_t row : rows) {
       const Interval span = SpanOf(row);
       const TimeNs behind = span.end + DurationNs(1);
       Draft* draft = At(process, span.end);
-      // Only PyTorch's own iterators tell what they use up.
+      // Only PyTorch's own iterators record the CPU time that they use.
       const std::optional<double> step_cpu =
           counters_.In(process, "step_cpu_us", span.start, behind);
       if (draft == nullptr || !step_cpu) continue;
@@ -371,7 +373,7 @@ class LoaderFinder {
         last.reset();
         continue;
       }
-      if (draft->behind_probe) {  // Its wait is the probe's, and no epoch begins with it.
+      if (draft->behind_probe) {  // The probe caused its wait, and no epoch begins here.
         draft->behind_probe = false;
         last = span;
         continue;
@@ -418,12 +420,12 @@ class LoaderFinder {
         return counters_.In(process, name, span.end, to);
       };
       const std::optional<double> cpu = value("batch_thread_cpu_us");
-      // Where it was cut off, raised, or ended a stream, there is no batch.
+      // There is no batch if it was cut off, raised, or ended a stream.
       if (!cpu) continue;
       LoaderBatch batch{.span = span, .worker = WorkerOf(*draft, process)};
       batch.cpu = Microseconds(cpu);
       batch.process_cpu = Microseconds(value("batch_cpu_us"));
-      // It is asked around the span: what lies beside it is no part of it.
+      // Queued time is read around the span, so it is limited to the span's own waits.
       batch.queued = Microseconds(value("batch_runqueue_us"));
       if (batch.queued && batch.cpu) {
         const DurationNs rest = std::max(span.length() - *batch.cpu, DurationNs());
@@ -461,7 +463,7 @@ class LoaderFinder {
     }
   }
 
-  /// The innermost part of a loader around an event.
+  /// Returns the innermost loader event around an event.
   std::optional<std::uint32_t> Around(std::uint32_t row) const {
     HostEventId at = store_.host_events.parent[row];
     while (at.valid() && (kinds_[at.index()] == Kind::kNone || kinds_[at.index()] == Kind::kFetch))
@@ -498,7 +500,7 @@ class LoaderFinder {
     const std::string_view name = store_.Text(store_.host_events.name[row]);
     const bool stage = kinds_[row] == Kind::kStage;
     const std::optional<std::uint32_t> around = Around(row);
-    if (stage && !around) return;  // A stage that the program calls for itself.
+    if (stage && !around) return;  // The program called this stage outside of a loader.
     StageTime& time = draft->stages[std::string(name.substr((stage ? kStage : kLoader).size()))];
     time.is_stage = stage;
     ++time.count;
@@ -551,7 +553,7 @@ class LoaderFinder {
         std::vector<std::string>& failures = found.front().failures;
         if (!name.starts_with(prefix) || failures.size() >= kMax) continue;
         std::string failure(name.substr(kLoader.size()));
-        // Each worker of each epoch may tell the same.
+        // Each worker can report the same failure in each epoch.
         if (std::ranges::find(failures, failure) == failures.end())
           failures.push_back(std::move(failure));
       }

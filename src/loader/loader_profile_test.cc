@@ -1,4 +1,4 @@
-// What is told of a loader, on recordings written by hand. Times are microseconds.
+// Loader profiles of handwritten recordings. Times are in microseconds.
 #include "loader/loader_profile.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace loader_profile_test {
 
 constexpr std::int64_t kMain = 1, kWorkerThread = 2, kFeeder = 3;
 
-/// A loop in process "1" with workers in processes of their own, as headroom._loader tells of them.
+/// A loop in process "1" with workers in other processes, in the format of headroom._loader.
 class Recording {
  public:
   Recording& Settings(double seed, int workers, int batch_size, std::int64_t time) {
@@ -31,7 +31,7 @@ class Recording {
         .Value("next_cpu_us", end, 5);
   }
 
-  /// Two samples of equal length with a stage that takes half of each, then 10 us of collation.
+  /// Adds two samples of equal length, each half within a stage, and then 10 us of collation.
   Recording& Batch(const std::string& process, double seed, std::int64_t start, std::int64_t end,
                    double cpu, double queued) {
     In(process).Setting("seed", start, seed);
@@ -96,12 +96,12 @@ TEST(LoaderProfile, ALoopAndItsWorkers) {
 
   ASSERT_EQ(loader.fetches.size(), 2u);
   EXPECT_TRUE(loader.fetches[0].first);
-  EXPECT_FALSE(loader.fetches[0].step);  // Nothing came before it.
+  EXPECT_FALSE(loader.fetches[0].step);  // No fetch came before it.
   EXPECT_FALSE(loader.fetches[1].first);
   EXPECT_EQ(loader.fetches[1].step, Us(80));
   EXPECT_EQ(loader.fetches[1].step_cpu, Us(60));
   EXPECT_EQ(loader.fetches[1].ready, 1);
-  EXPECT_EQ(loader.Wait(), Us(20));  // The first of an epoch is another matter.
+  EXPECT_EQ(loader.Wait(), Us(20));  // Excludes the first fetch of an epoch.
 
   ASSERT_EQ(loader.batches.size(), 2u);
   const LoaderBatch& batch = loader.batches[0];
@@ -123,7 +123,7 @@ TEST(LoaderProfile, ALoopAndItsWorkers) {
     if (stage.name == "Decode") {
       EXPECT_EQ(stage.count, 4);
       EXPECT_EQ(stage.total, Us(4 * 50));
-      EXPECT_EQ(stage.own, Us(4 * 25));  // Without Entropy, which it calls.
+      EXPECT_EQ(stage.own, Us(4 * 25));  // Excludes Entropy, which it calls.
       EXPECT_EQ(stage.cpu, Us(2 * 25));
       EXPECT_TRUE(stage.is_stage);
     }
@@ -156,9 +156,9 @@ TEST(LoaderProfile, EpochsEndWhereTheLoaderIsExhausted) {
   const std::vector<LoaderProfile> found = r.Find();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].epochs, 2);
-  ASSERT_EQ(found[0].fetches.size(), 4u);  // One got no batch.
+  ASSERT_EQ(found[0].fetches.size(), 4u);  // One fetch got no batch.
   EXPECT_TRUE(found[0].fetches[2].first);
-  EXPECT_FALSE(found[0].fetches[2].step);  // What is between epochs is no step.
+  EXPECT_FALSE(found[0].fetches[2].step);  // The time between epochs is not a step.
 }
 
 TEST(LoaderProfile, AnEpochThatIsLeftBeginsAnother) {
@@ -189,7 +189,7 @@ TEST(LoaderProfile, EqualSeedsAreToldApartByTime) {
   }
 }
 
-// The fetch that ends a stream, or that raises, leaves a batch without figures.
+// A fetch that ends a stream, or that raises, leaves a batch without figures.
 TEST(LoaderProfile, ABatchWithoutFiguresIsNone) {
   Recording r;
   r.Settings(7, 1, 2, 0);
@@ -225,16 +225,17 @@ TEST(LoaderProfile, WhatAProbeDidIsLeftOut) {
   r.Batch("20", 7, 5, 215, 100, 0).Fetch(10, 220, 0).Batch("20", 7, 220, 430, 100, 0);
   r.Fetch(300, 440, 80).In("1").Mark("probe begin", 450);
   r.Batch("20", 7, 500, 710, 100, 0).Fetch(460, 720, 80);
-  r.Settings(8, 1, 64, 730).Batch("30", 8, 740, 950, 100, 0).Fetch(735, 960, 0);  // Its own loader.
+  // The probe's own loader.
+  r.Settings(8, 1, 64, 730).Batch("30", 8, 740, 950, 100, 0).Fetch(735, 960, 0);
   r.In("20").Setting("seed", 965, 7).In("1").Setting("seed", 966, 7);
-  r.Batch("20", 7, 970, 1180, 100, 0);  // Begun while it ran.
+  r.Batch("20", 7, 970, 1180, 100, 0);  // Began while the probe ran.
   r.In("1").Mark("probe end", 1000);
   r.Fetch(1001, 1190, 80).Batch("20", 7, 1200, 1410, 100, 0).Fetch(1250, 1420, 60);
   const std::vector<LoaderProfile> found = r.Find();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].epochs, 1);
   EXPECT_EQ(found[0].batches.size(), 3u);
-  ASSERT_EQ(found[0].fetches.size(), 3u);  // Behind the probe, the first has waited for it.
+  ASSERT_EQ(found[0].fetches.size(), 3u);  // The first fetch after the probe waited for it.
   EXPECT_EQ(found[0].fetches[2].step, Us(60));
   ASSERT_EQ(found[0].workers.size(), 1u);
   EXPECT_EQ(found[0].workers[0].recorded, Us(1410 - 5 - (1000 - 450)));
@@ -279,7 +280,7 @@ TEST(LoaderProfile, CountersThatCannotBeAreLeftOut) {
 TEST(LoaderProfile, NothingOfALoader) {
   StoreBuilder builder;
   builder.Step(0, kMain, 0, 100);
-  builder.Region("dataloader_next", kMain, 0, 10);  // Of a loop that was timed by hand.
+  builder.Region("dataloader_next", kMain, 0, 10);  // From a loop with manual timing.
   EXPECT_TRUE(FindLoaders(*builder.Build()).empty());
 }
 

@@ -19,21 +19,20 @@ namespace {
 constexpr double kMsPerNs = 1e-6;
 constexpr std::size_t kMin = 16;
 
-/// To hand a batch from process to process, where no worker was recorded that did: a worker
-/// collates into fresh shared memory, page by page, and passes a descriptor for each tensor over a
-/// socket whose two sides prove themselves to each other. Rough on purpose, and the interval says
-/// so.
+/// Cost to pass a batch between processes, if no recorded worker did so. A worker collates into
+/// fresh shared memory, page by page. It passes a descriptor per tensor over a socket whose two
+/// sides authenticate each other. The figures are rough, so kGuessedHandover widens the interval.
 constexpr double kSharedBytesPerS = 7e8;
 constexpr double kPassNsPerObject = 4e5;
-/// What collation takes in memory of the process's own: a copy.
+/// Bandwidth of a collation within the process's own memory: one copy.
 constexpr double kCopyBytesPerS = 6e9;
 
-/// Beside sampling: what simulations of whole loaders were off by (docs/accuracy.md).
+/// Error of simulations of whole loaders, in addition to sampling noise (docs/accuracy.md).
 constexpr double kModelError = 0.07;
-constexpr double kGuessedHandover = 0.5;  ///< Of the hand-over's cost.
+constexpr double kGuessedHandover = 0.5;  ///< Relative error of the hand-over's cost.
 
 constexpr int kReplications = 16;
-constexpr int kFewReplications = 1;  ///< Where only the mid is asked for.
+constexpr int kFewReplications = 1;  ///< For forecasts without an interval.
 constexpr std::uint64_t kSeed = 1;
 
 DurationNs Scaled(DurationNs time, double factor) {
@@ -55,24 +54,24 @@ DurationNs MeanOf(const Rows& rows, Get get) {
 
 template <typename Rows>
 std::span<const typename Rows::value_type> Warm(const Rows& rows) {
-  // So many tell what there is to tell; a simulation takes time for each.
+  // This many rows represent the distribution; each further row costs simulation time.
   constexpr std::size_t kMax = 1000;
   const auto warm = std::span(rows).subspan(WarmUpOf(rows.size()));
   return warm.first(std::min(kMax, warm.size()));
 }
 
 BatchDemand DemandOf(const LoaderBatch& batch) {
-  // Reading and computing take turns; how often within a batch makes little difference.
+  // Reading and computing alternate within a batch. The number of turns has little effect.
   constexpr std::int64_t kMaxChunks = 8;
   const auto chunks =
       static_cast<std::int32_t>(std::clamp(batch.sample_count, std::int64_t{1}, kMaxChunks));
-  // Without a word on CPU time all of it counts as that.
+  // If no CPU time was recorded, the whole batch counts as CPU time.
   const DurationNs cpu =
       batch.cpu ? std::min(*batch.cpu, batch.span.length()) : batch.span.length();
   return {.cpu = cpu, .blocked = batch.Blocked().value_or(DurationNs()), .chunks = chunks};
 }
 
-/// Shares of a batch's CPU and blocked time that lie in a stage itself.
+/// Shares of a batch's CPU time and blocked time within a stage.
 struct StageShare {
   double cpu = 0, blocked = 0;
 };
@@ -85,8 +84,9 @@ Result<StageShare> ShareOf(const LoaderProfile& profile, const std::string& name
     for (const LoaderStage& s : profile.stages) {
       if (s.is_stage) known += fmt::format("{}{}", known.empty() ? "" : ", ", s.name);
     }
-    return Status::Usage(fmt::format("no stage {} was recorded{}", name,
-                                     known.empty() ? "" : fmt::format("; there are {}", known)));
+    return Status::Usage(
+        fmt::format("stage {} was not recorded{}", name,
+                    known.empty() ? "" : fmt::format("; recorded stages: {}", known)));
   }
   DurationNs cpu, blocked, wall;
   for (const LoaderBatch& batch : profile.batches) {
@@ -100,8 +100,8 @@ Result<StageShare> ShareOf(const LoaderProfile& profile, const std::string& name
     return std::clamp(static_cast<double>(part.ns()) / static_cast<double>(whole.ns()), 0.0, 1.0);
   };
   if (!stage->cpu) return StageShare{share(stage->own, wall), share(stage->own, wall)};
-  // What of a stage is no CPU time is waiting, for a core or for what blocks: in the proportion of
-  // the batches.
+  // The remaining time of a stage is waiting, either for a core or blocked. Divides it in the same
+  // proportion as in the batches.
   const DurationNs waits = wall - cpu;
   const double blocks = share(blocked, waits);
   const DurationNs stage_waits = std::max(stage->own - *stage->cpu, DurationNs());
@@ -139,26 +139,27 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
     const std::string_view part = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), part.size() + 1));
     const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos) return refuse(part, "this is not KEY=VALUE");
+    if (equals == std::string_view::npos) return refuse(part, "KEY=VALUE is required");
     const std::string_view key = part.substr(0, equals);
     constexpr std::array<std::string_view, 11> kKeys = {
         "pin",   "workers", "prefetch", "batch",         "cached", "cached-files",
         "stage", "cores",   "storage",  "storage-speed", "step"};
-    if (std::ranges::find(kKeys, key) == kKeys.end()) return refuse(part, "there is no such key");
+    if (std::ranges::find(kKeys, key) == kKeys.end()) return refuse(part, "unknown key");
     if (std::ranges::find(said, key) != said.end())
-      return refuse(part, "a change names each key once; give a second change for the rest");
+      return refuse(part,
+                    "a key can occur once per change; add a second change for the other value");
     said.push_back(key);
     std::string_view value = part.substr(equals + 1);
     if (key == "stage") {
       const std::size_t colon = value.rfind(':');
       change.stage = std::string(value.substr(0, colon));
       if (colon == std::string_view::npos || change.stage.empty())
-        return refuse(part, "say how many times as fast it becomes, as in stage=Decode:2");
+        return refuse(part, "add the speedup of the stage, as in stage=Decode:2");
       value.remove_prefix(colon + 1);
     }
     const bool is_share = key == "cached" || key == "cached-files";
     const std::optional<double> number = ReadNumber(value, is_share);
-    if (!number) return refuse(part, "this is not a number");
+    if (!number) return refuse(part, "the value is not a number");
     const auto whole = [&](double least, double most) -> std::optional<std::int64_t> {
       if (*number != std::floor(*number) || *number < least || *number > most) return std::nullopt;
       return static_cast<std::int64_t>(*number);
@@ -169,21 +170,21 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
       const std::optional<std::int64_t> n =
           whole(key == "workers" ? 0 : 1, key == "batch" ? kMaxBatch : kMaxWorkers);
       if (!n) {
-        return refuse(
-            part, fmt::format("this must be a whole number from {} to {}", key == "workers" ? 0 : 1,
-                              key == "batch" ? "1,000,000,000" : "4,096"));
+        return refuse(part, fmt::format("the value must be a whole number from {} to {}",
+                                        key == "workers" ? 0 : 1,
+                                        key == "batch" ? "1,000,000,000" : "4,096"));
       }
       if (key == "workers") change.workers = static_cast<std::int32_t>(*n);
       if (key == "prefetch") change.prefetch = static_cast<std::int32_t>(*n);
       if (key == "batch") change.batch_size = *n;
     } else if (key == "pin") {
-      if (*number != 0 && *number != 1) return refuse(part, "pin is 0 or 1");
+      if (*number != 0 && *number != 1) return refuse(part, "pin must be 0 or 1");
       change.pin = *number == 1;
     } else if (is_share) {
-      if (*number < 0 || *number > 1) return refuse(part, "a share is 0 to 1, or 0% to 100%");
+      if (*number < 0 || *number > 1) return refuse(part, "a share must be 0 to 1, or 0% to 100%");
       (key == "cached" ? change.cached : change.cached_files) = *number;
     } else if (*number < kMinFactor || *number > kMaxFactor) {
-      return refuse(part, "this must be from 0.001 to 1,000,000");
+      return refuse(part, "the value must be from 0.001 to 1,000,000");
     } else if (key == "stage") {
       change.stage_factor = *number;
     } else if (key == "cores") {
@@ -210,7 +211,8 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
   const CoreSharing sharing = MeasureCoreSharing(profile, busy, machine.cores);
   machine.smt_gain = sharing.smt_gain;
   model.sharing_guessed = !sharing.measured;
-  // Demands are those of a core of one's own; what was measured ran beside others.
+  // Demands are times on an unshared core, but the measured times include the effect of other
+  // threads.
   const auto speed = [&](Interval span) {
     return busy.SpeedIn(span, machine.cores, machine.smt_gain);
   };
@@ -224,7 +226,8 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
   for (const LoaderFetch& fetch : Warm(profile.fetches)) {
     if (!fetch.step) continue;
     const DurationNs queued = std::min(fetch.step_queued.value_or(DurationNs()), *fetch.step);
-    // What the thread computed it did not wait; other threads' time may be more than the step.
+    // The thread's computation is not waiting. CPU time includes other threads, so it can exceed
+    // the step.
     const DurationNs cpu = fetch.step_cpu.value_or(*fetch.step);
     const DurationNs wall = std::max(*fetch.step - queued, std::min(cpu, *fetch.step));
     const double slowed = speed({fetch.span.start - *fetch.step, fetch.span.start});
@@ -236,7 +239,7 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
   }
   if (model.batches.size() < kMin || model.steps.size() < kMin) {
     return Status::NoAnswer(
-        fmt::format("{} batches and {} steps were recorded after the first ones; a forecast needs "
+        fmt::format("{} batches and {} steps were recorded after warm-up; a forecast requires "
                     "{} of each",
                     model.batches.size(), model.steps.size(), kMin));
   }
@@ -261,8 +264,8 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
         MeanOf(Warm(profile.batches), [](const LoaderBatch& b) { return b.process_cpu; });
     const DurationNs thread =
         MeanOf(Warm(profile.batches), [](const LoaderBatch& b) { return b.cpu; });
-    // Threads that a worker's libraries start compute beside it; to pack a batch is not more than
-    // the time that it takes.
+    // A worker's libraries can start threads that compute at the same time. Packing a batch uses at
+    // most the time that it takes.
     const auto batches =
         static_cast<std::int64_t>(std::max<std::size_t>(profile.batches.size(), 1));
     model.pickling_cpu =
@@ -302,9 +305,9 @@ void AddToSteps(LoadingModel& model, DurationNs more) {
   }
 }
 
-/// The thread that pins unpickles, too, which is then no longer the loop's work. What pinned memory
-/// does to a transfer depends on what the program asks for: synchronous copies get about twice as
-/// fast, asynchronous ones vanish behind the kernels.
+/// With pinning, the pinning thread unpickles, and the loop no longer does. The effect on a
+/// transfer depends on the program. Synchronous copies become about twice as fast; asynchronous
+/// ones hide behind the kernels.
 void ChangePinning(const LoaderProfile& profile, bool pin, LoadingModel& changed) {
   if (pin == changed.setting.pin) return;
   LoaderSetting& setting = changed.setting;
@@ -322,7 +325,7 @@ void ChangePinning(const LoaderProfile& profile, bool pin, LoadingModel& changed
       AddToSteps(changed, Scaled(*changed.transfer, -0.5));
     }
   } else {
-    // The pinning thread unpickled outside of what was timed of it.
+    // The pinning thread's recorded time excludes unpickling.
     const DurationNs objects = MeanOf(profile.batches, [](const LoaderBatch& batch) {
       return std::optional(DurationNs(std::llround(batch.objects.value_or(1) * kPassNsPerObject)));
     });
@@ -343,11 +346,11 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
   LoadingModel changed = model;
   if (change.workers) changed.setting.workers = *change.workers;
   if (model.setting.workers > 0 && changed.setting.workers == 0) {
-    // Nothing is collated into shared memory any more.
+    // Without workers, nothing is collated into shared memory.
     const std::span<const LoaderBatch> recorded = Warm(profile.batches);
     for (std::size_t i = 0; i < changed.batches.size() && i < recorded.size(); ++i) {
       if (!recorded[i].bytes) continue;
-      // Of a collate function of the program's own, only what sharing costs is known.
+      // For a custom collate function, only the cost of sharing is known.
       const double shared = *recorded[i].bytes * (1 / kSharedBytesPerS - 1 / kCopyBytesPerS);
       const DurationNs copy(std::llround(*recorded[i].bytes / kCopyBytesPerS * kNsPerS));
       BatchDemand& batch = changed.batches[i];
@@ -381,7 +384,7 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
       batch.blocked = Scaled(batch.blocked, 1 - *change.cached_files);
   }
   if (change.cached) {
-    // What is left of a cached sample is its part in the collation.
+    // A cached sample still needs its part of the collation.
     const std::span<const LoaderBatch> recorded = Warm(profile.batches);
     for (std::size_t i = 0; i < changed.batches.size() && i < recorded.size(); ++i) {
       const double length =
@@ -401,7 +404,8 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
   if (change.batch_size) {
     if (model.batch_size <= 0) {
       return Status::Usage(
-          "batch: the recorded batch size is unknown (the program's sampler makes the batches)");
+          "batch: the recorded batch size is unknown, because the program's sampler makes the "
+          "batches; remove batch");
     }
     const double factor =
         static_cast<double>(*change.batch_size) / static_cast<double>(model.batch_size);
@@ -409,7 +413,8 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
       batch.cpu = Scaled(batch.cpu, factor);
       batch.blocked = Scaled(batch.blocked, factor);
     }
-    // Of the step, only that it does not get shorter than its share is known: `whatif` has more.
+    // Assumes that steps grow in proportion, which is their upper bound. `whatif` has a better
+    // model.
     for (StepDemand& step : changed.steps)
       step = {Scaled(step.wall, factor), Scaled(step.cpu, factor)};
     changed.pickling_cpu = Scaled(changed.pickling_cpu, factor);
@@ -421,7 +426,7 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
 
 namespace {
 
-/// With what a worker has to do beside preparing.
+/// Returns the batches, each with a worker's additional work to hand it over.
 std::vector<BatchDemand> WithHandover(const LoadingModel& model, double factor) {
   std::vector<BatchDemand> batches = model.batches;
   if (model.setting.workers > 0) {
@@ -480,7 +485,7 @@ Result<LoadingOutcome> LoadingForecaster::Run(const LoadingModel& changed) const
     }
   }
   if (changed.storage_guessed && changed.setting.workers > recorded_.setting.workers) {
-    // What blocks may be a disk or a server that gives more to nobody.
+    // The blocked time can be that of a disk or server at its bandwidth limit.
     LoadingModel narrow = changed;
     narrow.machine.storage_parallelism = std::max(1, recorded_.setting.workers);
     const Result<LoadingForecast> other = Simulate(narrow, 1, kFewReplications);
@@ -497,8 +502,8 @@ Result<LoadingOutcome> LoadingForecaster::Run(const LoadingModel& changed) const
       hold(forecast_of_other.value().run.period_ns);
     }
   }
-  // What the simulation of the recorded setting is off by, the others are off by, too, as far as
-  // the same thing limits them: hence the doubt.
+  // The error of the recorded setting's simulation also affects the others, if the same resource
+  // limits them. It therefore widens the interval.
   const double doubt = std::exp(kModelError + std::abs(std::log(correction_)) / 2);
   const double ms = correction_ * kMsPerNs;
   outcome.wait_ms = outcome.run.wait_ns * ms;

@@ -1,4 +1,4 @@
-// What another loader setting would buy: the demands of a recorded loader, changed and simulated.
+// Forecasts another loader setting: changes the demands of a recorded loader and simulates them.
 #pragma once
 
 #include <cstdint>
@@ -13,84 +13,84 @@
 
 namespace headroom {
 
-/// A change to a loader. What is not set stays as it was recorded.
+/// A change to a loader. Unset members keep the recorded value.
 struct LoadingChange {
   std::optional<std::int32_t> workers, prefetch;
   std::optional<std::int64_t> batch_size;
   std::optional<bool> pin;  ///< A thread copies batches to pinned memory.
-  /// Share of the samples, 0 to 1, that are kept in memory as they leave the dataset.
+  /// Share of the samples, 0 to 1, that stay in memory as the dataset returns them.
   std::optional<double> cached;
-  /// Share of the file reads that memory answers: what is blocked in a batch shrinks by it.
+  /// Share of the file reads served from memory. Reduces the blocked time of a batch by this share.
   std::optional<double> cached_files;
-  std::optional<double> storage_speed;  ///< All that is blocked takes 1 / so long; above 0.
-  std::string stage;        ///< A stage that becomes `stage_factor` times as fast; empty: none.
+  std::optional<double> storage_speed;  ///< Factor by which blocked time becomes shorter; above 0.
+  std::string stage;        ///< A stage that becomes `stage_factor` times as fast; empty for none.
   double stage_factor = 1;  ///< Above 0.
   std::optional<double> cores;
-  /// How many workers read at once before they slow each other down; see Machine.
+  /// Number of workers that can read at once at full speed; see Machine.
   std::optional<double> storage_parallelism;
-  /// The loop's own work in a step takes this many times as long (a GPU of another speed, a
-  /// changed model).
+  /// Factor on the loop's own work per step, e.g. for a GPU of another speed or a changed model.
   double step_factor = 1;
 };
 
-/// Reads "workers=4,prefetch=2,cached=50%,stage=Decode:2", each key once; "" changes nothing. Usage
-/// error with the keys where it cannot be read.
+/// Parses "workers=4,prefetch=2,cached=50%,stage=Decode:2", with each key at most once; "" changes
+/// nothing. Fails with kUsage and lists the keys if the text is invalid.
 Result<LoadingChange> ParseLoadingChange(std::string_view text);
 
-/// The keys of ParseLoadingChange, for help and messages.
+/// Returns the keys of ParseLoadingChange() for help and messages.
 std::string_view LoadingChangeKeys();
 
-/// What a recorded loader takes of cores, storage and loop, ready to be simulated.
+/// Demands of a recorded loader on cores, storage and loop, for the simulation.
 struct LoadingModel {
   std::vector<BatchDemand> batches;
   std::vector<StepDemand> steps;
   LoaderSetting setting;
   Machine machine;
-  std::int64_t batch_size = 0;              ///< Samples; 0: not known.
-  std::optional<double> memory_bytes = {};  ///< That batches may take; none: not known.
-  DurationNs period;                        ///< From step to step, as recorded.
-  DurationNs wait;                          ///< For a batch, as recorded.
-  /// Of a step, copies to the device that nothing hides; none: no GPU work was recorded.
+  std::int64_t batch_size = 0;              ///< Samples; 0 if unknown.
+  std::optional<double> memory_bytes = {};  ///< Memory available to batches; nullopt if unknown.
+  DurationNs period;                        ///< Recorded time from step to step.
+  DurationNs wait;                          ///< Recorded wait for a batch.
+  /// Exposed copies to the device per step; nullopt if no GPU work was recorded.
   std::optional<DurationNs> transfer;
-  DurationNs step_doubt;          ///< Steps may take so much less or more.
-  DurationNs pickling_cpu;        ///< Of a worker, a batch: to pack it, to pass it on.
-  bool pickling_guessed = false;  ///< And the receive time: recorded without workers.
-  bool machine_guessed = false;   ///< The number of cores is not recorded.
-  bool sharing_guessed = false;   ///< How much busy threads slow each other down.
-  bool storage_guessed = false;   ///< Blocked time may be latency or bandwidth.
+  DurationNs step_doubt;    ///< Steps can take this much less or more.
+  DurationNs pickling_cpu;  ///< Per batch: CPU time of a worker to pack it and pass it on.
+  /// True if `pickling_cpu` and the receive time are guesses, because the recording had no workers.
+  bool pickling_guessed = false;
+  bool machine_guessed = false;  ///< True if the number of cores is a guess.
+  bool sharing_guessed = false;  ///< True if the mutual slowdown of busy threads is a guess.
+  /// True if the cause of blocked time is a guess: latency or bandwidth.
+  bool storage_guessed = false;
 };
 
-/// No answer where too little was recorded (fewer than 16 batches or steps).
+/// Fails with kNoAnswer if fewer than 16 batches or steps were recorded.
 ///
-/// @param quota_cores  of the control group, where one is recorded
+/// @param quota_cores  CPU quota of the control group, if recorded
 Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<double> quota_cores);
 
-/// The model with a change made. Usage where the change makes no sense for it (a stage that was not
-/// recorded, samples of an unknown batch size).
+/// Returns the model with a change applied. Fails with kUsage if the change does not apply: its
+/// stage was not recorded, or the batch size is unknown.
 Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& profile,
                                 const LoadingChange& change);
 
-/// Periods and what makes them, for a recorded and a changed setting.
+/// Forecast of a setting: periods and their components.
 struct LoadingOutcome {
-  SimulatedRun run;                            ///< As simulated, not corrected.
-  double mid_ms = 0, low_ms = 0, high_ms = 0;  ///< A step, from step to step.
-  double wait_ms = 0;                          ///< Of `mid_ms`, for a batch.
-  double samples_per_s = 0;                    ///< 0: the batch size is not known.
+  SimulatedRun run;                            ///< As simulated, without correction.
+  double mid_ms = 0, low_ms = 0, high_ms = 0;  ///< Time per step, from step to step.
+  double wait_ms = 0;                          ///< Part of `mid_ms` that waits for a batch.
+  double samples_per_s = 0;                    ///< 0 if the batch size is unknown.
 };
 
-/// Simulates models of one recorded loader. Forecasts are relative: what the simulation of the
-/// recorded setting is off by, they are corrected by, and half of it (of its logarithm) widens
-/// their intervals.
+/// Simulates models of one recorded loader. Corrects each forecast by the simulation error of the
+/// recorded setting. Half of that error's logarithm widens the interval.
 class LoadingForecaster {
  public:
-  /// Usage as SimulateLoading().
+  /// Fails with kUsage as SimulateLoading() does.
   static Result<LoadingForecaster> Make(const LoadingModel& recorded);
 
-  /// Recorded over simulated period, of the recorded setting.
+  /// Returns recorded over simulated period, for the recorded setting.
   double correction() const { return correction_; }
-  /// The period alone, which takes a fraction of the time.
+  /// Returns the period without an interval, in a fraction of the time.
   Result<double> MidMs(const LoadingModel& changed) const;
-  /// The period with an interval that covers sampling, the model's own error and what was guessed.
+  /// Returns the period with an interval that covers sampling, the model's own error, and guesses.
   Result<LoadingOutcome> Run(const LoadingModel& changed) const;
 
  private:

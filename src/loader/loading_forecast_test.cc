@@ -1,4 +1,4 @@
-// Demands of a recorded loader, changed and simulated, on loaders made up from whole numbers.
+// Changes and simulates demands of recorded loaders. The loaders use whole numbers.
 #include "loader/loading_forecast.h"
 
 #include <gtest/gtest.h>
@@ -15,13 +15,13 @@ DurationNs Ms(double ms) { return DurationNs(static_cast<std::int64_t>(ms * 1e6)
 
 struct Made {
   int workers = 1;
-  double cpu_ms = 30, blocked_ms = 0, queued_ms = 0;  // Of a batch.
+  double cpu_ms = 30, blocked_ms = 0, queued_ms = 0;  // Per batch.
   double step_ms = 10, step_cpu_ms = 10, wait_ms = 20;
   int count = 60;
 };
 
-/// A loader of so many batches that are all alike, with two stages: Decode computes for half of a
-/// batch's CPU time, Read holds all that is blocked.
+/// Returns a loader with identical batches and two stages. Decode computes for half of a batch's
+/// CPU time, and Read has all the blocked time.
 LoaderProfile Loader(const Made& made) {
   LoaderProfile loader;
   loader.settings.workers = made.workers;
@@ -92,11 +92,11 @@ TEST(LoadingForecast, ChangesOfALoaderThatComputes) {
   const LoaderProfile loader = Loader({});
   for (const auto& [change, step_ms] : std::vector<Case>{
            {"", 30},                // One worker: a batch every 30 ms.
-           {"workers=0", 38.7},     // One after the other, and nothing goes to shared memory.
-           {"workers=2", 15},       // Two take turns.
-           {"workers=4", 10},       // The loop's own 10 ms are what is left.
-           {"cached=100%", 10},     // Collation alone, 3 ms, is less than a step.
-           {"stage=Decode:3", 20},  // Half of 30 becomes a third of it.
+           {"workers=0", 38.7},     // One after the other, without shared memory.
+           {"workers=2", 15},       // Two workers alternate.
+           {"workers=4", 10},       // Only the loop's own 10 ms remain.
+           {"cached=100%", 10},     // Collation alone takes 3 ms, less than a step.
+           {"stage=Decode:3", 20},  // Half of 30 ms becomes a third of it.
            {"workers=2,stage=Decode:3", 10},
            {"step=5", 50},
            {"batch=16", 60},
@@ -111,7 +111,7 @@ TEST(LoadingForecast, ChangesOfALoaderThatIsBlocked) {
   for (const auto& [change, step_ms] : std::vector<Case>{
            {"", 20},
            {"workers=4", 10},
-           {"workers=4,storage=1", 36},  // No more at once than one.
+           {"workers=4,storage=1", 36},  // Reads are serialized.
            {"cached-files=50%", 11},     // 22 ms each.
            {"storage-speed=2", 11},
            {"stage=Read:2", 11},
@@ -130,10 +130,10 @@ TEST(LoadingForecast, PinningTakesWorkFromTheLoopAndTransfersFromTheStep) {
   const LoadingForecaster forecaster = LoadingForecaster::Make(model).value();
   const LoadingOption option =
       TryLoading(model, loader, forecaster, "pin=1", ParseLoadingChange("pin=1").value()).value();
-  EXPECT_NEAR(option.outcome.mid_ms, 11 - 1 - 2, 0.3);  // Half of the transfer is left ...
+  EXPECT_NEAR(option.outcome.mid_ms, 11 - 1 - 2, 0.3);  // Half of the transfer remains ...
   EXPECT_LT(option.outcome.low_ms, 11 - 1 - 4 + 0.3);   // ... or none ...
-  EXPECT_GT(option.outcome.high_ms, 11 - 1 - 0.3);      // ... or all of it.
-  // And back again.
+  EXPECT_GT(option.outcome.high_ms, 11 - 1 - 0.3);      // ... or the whole transfer.
+  // Reverts the change.
   model.setting.pin = true;
   model.setting.pin_time = Ms(1.5);
   model.setting.receive = DurationNs();
@@ -146,7 +146,7 @@ TEST(LoadingForecast, PinningTakesWorkFromTheLoopAndTransfersFromTheStep) {
 }
 
 TEST(LoadingForecast, FewCoresAreShared) {
-  // 30 ms of the worker and 30 of the loop on one core: each waits half of the time.
+  // The worker and the loop, 30 ms each, share one core: each waits half of the time.
   LoaderProfile loader = Loader({.queued_ms = 30, .step_ms = 30, .step_cpu_ms = 30, .wait_ms = 30});
   loader.settings.cpus = 1;
   EXPECT_NEAR(StepOf(loader, "workers=4"), 60, 1);
@@ -159,7 +159,8 @@ TEST(LoadingForecast, IntervalsHoldTheRecordedStepHoweverFarTheSimulationIsOff) 
     const Result<LoadingModel> model = ModelLoading(loader, {});
     const Result<LoadingForecaster> forecaster = LoadingForecaster::Make(model.value());
     const Result<LoadingOutcome> outcome = forecaster.value().Run(model.value());
-    EXPECT_NEAR(outcome.value().mid_ms, 10 + wait_ms, 0.1);  // Forecasts are relative to it.
+    // Forecasts are relative to the recorded period.
+    EXPECT_NEAR(outcome.value().mid_ms, 10 + wait_ms, 0.1);
     EXPECT_GT(outcome.value().low_ms, 0);
     EXPECT_LE(outcome.value().low_ms, 10 + wait_ms);
     EXPECT_GE(outcome.value().high_ms, 10 + wait_ms);
@@ -169,7 +170,7 @@ TEST(LoadingForecast, IntervalsHoldTheRecordedStepHoweverFarTheSimulationIsOff) 
 TEST(LoadingForecast, ACollateFunctionOfTheProgramsOwnStays) {
   LoaderProfile loader = Loader({});
   for (LoaderBatch& batch : loader.batches) {
-    batch.collate = Ms(25);  // It computes: 1 MB is not copied in 25 ms.
+    batch.collate = Ms(25);  // Computation: a copy of 1 MB takes much less than 25 ms.
     batch.bytes = 1e5;
   }
   EXPECT_NEAR(StepOf(loader, "workers=0"), 40, 0.5);
@@ -253,7 +254,7 @@ TEST(LoadingChange, AStageThatWasNotRecordedIsRefusedWithThoseThatWere) {
       << changed.status().message();
 }
 
-// More than a day for a batch is refused, not waited for.
+// Refuses a batch of more than a day without simulating it.
 TEST(LoadingChange, AHugeBatchIsRefusedAtOnce) {
   const LoaderProfile loader = Loader({});
   const Result<LoadingModel> model = ModelLoading(loader, {});
@@ -285,7 +286,7 @@ TEST(LoadingVerdict, WhatHoldsALoaderBack) {
   for (LoaderFetch& fetch : loader.fetches) fetch.cpu = Ms(15);
   EXPECT_EQ(SplitLoading(loader).bound, LoadingBound::kHandover);
   loader = Loader({});
-  loader.fetches.resize(1);  // Of a recording that was cut: one batch, and no step.
+  loader.fetches.resize(1);  // A truncated recording has one batch and no step.
   EXPECT_EQ(SplitLoading(loader).bound, LoadingBound::kUnknown);
   loader = Loader({});
   for (LoaderBatch& batch : loader.batches) batch.cpu.reset();
@@ -297,8 +298,9 @@ TEST(LoadingVerdict, WhatTheGpuFeelsCounts) {
   ASSERT_EQ(SplitLoading(loader).bound, LoadingBound::kPreparation);
   LoopView view{.step = Ms(60), .wait = Ms(40), .exposed_share = 0.025, .transfer = Ms(1)};
   LoadingSplit split = SplitLoading(loader, view);
-  EXPECT_EQ(split.bound, LoadingBound::kNone);  // The GPU is busy with what was launched before.
-  EXPECT_EQ(split.exposed_wait, Ms(0.5));       // Of a period of 30 ms, not of the median step.
+  EXPECT_EQ(split.bound, LoadingBound::kNone);  // The GPU is busy with kernels launched before.
+  // Relative to a period of 30 ms, not to the median step.
+  EXPECT_EQ(split.exposed_wait, Ms(0.5));
   view.transfer = Ms(4);
   EXPECT_EQ(SplitLoading(loader, view).bound, LoadingBound::kTransfer);
   view.exposed_share = 1;
@@ -315,7 +317,7 @@ TEST(LoadingVerdict, WhatDoesNotFitIntoMemoryIsTold) {
     const LoadingChange parsed = ParseLoadingChange(change).value();
     return TryLoading(model, loader, forecaster, change, parsed).value().exceeds_memory;
   };
-  EXPECT_FALSE(exceeds("workers=8")) << "nothing is known of memory";
+  EXPECT_FALSE(exceeds("workers=8")) << "memory is unknown";
   model.memory_bytes = 10e6;
   EXPECT_FALSE(exceeds("workers=4"));
   EXPECT_TRUE(exceeds("workers=8"));
@@ -348,7 +350,7 @@ TEST(LoadingVerdict, TheCheapestSettingWithinTwoPercentOfTheBest) {
   const Result<LoadingForecaster> forecaster = LoadingForecaster::Make(model.value());
   const Result<LoadingSearch> search = SearchLoading(model.value(), loader, forecaster.value());
   ASSERT_TRUE(search.ok()) << search.status().message();
-  // 30 ms of work for each 10 ms step: three workers just do.
+  // 30 ms of work per 10 ms step: three workers are just enough.
   EXPECT_EQ(search.value().options[search.value().cheapest].change.workers, 3);
   EXPECT_NEAR(search.value().ideal.mid_ms, 10, 0.2);
 }
@@ -361,7 +363,7 @@ TEST(LoadingVerdict, WorkersThatWaitAreNoCrowd) {
   const LoadingForecaster forecaster = LoadingForecaster::Make(model).value();
   const LoadingSearch search = SearchLoading(model, loader, forecaster).value();
   const LoadingOption& enough = search.options[search.cheapest];
-  EXPECT_GE(*enough.change.workers, 16) << "beyond twice the cores";
+  EXPECT_GE(*enough.change.workers, 16) << "more than twice the cores";
   EXPECT_FALSE(enough.oversubscribed);
 }
 

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-/// XProf's line between "not input bound" and "moderately".
+/// XProf's threshold between "not input bound" and "moderately".
 constexpr double kNoticeable = 0.05;
 
 DurationNs Mean(DurationNs sum, std::size_t count) {
@@ -22,7 +22,7 @@ double Ratio(DurationNs part, DurationNs whole) {
   return whole.ns() <= 0 ? 0 : static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
 }
 
-/// How much of a step's time is without a core, over all workers, may be the quota's doing.
+/// Returns whether the quota can explain the time that all workers spend without a core.
 bool IsThrottled(const LoadingSplit& split, std::size_t workers) {
   if (!split.throttled_cores || !split.queued || split.batch.ns() <= 0) return false;
   const double queued = Ratio(*split.queued, split.batch) * static_cast<double>(workers);
@@ -30,8 +30,8 @@ bool IsThrottled(const LoadingSplit& split, std::size_t workers) {
 }
 
 LoadingBound BoundOf(const LoadingSplit& split, std::size_t workers) {
-  if (split.period.ns() <= 0) return LoadingBound::kUnknown;  // No step is whole.
-  // What the GPU does not feel costs nothing, whatever the host says.
+  if (split.period.ns() <= 0) return LoadingBound::kUnknown;  // No complete step was recorded.
+  // A wait has no cost unless the GPU idles.
   const DurationNs felt = split.exposed_wait.value_or(split.wait);
   const DurationNs transfer = split.transfer.value_or(DurationNs());
   const bool waits = Ratio(felt, split.period) >= kNoticeable;
@@ -54,7 +54,7 @@ void AddView(const LoopView& view, LoadingSplit& split) {
   split.exposed_wait = DurationNs(std::llround(share * static_cast<double>(split.wait.ns())));
 }
 
-/// Share of a batch's preparation in which its worker wants a core.
+/// Returns the share of a batch's preparation in which its worker wants a core.
 double ComputingShare(const LoadingModel& model) {
   DurationNs cpu, all;
   for (const BatchDemand& batch : model.batches) {
@@ -64,14 +64,14 @@ double ComputingShare(const LoadingModel& model) {
   return all.ns() > 0 ? Ratio(cpu, all) : 1;
 }
 
-/// Cores that a step of the loop keeps busy.
+/// Returns the number of cores that a step of the loop keeps busy.
 double LoopThreads(const LoadingModel& model) {
   double threads = 0;
   for (const StepDemand& step : model.steps) threads += Ratio(step.cpu, step.wall);
   return threads / static_cast<double>(std::max<std::size_t>(model.steps.size(), 1));
 }
 
-/// Of the batches that are under way at most; 0: not known.
+/// Returns the maximum bytes of the batches under way; 0 if unknown.
 double BytesUnderWay(const LoadingModel& recorded, const LoadingModel& changed,
                      const LoaderProfile& profile) {
   if (profile.batches.empty()) return 0;
@@ -84,7 +84,7 @@ double BytesUnderWay(const LoadingModel& recorded, const LoadingModel& changed,
          std::max(1, changed.setting.workers * changed.setting.prefetch);
 }
 
-/// Without workers there is one batch, which the program has anyway.
+/// Without workers only one batch exists, which the program holds in any case.
 bool ExceedsMemory(const LoadingModel& model, double bytes) {
   return model.setting.workers > 0 && model.memory_bytes && bytes > *model.memory_bytes;
 }
@@ -181,10 +181,10 @@ LoadingSplit SplitLoading(const LoaderProfile& profile, const LoopView& view) {
 
 void LimitMemory(const LoaderProfile& profile, std::optional<double> free_bytes,
                  LoadingModel& recorded) {
-  // What was free was so beside the batches that were under way.
+  // Free memory was measured while the recorded batches were under way.
   std::optional<double> limit = free_bytes;
   if (limit) *limit += BytesUnderWay(recorded, recorded, profile);
-  // Of shared memory it is known what was free before.
+  // The free shared memory was measured before any batch.
   if (const std::optional<double> shared = profile.settings.shared_memory)
     limit = std::min(limit.value_or(*shared), *shared);
   recorded.memory_bytes = limit;
@@ -220,7 +220,7 @@ Result<LoadingSearch> SearchLoading(const LoadingModel& model, const LoaderProfi
   if (!outcome.ok()) return outcome.status();
   search.ideal = outcome.value();
 
-  // Workers that wait leave their cores to others: so many more of them are tried.
+  // Waiting workers leave their cores to others, so the search tries proportionally more of them.
   constexpr double kMinShare = 1e-3, kMax = 64;
   const double wanted = 2 * model.machine.cores / std::max(ComputingShare(model), kMinShare);
   const int most =
@@ -256,7 +256,7 @@ Result<LoadingSearch> SearchLoading(const LoadingModel& model, const LoaderProfi
   constexpr double kNear = 1.02;
   const auto cheapest =
       std::ranges::find_if(tried, [&](const Tried& t) { return t.mid_ms <= kNear * best->mid_ms; });
-  // Intervals take their time: only for what is worth a row.
+  // Intervals are slow to compute, so only notable settings get one.
   for (auto at = tried.begin(); at != tried.end(); ++at) {
     const LoadingChange& change = at->change;
     const bool recorded = change.workers == model.setting.workers &&

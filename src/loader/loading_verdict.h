@@ -1,4 +1,4 @@
-// What holds a loader back, from the counters of a normal run, and what setting would cure it.
+// Determines from a normal run's counters what limits a loader, and which setting is faster.
 #pragma once
 
 #include <cstdint>
@@ -14,84 +14,85 @@ namespace headroom {
 
 enum class LoadingBound : std::uint8_t {
   kNone,         ///< The loop waits for less than 5 % of its time.
-  kFetch,        ///< Workers wait for files, a network or the like.
+  kFetch,        ///< Workers wait for files, a network or similar.
   kPreparation,  ///< Workers compute all the time.
-  kCores,        ///< Workers could compute and have no core.
-  kThrottled,    ///< The same, since a quota of their control group takes the cores away.
-  kTransfer,     ///< Copies to the device, which nothing hides, cost more than the wait.
-  kHandover,     ///< Batches are ready, and to take them over takes its time.
+  kCores,        ///< Workers are runnable without a core.
+  kThrottled,    ///< Workers lack cores because of their control group's quota.
+  kTransfer,     ///< Exposed copies to the device cost more than the wait.
+  kHandover,     ///< Batches are ready, and receiving them takes the time.
   kUnknown,
 };
 
-/// Stable, for scripts: "none", "fetch", "preparation", "cores", "throttled", "transfer",
-/// "handover", "unknown".
+/// Returns a stable name for scripts: "none", "fetch", "preparation", "cores", "throttled",
+/// "transfer", "handover" or "unknown".
 std::string_view NameOf(LoadingBound bound);
 
-/// What the rest of a recording knows of a loader's loop.
+/// A loader's loop as seen by the rest of the recording.
 struct LoopView {
-  DurationNs step = {};                 ///< The median one; 0: none of what follows is known.
-  std::optional<DurationNs> wait = {};  ///< Of it, what the host waits for a batch.
+  DurationNs step = {};                 ///< Median step; 0 if the members below are unknown.
+  std::optional<DurationNs> wait = {};  ///< Part of `step` in which the host waits for a batch.
   /// Share of the host's wait during which the GPU is idle.
   std::optional<double> exposed_share = {};
-  /// Of it, copies from host to device that run beside no kernel.
+  /// Part of `step` with copies from host to device and no kernel.
   std::optional<DurationNs> transfer = {};
-  /// Processors that a quota of the control group held back on average.
+  /// Mean number of CPUs that a quota of the control group withheld.
   std::optional<double> throttled_cores = {};
 };
 
-/// Means over the batches and steps that were recorded, without the first ones of the run.
+/// Means over the recorded batches and steps, without the first ones of the run.
 struct LoadingSplit {
-  DurationNs period, wait;  ///< Of a step.
+  DurationNs period, wait;  ///< Per step.
   double wait_share = 0;    ///< wait / period.
-  /// Of `wait`, what the GPU feels; of a median step, what LoopView says.
+  /// `exposed_wait` is the part of `wait` in which the GPU idles. `transfer` is that of LoopView,
+  /// per median step.
   std::optional<DurationNs> exposed_wait, transfer;
   std::optional<double> throttled_cores;
-  DurationNs handover;  ///< Of `wait`: what the loop itself does to take a batch over.
-  DurationNs batch;     ///< To prepare one.
-  std::optional<DurationNs> cpu, blocked, queued;  ///< Of `batch`.
-  double ready = 0;                                ///< Batches that were there when the loop asked.
+  DurationNs handover;  ///< Part of `wait` in which the loop receives a batch.
+  DurationNs batch;     ///< Time to prepare one batch.
+  std::optional<DurationNs> cpu, blocked, queued;  ///< Parts of `batch`.
+  double ready = 0;                                ///< Batches that were ready when the loop asked.
   double workers_busy = 0;  ///< Share of their time in which workers prepare batches.
-  DurationNs epoch_start;   ///< What the first batch of an epoch took longer than others.
-  /// Of a batch: from storage, and by calls, most of which the page cache may have answered.
+  DurationNs epoch_start;   ///< Additional time of an epoch's first batch.
+  /// Bytes per batch: from storage, and by system calls, which the page cache can serve.
   std::optional<double> read_bytes, called_bytes;
   LoadingBound bound = LoadingBound::kUnknown;
 };
 
 LoadingSplit SplitLoading(const LoaderProfile& profile, const LoopView& view = {});
 
-/// The verdict of a trace that knows the loop alone: kNone, kTransfer, or kUnknown where the GPU
-/// waits for batches, or nothing is known.
+/// Returns the verdict of a trace without loader events. The bound is kNone, kTransfer, or kUnknown
+/// if the GPU waits for batches or the step is unknown.
 LoadingSplit SplitLoop(const LoopView& view);
 
-/// How many bytes the batches under way may take.
+/// Limits the memory of the batches under way.
 ///
-/// @param free_bytes  least that machine and control group had left while it was recorded
+/// @param free_bytes  minimum free memory of machine and control group during the recording
 void LimitMemory(const LoaderProfile& profile, std::optional<double> free_bytes,
                  LoadingModel& recorded);
 
-/// A setting and what it would come to.
+/// A setting and its forecast.
 struct LoadingOption {
-  std::string name;  ///< As ParseLoadingChange() reads it.
+  std::string name;  ///< In the format of ParseLoadingChange().
   LoadingChange change = {};
   LoadingOutcome outcome = {};
-  double memory_bytes = 0;      ///< Batches that are under way at most; 0: their size is not known.
-  bool exceeds_memory = false;  ///< More than there was free, in workers' shared memory or at all.
+  double memory_bytes = 0;      ///< Maximum bytes of the batches under way; 0 if unknown.
+  bool exceeds_memory = false;  ///< Batches exceed the free memory, shared or total.
   bool oversubscribed = false;  ///< More threads want to run than there are cores.
 };
 
-/// What came of trying workers and prefetch depths: the recorded setting, few workers, the best one
-/// and the cheapest (fewest workers, then fewest batches under way) within 2 % of it; of those
-/// whose batches fit into memory.
+/// Forecasts over worker counts and prefetch depths whose batches fit into memory. Contains the
+/// recorded setting, settings with few workers, the best, and the cheapest within 2 % of the best.
+/// The cheapest has the fewest workers, then the fewest batches under way.
 struct LoadingSearch {
   std::vector<LoadingOption> options;
   std::size_t best = 0, cheapest = 0;  ///< Rows of `options`.
-  LoadingOutcome ideal;                ///< Were every batch there at once.
+  LoadingOutcome ideal;                ///< Forecast if every batch were ready at once.
 };
 
 Result<LoadingSearch> SearchLoading(const LoadingModel& model, const LoaderProfile& profile,
                                     const LoadingForecaster& forecaster);
 
-/// One change, forecast.
+/// Returns the forecast of one change.
 Result<LoadingOption> TryLoading(const LoadingModel& model, const LoaderProfile& profile,
                                  const LoadingForecaster& forecaster, std::string name,
                                  const LoadingChange& change);

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-/// Finite values of a metric, not below 0.
+/// Returns the finite values of a metric that are at least 0.
 std::vector<double> ValuesOf(const TraceStore& store, std::string_view metric) {
   std::vector<double> values;
   const auto& rows = store.counters;

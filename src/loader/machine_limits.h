@@ -1,4 +1,4 @@
-// What the metrics of a recording tell of the machine that its loaders ran on.
+// Limits of the machine that a recording's loaders ran on, from its metrics.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,13 @@
 
 namespace headroom {
 
-/// The least quota of processors that the recording says its control group had; none: there was
-/// none.
+/// Returns the minimum recorded CPU quota of the control group; nullopt if there was no quota.
 std::optional<double> CpuQuotaOf(const TraceStore& store);
 
-/// Processors that such a quota held back on average; none: not recorded.
+/// Returns the mean number of CPUs that such a quota withheld; nullopt if not recorded.
 std::optional<double> ThrottledCoresOf(const TraceStore& store);
 
-/// Least memory that machine and control group had left, in bytes; none: not recorded.
+/// Returns the minimum free memory of machine and control group in bytes; nullopt if not recorded.
 std::optional<double> FreeMemoryOf(const TraceStore& store);
 
 }  // namespace headroom

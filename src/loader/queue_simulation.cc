@@ -15,49 +15,50 @@ namespace headroom {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-/// What ends within this of another end does so at the same time: a rounding error, in ns.
+/// Ends within this many ns of each other count as simultaneous, because of rounding errors.
 constexpr double kInstant = 1e-4;
-/// A loop that stands still for less does not: the times are whole nanoseconds.
+/// Minimum wait in ns that counts as one, because times are whole nanoseconds.
 constexpr double kShortestWait = 1;
 
-/// More is a mistake of the caller's, or would run for hours.
+/// A larger count is a caller's mistake, or would run for hours.
 constexpr std::int64_t kMaxCount = 100'000'000;
 constexpr std::int64_t kMaxEpochBatches = 10'000'000;
 constexpr std::int64_t kMaxWorkers = 4096;
-constexpr std::int64_t kMaxPrefetched = 1'000'000;  ///< Of all workers.
+constexpr std::int64_t kMaxPrefetched = 1'000'000;  ///< Sum over all workers.
 constexpr std::int64_t kMaxChunks = 1'000'000;
 constexpr std::int64_t kMaxReplications = 10'000;
 constexpr double kMaxCores = 1'000'000;
-constexpr DurationNs kLongest{86'400'000'000'000};  // A day.
+constexpr DurationNs kLongest{86'400'000'000'000};  // One day.
 
-/// Batches of a forecast: as many as this, and as fill the queue this many times.
+/// A forecast simulates at least this many batches, and fills the queue at least this many times.
 constexpr std::int64_t kMinForecast = 256;
 constexpr std::int64_t kForecastFills = 8;
 
 double Ns(DurationNs duration) { return static_cast<double>(duration.ns()); }
 
-/// Batches that are prepared, wait or are unpacked at a time; 0 without workers.
+/// Returns the maximum number of batches that are prepared, waiting or unpacked at a time; 0
+/// without workers.
 std::int64_t UnderWay(const LoaderSetting& setting) {
   return static_cast<std::int64_t>(setting.workers) * setting.prefetch;
 }
 
-/// How fast threads run that share the logical CPUs.
+/// Speeds of threads that share the logical CPUs.
 class SharedCpus {
  public:
   explicit SharedCpus(const Machine& machine)
       : cores_(machine.cores),
         at_full_speed_(machine.smt_gain == 2 ? machine.cores : machine.cores / 2),
-        // What n threads do together is the least of these and n.
+        // The total speed of n threads is the minimum of these lines and n.
         lines_{Line{.at_none = machine.cores / 2 * (2 - machine.smt_gain),
                     .by_thread = machine.smt_gain - 1},
                Line{.at_none = machine.cores / 2 * machine.smt_gain, .by_thread = 0}} {}
 
-  /// Speed of each, and the logical CPUs in use.
+  /// Speed of each thread, and the number of logical CPUs in use.
   struct Share {
     double speed, busy;
   };
-  /// @param threads  that would run all the time
-  /// @param parallelism  of the step; 0: there is none
+  /// @param threads  number of threads that are always runnable
+  /// @param parallelism  of the step; 0 if there is none
   Share Of(double threads, double parallelism) const {
     if (threads + parallelism <= at_full_speed_)
       return {.speed = 1, .busy = std::min(threads + parallelism, cores_)};
@@ -67,7 +68,7 @@ class SharedCpus {
     return {.speed = speed, .busy = std::min(demand, cores_)};
   }
 
-  /// Progress of a step alone, a unit of time, where each thread has this speed.
+  /// Returns the progress of a step per unit of time if each thread has this speed.
   static double StepSpeed(double parallelism, double speed) {
     return parallelism >= 1 ? speed : 1 / (1 - parallelism + parallelism / speed);
   }
@@ -77,53 +78,54 @@ class SharedCpus {
     double at_none, by_thread;
   };
 
-  /// Threads of a step that would run. One that waits for a GPU waits no longer on a busy machine,
-  /// but computes longer, so that it is runnable for more of its time.
+  /// Returns the number of runnable threads of a step. A step that waits for a GPU waits as long on
+  /// a busy machine, but computes longer. It is therefore runnable for a larger part of its time.
   static double Runnable(double parallelism, double speed) {
     return parallelism >= 1 ? parallelism : parallelism / (speed * (1 - parallelism) + parallelism);
   }
 
-  /// The speed at which all together do as much as the line says. As demand falls with speed,
-  ///   speed x (threads + Runnable(speed)) - line(threads + Runnable(speed))
-  /// only grows with it: there is one such speed for each line, and the least of them counts.
+  /// Returns the speed at which the total work equals the line. Demand falls with speed, so speed x
+  /// (threads + Runnable(speed)) - line(threads + Runnable(speed)) only grows with speed. Each line
+  /// thus has one such speed; the minimum over the lines applies.
   static double SpeedOn(const Line& line, double threads, double parallelism) {
     if (parallelism >= 1 || parallelism == 0) {
       const double demand = threads + parallelism;
       return line.at_none / demand + line.by_thread;
     }
-    // Runnable() put in: square x speed^2 + linear x speed - constant = 0.
+    // Inserting Runnable() gives square x speed^2 + linear x speed - constant = 0.
     const double waits = 1 - parallelism;
     const double given = line.at_none + line.by_thread * threads;
     const double square = threads * waits;
     const double linear = (threads + 1) * parallelism - given * waits;
     const double constant = (given + line.by_thread) * parallelism;
     const double root = std::sqrt(linear * linear + 4 * square * constant);
-    // Of two ways to write the positive root the one that subtracts nothing.
+    // Uses the form of the positive root that avoids subtraction.
     if (linear > 0) return 2 * constant / (linear + root);
     return square > 0 ? (root - linear) / (2 * square) : kNever;
   }
 
   double cores_;
-  double at_full_speed_;  ///< So many threads, at least, do not slow each other down.
+  double at_full_speed_;  ///< At least this many threads run without slowing each other down.
   Line lines_[2];
 };
 
-/// What progresses at one speed, which changes: on a clock that runs at that speed nothing does.
+/// Activities that share one changing speed. On a clock that runs at that speed, their ends are
+/// fixed.
 class Activities {
  public:
   void Begin(std::int32_t who, double work) {
-    if (ends_.empty()) clock_ = 0;  // The smaller, the more exact.
+    if (ends_.empty()) clock_ = 0;  // A small clock value is more exact.
     ends_.push_back({.end = clock_ + work, .who = who});
     std::push_heap(ends_.begin(), ends_.end(), Later);
   }
   std::size_t size() const { return ends_.size(); }
-  /// Time to the first end.
+  /// Returns the time until the first end.
   double UntilEnd(double speed) const {
     return ends_.empty() ? kNever : std::max(0.0, ends_.front().end - clock_) / speed;
   }
   void Advance(double work) { clock_ += work; }
   bool HasEnded() const { return !ends_.empty() && ends_.front().end <= clock_ + kInstant; }
-  /// Whose activity has ended. REQUIRES: HasEnded().
+  /// Returns the owner of an activity that has ended. Requires HasEnded().
   std::int32_t TakeEnded() {
     std::pop_heap(ends_.begin(), ends_.end(), Later);
     const std::int32_t who = ends_.back().who;
@@ -141,13 +143,13 @@ class Activities {
   }
 
   double clock_ = 0;
-  std::vector<End> ends_;  ///< A heap, the first end in front.
+  std::vector<End> ends_;  ///< A heap with the first end in front.
 };
 
-/// A queue of batches in a ring.
+/// A queue of batches in a ring buffer.
 class BatchQueue {
  public:
-  /// REQUIRES: most >= 1.
+  /// Requires most >= 1.
   explicit BatchQueue(std::int64_t most) : ring_(static_cast<std::size_t>(most)) {}
   bool empty() const { return size_ == 0; }
   void Push(std::int64_t batch) {
@@ -167,7 +169,7 @@ class BatchQueue {
   std::size_t first_ = 0, size_ = 0;
 };
 
-/// Sums from the start on.
+/// Sums since the start of the simulation.
 struct Totals {
   double time = 0, wait = 0, busy_cpus = 0, busy_workers = 0;
   std::int64_t steps = 0, waited = 0, ready = 0;
@@ -175,7 +177,7 @@ struct Totals {
 
 class Simulation {
  public:
-  /// @param batch, step  demands of the first
+  /// @param batch, step  indices of the first demands
   Simulation(std::span<const BatchDemand> batches, std::span<const StepDemand> steps,
              const LoaderSetting& setting, const Machine& machine, std::size_t batch,
              std::size_t step)
@@ -194,7 +196,7 @@ class Simulation {
     BeginEpoch();
   }
 
-  /// Until so many steps have ended, from the start on.
+  /// Runs until this many steps have ended since the start.
   const Totals& RunUntil(std::int64_t steps) {
     while (totals_.steps < steps) {
       if (loop_ == Loop::kAsks) Ask();
@@ -204,19 +206,19 @@ class Simulation {
   }
 
  private:
-  /// A worker, or the loop where there is none.
+  /// A worker, or the loop if there are no workers.
   struct Worker {
-    std::int64_t batch = 0;       ///< Of the epoch, that it prepares.
-    std::int32_t parts = 0;       ///< Yet to do of the batch; 0: it waits for an index.
-    double cpu = 0, blocked = 0;  ///< Of each part.
+    std::int64_t batch = 0;       ///< The batch of the epoch that it prepares.
+    std::int32_t parts = 0;       ///< Remaining parts of the batch; 0 while it waits for an index.
+    double cpu = 0, blocked = 0;  ///< Per part.
   };
-  /// Who computes, beside workers by number.
+  /// Numbers of the other computing threads; workers have numbers from 0.
   static constexpr std::int32_t kPinThread = -1, kLoop = -2;
   enum class Loop : std::uint8_t { kAsks, kWaits, kUnpacks, kSteps };
 
   bool HasWorkers() const { return setting_.workers > 0; }
 
-  /// All workers are idle, and all queues are empty.
+  /// Starts an epoch with idle workers and empty queues.
   void BeginEpoch() {
     taken_ = 0;
     handed_out_ = 0;
@@ -232,7 +234,7 @@ class Simulation {
     while (handed_out_ < first) HandOut();
   }
 
-  /// The next index, to the worker whose turn it is.
+  /// Hands the next index to the worker in turn.
   void HandOut() {
     if (setting_.epoch_batches > 0 && handed_out_ == setting_.epoch_batches) return;
     const std::int64_t batch = handed_out_++;
@@ -244,7 +246,7 @@ class Simulation {
     Worker& worker = workers_[static_cast<std::size_t>(number)];
     const auto ahead = static_cast<std::size_t>(batch - taken_);
     const BatchDemand& demand = batches_[(first_batch_ + ahead) % batches_.size()];
-    // Cutting what is all of one kind changes nothing.
+    // A batch with only one kind of work needs no parts.
     const bool cut = demand.cpu.ns() > 0 && demand.blocked.ns() > 0;
     worker.batch = batch;
     worker.parts = cut ? demand.chunks : 1;
@@ -254,7 +256,7 @@ class Simulation {
     BeginPart(number);
   }
 
-  /// Every part computes, if for no time, so that a series of empty batches does not recurse.
+  /// Every part computes, even for 0 ns, so that a series of empty batches does not recurse.
   void BeginPart(std::int32_t number) {
     const Worker& worker = workers_[static_cast<std::size_t>(number)];
     if (worker.blocked > 0) {
@@ -288,7 +290,7 @@ class Simulation {
       computing_.Begin(kPinThread, Ns(setting_.pin_time));
       return;
     }
-    // Before the loop takes the batch: what it hands out then comes behind.
+    // Continues before the loop takes the batch, so that indices handed out then come later.
     if (batch + setting_.workers < handed_out_) Prepare(number, batch + setting_.workers);
     if (setting_.pin) {
       to_pin_.Push(batch);
@@ -325,7 +327,7 @@ class Simulation {
     }
   }
 
-  /// Takes the batch whose turn it is, if it is unpacked; else unpacks what came first.
+  /// Takes the batch in turn if it is unpacked; otherwise unpacks the earliest arrival.
   void TakeNext() {
     while (aside_[Slot(taken_)] == 0) {
       if (arrived_.empty()) {
@@ -368,7 +370,7 @@ class Simulation {
     if (taken_ == setting_.epoch_batches) BeginEpoch();
   }
 
-  /// To the next time at which anything ends.
+  /// Advances to the next end of any activity.
   void Advance() {
     const double threads = static_cast<double>(computing_.size());
     if (threads != threads_ || parallelism_ != shared_by_) {
@@ -397,7 +399,7 @@ class Simulation {
       const std::int32_t number = blocked_.TakeEnded();
       computing_.Begin(number, workers_[static_cast<std::size_t>(number)].cpu);
     }
-    // What arrives as a step ends is there when the loop asks.
+    // A batch that arrives as a step ends is ready when the loop asks.
     while (computing_.HasEnded()) EndComputing(computing_.TakeEnded());
     if (until_start_ <= kInstant) HandOutFirst();
     if (loop_ == Loop::kSteps && step_left_ <= kInstant) EndStep();
@@ -414,15 +416,15 @@ class Simulation {
   const double storage_parallelism_;
   const SharedCpus cpus_;
 
-  // The loop. Batches are numbered anew each epoch.
+  // The loop. Batches are numbered from 0 in each epoch.
   Loop loop_ = Loop::kAsks;
   std::int64_t taken_ = 0;
-  std::int64_t unpacked_ = 0;  ///< Being unpacked.
-  std::size_t next_step_;      ///< Its demand.
-  std::size_t first_batch_;    ///< Demand of the next batch to be taken.
+  std::int64_t unpacked_ = 0;  ///< Batch being unpacked.
+  std::size_t next_step_;      ///< Index of its demand.
+  std::size_t first_batch_;    ///< Index of the demand of the next batch to take.
   double asked_ = 0, idle_ = 0, idle_since_ = 0;
   double step_left_ = kNever;
-  double parallelism_ = 0;  ///< Of the step under way.
+  double parallelism_ = 0;  ///< Parallelism of the step under way.
 
   // The workers.
   std::vector<Worker> workers_;
@@ -434,11 +436,11 @@ class Simulation {
   // Batches between the workers and the loop.
   BatchQueue to_pin_, arrived_;
   bool pinning_ = false;
-  std::int64_t pinned_ = 0;          ///< Being pinned.
-  std::vector<std::uint8_t> aside_;  ///< By slot: unpacked.
-  std::int64_t ready_ = 0;           ///< Arrived, put aside or not.
+  std::int64_t pinned_ = 0;          ///< Batch being pinned.
+  std::vector<std::uint8_t> aside_;  ///< By slot: 1 if it holds an unpacked batch.
+  std::int64_t ready_ = 0;           ///< Arrived batches, unpacked or not.
 
-  // How the CPUs are shared, and what that was worked out for.
+  // The current sharing of the CPUs, and the inputs of its computation.
   double threads_ = -1, shared_by_ = -1, step_speed_ = 1;
   SharedCpus::Share share_{};
 
@@ -459,12 +461,13 @@ Status CheckDuration(std::string_view name, DurationNs duration) {
 Status CheckCount(std::string_view name, std::int64_t count, std::int64_t least,
                   std::int64_t most) {
   if (count >= least && count <= most) return Status::Ok();
-  return Status::Usage(fmt::format("{} of {}: give {} to {}", name, count, least, most));
+  return Status::Usage(fmt::format("{} is {}; give {} to {}", name, count, least, most));
 }
 
 Status CheckDemands(std::span<const BatchDemand> batches, std::span<const StepDemand> steps) {
-  if (batches.empty()) return Status::Usage("no batch was measured; a simulation takes at least 1");
-  if (steps.empty()) return Status::Usage("no step was measured; a simulation takes at least 1");
+  if (batches.empty())
+    return Status::Usage("no batch was measured; a simulation requires at least 1");
+  if (steps.empty()) return Status::Usage("no step was measured; a simulation requires at least 1");
   for (std::size_t b = 0; b < batches.size(); ++b) {
     for (const auto& [name, duration] :
          {std::pair("CPU", batches[b].cpu), std::pair("blocked", batches[b].blocked)}) {
@@ -483,35 +486,37 @@ Status CheckDemands(std::span<const BatchDemand> batches, std::span<const StepDe
     }
     if (steps[s].wall.ns() == 0 && steps[s].cpu.ns() > 0)
       return Status::Usage(
-          fmt::format("step {} takes {} ns of CPU time in no time", s, steps[s].cpu.ns()));
+          fmt::format("step {} has {} ns of CPU time but a wall time of 0", s, steps[s].cpu.ns()));
   }
   return Status::Ok();
 }
 
 Status CheckSetting(const LoaderSetting& setting) {
-  for (const Status& status : {CheckCount("a number of workers", setting.workers, 0, kMaxWorkers),
-                               CheckCount("a prefetch factor", setting.prefetch, 1, kMaxPrefetched),
-                               CheckCount("a number of batches an epoch (0: no end)",
-                                          setting.epoch_batches, 0, kMaxEpochBatches),
-                               CheckDuration("a time to pin a batch", setting.pin_time),
-                               CheckDuration("a time to unpack a batch", setting.receive),
-                               CheckDuration("a time to start the workers", setting.start_up)}) {
+  for (const Status& status :
+       {CheckCount("the number of workers", setting.workers, 0, kMaxWorkers),
+        CheckCount("the prefetch factor", setting.prefetch, 1, kMaxPrefetched),
+        CheckCount("the number of batches per epoch (0: no end)", setting.epoch_batches, 0,
+                   kMaxEpochBatches),
+        CheckDuration("the pin time per batch", setting.pin_time),
+        CheckDuration("the unpack time per batch", setting.receive),
+        CheckDuration("the start time of the workers", setting.start_up)}) {
     if (!status.ok()) return status;
   }
-  return CheckCount("batches prefetched by all workers", UnderWay(setting), 0, kMaxPrefetched);
+  return CheckCount("the number of batches prefetched by all workers", UnderWay(setting), 0,
+                    kMaxPrefetched);
 }
 
 Status CheckMachine(const Machine& machine) {
-  // Each so that NaN fails.
+  // Each comparison fails for NaN.
   if (!(machine.cores > 0 && machine.cores <= kMaxCores))
-    return Status::Usage(fmt::format("a machine of {} cores: give more than 0, at most {}",
+    return Status::Usage(fmt::format("the machine has {} cores; give more than 0 and at most {}",
                                      machine.cores, kMaxCores));
   if (!(machine.smt_gain >= 1 && machine.smt_gain <= 2))
     return Status::Usage(fmt::format(
-        "a gain of {} by two hardware threads a core: give 1 (none) to 2 (as good as two cores)",
+        "the gain of two hardware threads per core is {}; give 1 (none) to 2 (two full cores)",
         machine.smt_gain));
   if (!(machine.storage_parallelism > 0))
-    return Status::Usage(fmt::format("storage that serves {} at full speed: give more than 0",
+    return Status::Usage(fmt::format("the storage parallelism is {}; give more than 0",
                                      machine.storage_parallelism));
   return Status::Ok();
 }
@@ -525,13 +530,13 @@ Status Check(std::span<const BatchDemand> batches, std::span<const StepDemand> s
   return Status::Ok();
 }
 
-/// In a series that repeats, the place so many steps before the first.
+/// Returns the index of a repeating series that is this many steps before the first.
 std::size_t PlaceBefore(std::size_t size, std::int64_t steps) {
   const auto back = static_cast<std::size_t>(steps) % size;
   return back == 0 ? 0 : size - back;
 }
 
-/// As SimulateLoading(), of inputs that make sense.
+/// Does the work of SimulateLoading() for valid inputs.
 SimulatedRun Simulate(std::span<const BatchDemand> batches, std::span<const StepDemand> steps,
                       LoaderSetting setting, const Machine& machine, std::int64_t count) {
   SimulatedRun out;
@@ -565,10 +570,11 @@ SimulatedRun Simulate(std::span<const BatchDemand> batches, std::span<const Step
   return out;
 }
 
-/// Batches for a forecast: whole passes of the longer series that are whole rounds of the workers,
-/// where that does not take many.
+/// Returns the number of batches for a forecast. Uses whole passes of the longer series, and whole
+/// rounds of the workers unless these need many more batches.
 std::int64_t BatchesForForecast(std::int64_t longest, const LoaderSetting& setting) {
-  constexpr std::int64_t kMaxForRounds = 4;  // Times what it takes otherwise.
+  // Maximum factor on the number of batches for whole rounds.
+  constexpr std::int64_t kMaxForRounds = 4;
   const std::int64_t enough = std::max({longest, kMinForecast, kForecastFills * UnderWay(setting)});
   const auto rounded = [&](std::int64_t unit) { return (enough + unit - 1) / unit * unit; };
   const std::int64_t rounds =
@@ -583,7 +589,7 @@ Result<SimulatedRun> SimulateLoading(std::span<const BatchDemand> batches,
                                      const LoaderSetting& setting, const Machine& machine,
                                      std::int64_t count) {
   for (const Status& status : {Check(batches, steps, setting, machine),
-                               CheckCount("a number of batches to run", count, 1, kMaxCount)}) {
+                               CheckCount("the number of batches to run", count, 1, kMaxCount)}) {
     if (!status.ok()) return status;
   }
   return Simulate(batches, steps, setting, machine, count);
@@ -606,8 +612,8 @@ Result<LoadingForecast> PredictLoading(std::span<const BatchDemand> batches,
   const std::size_t longest = std::max(batches.size(), steps.size());
   for (const Status& status :
        {Check(batches, steps, setting, machine),
-        CheckCount("a number of replications", replications, 1, kMaxReplications),
-        CheckCount("a number of measured batches or steps", static_cast<std::int64_t>(longest), 1,
+        CheckCount("the number of replications", replications, 1, kMaxReplications),
+        CheckCount("the number of measured batches or steps", static_cast<std::int64_t>(longest), 1,
                    kMaxCount / kForecastFills)}) {
     if (!status.ok()) return status;
   }

@@ -1,7 +1,7 @@
-// How fast a training loop goes that a data loader with worker processes feeds: batch by batch,
-// with the measured times of batches and steps. The slower of "what the workers make" and "what the
-// loop takes" is too good an answer wherever times vary: a slow batch stalls the loop once what was
-// prefetched is used up, and what is lost then nothing makes good.
+// Simulates a training loop fed by a data loader with worker processes: batch by batch, with the
+// measured times of batches and steps. The slower of the workers' rate and the loop's rate is too
+// optimistic if times vary. A slow batch stalls the loop once the prefetched batches are used up,
+// and the lost time is never recovered.
 #pragma once
 
 #include <cassert>
@@ -18,114 +18,125 @@
 
 namespace headroom {
 
-/// What one batch takes of the worker that prepares it. It is blocked first and then computes.
+/// Demands of one batch on its worker. The batch is blocked first and then computes.
 struct BatchDemand {
-  DurationNs cpu{};      ///< On a core that does nothing else.
-  DurationNs blocked{};  ///< Neither running nor runnable: files, network, sleep.
-  /// Samples: each in turn is blocked, then computes, for its share of both.
+  DurationNs cpu{};      ///< CPU time on an unshared core.
+  DurationNs blocked{};  ///< Neither running nor runnable: waiting for files, a network or a sleep.
+  /// Number of samples. Each in turn is blocked and then computes, for its share of both.
   std::int32_t chunks = 1;
 };
 
-/// What the loop does from receiving a batch to asking for the next one.
+/// Demands of the loop between receiving a batch and asking for the next.
 struct StepDemand {
-  /// With nothing else on the machine, and its threads on cores of their own: else see
-  /// WithCoresOfItsOwn().
+  /// Wall time on an otherwise idle machine, with its threads on separate cores. If they shared
+  /// cores, see WithCoresOfItsOwn().
   DurationNs wall{};
-  /// Of its process. More than `wall`: several threads compute all along. Less: it waits, e.g. for
-  /// a GPU, and the waits take as long on a busy machine.
+  /// CPU time of its process. If it exceeds `wall`, several threads compute all the time. If it is
+  /// less, the step waits, e.g. for a GPU, and these waits are as long on a busy machine.
   DurationNs cpu{};
 };
 
-/// A data loader as PyTorch's.
+/// A data loader with the rules of PyTorch's.
 struct LoaderSetting {
-  std::int32_t workers = 0;   ///< 0: the loop prepares each batch itself when it wants it.
-  std::int32_t prefetch = 2;  ///< Batches a worker: PyTorch's prefetch_factor.
-  bool pin = false;       ///< One thread copies the batches to pinned memory, in order of arrival.
-  DurationNs pin_time{};  ///< CPU time of that thread, a batch. Without workers, of the loop.
-  /// CPU time of the loop's thread to unpack a batch. Nothing is unpacked without workers, and with
-  /// `pin` that is work of the pinning thread: say 0 here, and more there.
+  std::int32_t workers = 0;   ///< 0 if the loop prepares each batch on request.
+  std::int32_t prefetch = 2;  ///< Batches per worker: PyTorch's prefetch_factor.
+  bool pin = false;  ///< One thread copies the batches to pinned memory, in order of arrival.
+  /// CPU time of that thread per batch. Without workers, CPU time of the loop.
+  DurationNs pin_time{};
+  /// CPU time of the loop's thread to unpack a batch. Without workers, nothing is unpacked. With
+  /// `pin`, the pinning thread unpacks: set 0 here and add the time to `pin_time`.
   DurationNs receive{};
-  /// Batches of an epoch; 0: no end. Nothing is prefetched across its end.
+  /// Batches per epoch; 0 for an endless run. Nothing is prefetched across the end of an epoch.
   std::int64_t epoch_batches = 0;
-  /// From an epoch's start until the workers begin their first batches. Persistent workers: 0.
+  /// Time from an epoch's start until the workers begin their first batches; 0 for persistent
+  /// workers.
   DurationNs start_up{};
 };
 
-/// What loop and workers share.
+/// Resources that the loop and the workers share.
 struct Machine {
-  double cores = 1;  ///< Logical CPUs that they may use; a quota may leave a fraction of one.
-  /// Work of two hardware threads that share a core, as a multiple of one's (1 to 2). Logical CPUs
-  /// are taken to be pairs of such threads. 2: each is a core of its own, and so is a quota.
+  double cores = 1;  ///< Logical CPUs that they can use; a quota can allow a fraction of one.
+  /// Work of two hardware threads that share a core, as a multiple of one thread's work (1 to 2).
+  /// Assumes that logical CPUs are pairs of such threads. 2 if each is a full core; a quota also
+  /// counts as full cores.
   double smt_gain = 2;
-  /// How many are blocked at once before they slow each other down. 1: one worker alone takes all
-  /// the bandwidth; infinite: only latency matters.
+  /// Number of workers that can be blocked at once at full speed. With 1, a single worker uses all
+  /// the bandwidth; infinity means that only latency matters.
   double storage_parallelism = std::numeric_limits<double>::infinity();
 };
 
-/// Means a batch in steady state, but for the last two.
+/// Means per batch in steady state, except for the last two members.
 struct SimulatedRun {
-  double period_ns = 0;     ///< From one step's end to the next.
-  double wait_ns = 0;       ///< From asking for a batch to having it, unpacked.
-  double waited_share = 0;  ///< Of the batches: the loop stood still for them.
+  double period_ns = 0;     ///< From the end of one step to the end of the next.
+  double wait_ns = 0;       ///< From the request for a batch until it is unpacked.
+  double waited_share = 0;  ///< Share of the batches for which the loop idles.
   double ready = 0;         ///< Batches that have arrived when the loop asks for one.
-  double busy_cpus = 0;     ///< Logical CPUs in use, of Machine::cores.
-  double worker_use = 0;    ///< Of the workers' time: with a batch. 0 without workers.
-  double epoch_ns = 0;      ///< From an epoch's start to its last step's end. 0: epochs do not end.
-  /// Of `epoch_ns`: more than its batches take in the middle of an endless run. That is to start
-  /// the workers, to fill the queue and to let it run dry.
+  double busy_cpus = 0;     ///< Logical CPUs in use, out of Machine::cores.
+  double worker_use = 0;    ///< Share of the workers' time spent on a batch. 0 without workers.
+  /// From an epoch's start to the end of its last step. 0 if epochs do not end.
+  double epoch_ns = 0;
+  /// Excess of `epoch_ns` over the same batches within an endless run: the time to start the
+  /// workers, to fill the queue and to drain it.
   double epoch_edge_ns = 0;
 };
 
-/// Runs loop and loader until `count` batches of the steady state are through. Batch n has the
-/// demands n modulo the length of each series. Left out are as many batches before as are under way
-/// at a time and, as the queue may take long to find its level, another pass of the longer series
-/// or `count`, whatever is less; they are the ones that precede the first in the series, so that
-/// each demand counts alike where `count` is a multiple of the lengths. Where epochs end, `count`
-/// is rounded up to whole ones: they run from their start for epoch_ns, and all else is that of the
-/// same batches without the epochs' ends. (A multiple of the workers, too, has no remainder of a
-/// round in it.)
+/// Simulates loop and loader for `count` batches of the steady state. Fails with kUsage if an input
+/// is invalid.
 ///
-/// The rules are those of PyTorch's DataLoader. Worker n mod k prepares batch n of the epoch, in
-/// order. The indices of the first k x prefetch batches are handed out at the epoch's start,
-/// another whenever the loop has a batch, not when a worker has finished one. The loop takes
-/// batches in order: what comes too early it unpacks while it waits, and puts aside. Without
-/// workers nothing overlaps.
+/// Batch n has the demands n modulo the length of each series. A warm-up is discarded first: as
+/// many batches as can be under way, plus one pass of the longer series (at most `count` batches).
+/// The queue can take that long to settle. The warm-up uses the demands that
+/// precede the first of the series. Each demand thus has equal weight if `count` is a multiple of
+/// the lengths.
 ///
-/// CPUs are shared equally. Of n threads that would run on C logical CPUs each has min(1, C/n) of
-/// one; up to C/2 of them run at full speed, and from there to C what all do together grows to
-/// smt_gain x C/2 on a straight line. A step of p threads counts as p; one that mostly waits counts
-/// as the share of its time that it is runnable, which grows as its CPU part is slowed down.
-/// b blocked workers progress at min(1, storage_parallelism / b) of the speed of one.
+/// If epochs end, `count` is rounded up to whole epochs. epoch_ns covers these epochs from their
+/// start. All other results are those of the same batches without epoch ends. A `count` that is
+/// also a multiple of the workers leaves no partial round.
 ///
-/// Exact but for rounding: time advances from event to event, O(log workers) each. Memory depends
-/// on the batches under way and nothing else. What it knows nothing of: caches and memory
-/// bandwidth, the threads of a worker beyond its first, other programs.
+/// The rules are those of PyTorch's DataLoader:
+/// - Worker n mod k prepares batch n of the epoch, in order.
+/// - The epoch's start hands out the indices of the first k x prefetch batches.
+/// - Each batch that the loop takes hands out one more index. A batch that a worker finishes does
+///   not.
+/// - The loop takes batches in order. It unpacks early arrivals while it waits, and puts them
+///   aside.
+/// - Without workers nothing overlaps.
 ///
-/// As on a real machine, more of anything may now and then be a little slower, where it changes the
-/// order in which batches come or lets one worker run ahead of another that is waited for.
+/// The CPUs are shared equally:
+/// - Of n runnable threads on C logical CPUs, each gets min(1, C/n) of one.
+/// - Up to C/2 of them run at full speed. From there to C, their total grows linearly to smt_gain x
+///   C/2.
+/// - A step of p threads counts as p. A step that mostly waits counts as the share of its time in
+///   which it is runnable. That share grows as its CPU part slows down.
+/// - b blocked workers progress at min(1, storage_parallelism / b) of the speed of one.
 ///
-/// Usage where an input makes no sense.
+/// The simulation is exact except for rounding: time advances from event to event, O(log workers)
+/// each. Memory depends only on the batches under way. Caches, memory bandwidth, a worker's threads
+/// beyond its first, and other programs are not modelled.
+///
+/// As on a real machine, more of a resource can occasionally be a little slower. It can change the
+/// order of batches, or let one worker run ahead of the one that the loop waits for.
 Result<SimulatedRun> SimulateLoading(std::span<const BatchDemand> batches,
                                      std::span<const StepDemand> steps,
                                      const LoaderSetting& setting, const Machine& machine,
                                      std::int64_t count);
 
-/// A step that was measured alone on a machine where its own threads shared cores: what it takes
-/// where they do not, which is what SimulateLoading() asks for. It runs at the measured speed in a
-/// simulation of the same machine. REQUIRES: a machine that SimulateLoading() takes.
+/// Converts a step measured alone on a machine where its threads shared cores. Returns its demand
+/// with unshared cores, which SimulateLoading() requires. In a simulation of the same machine it
+/// runs at the measured speed. Requires a machine that SimulateLoading() accepts.
 StepDemand WithCoresOfItsOwn(StepDemand measured, const Machine& machine);
 
-/// A series that might have been recorded instead: blocks of it one after the other, each from
-/// a random place and of random length (geometric, sqrt(n) on average), past its end from the start
-/// again (the stationary bootstrap of Politis and Romano, 1994). So a burst remains a burst. The
-/// same for the same state of `random` on every machine. REQUIRES: `values` not empty, and fewer
-/// than 2^32.
+/// Returns another series that could have been recorded: random blocks of the series, until `count`
+/// values are drawn. A block has a random start and a random length (geometric, sqrt(n) on
+/// average), and wraps around at the end. This is the stationary bootstrap of Politis and Romano
+/// (1994); it preserves bursts. The result depends only on the state of `random`, on every machine.
+/// Requires `values` to have at least 1 and fewer than 2^32 elements.
 template <typename T>
 std::vector<T> Resample(std::span<const T> values, std::size_t count, std::mt19937_64& random) {
   assert(!values.empty() && values.size() >> 32 == 0);
-  // Not the distributions of the standard library: each one's are different.
+  // Avoids the standard library's distributions, which differ between implementations.
   const double length = std::sqrt(static_cast<double>(values.size()));
-  const std::uint64_t end_below =  // Of 2^64, which itself does not fit.
+  const std::uint64_t end_below =  // A share of 2^64, which itself does not fit.
       length == 1 ? 0 : static_cast<std::uint64_t>(std::ldexp(1.0, 64) / length);
   std::vector<T> out;
   out.reserve(count);
@@ -140,22 +151,21 @@ std::vector<T> Resample(std::span<const T> values, std::size_t count, std::mt199
   return out;
 }
 
-/// What to expect of a setting.
+/// Forecast of a setting.
 struct LoadingForecast {
-  SimulatedRun run;  ///< Of the recorded series, over and over.
-  /// 5th and 95th percentile of the periods of series that might have been recorded instead,
-  /// widened to hold that of `run`.
+  SimulatedRun run;  ///< Run of the recorded series, repeated.
+  /// 5th and 95th percentile of the periods of resampled series, widened to contain that of `run`.
   double low_ns = 0, high_ns = 0;
 };
 
-/// Simulates the recorded series and `replications` series resampled from them, each as long as
-/// what was recorded, and each repeated for as many batches as a steady state takes. The interval
-/// is sampling noise only: how much the period depends on which batches and steps happened to be
-/// recorded. It says nothing about demands that change with the setting, about the model's own
-/// error, or about slow batches so rare that none was recorded. Batches and steps are resampled
-/// apart, as if what slows one did not slow the other. The same for the same seed.
+/// Simulates the recorded series and `replications` series resampled from them. Each has the
+/// recorded length, and repeats for as many batches as a steady state requires. Fails with kUsage
+/// if an input is invalid.
 ///
-/// Usage where an input makes no sense.
+/// The interval is sampling noise only: how much the period depends on which batches and steps were
+/// recorded. It excludes demands that change with the setting, the model's own error, and slow
+/// batches too rare to be recorded. Batches and steps are resampled separately, as if their
+/// slowdowns were independent. The result is the same for the same seed.
 Result<LoadingForecast> PredictLoading(std::span<const BatchDemand> batches,
                                        std::span<const StepDemand> steps,
                                        const LoaderSetting& setting, const Machine& machine,

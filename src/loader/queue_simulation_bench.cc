@@ -1,4 +1,4 @@
-// Batches simulated a second. The answers are checked against closed forms.
+// Measures simulated batches per second. Checks the answers against closed forms.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kBatches = 100'000;
 
-/// Batches of 2 ms on average, no two in a row alike, and steps; in all `period_ns` a batch.
+/// Runs batches of 2 ms on average, with no two equal neighbours, and steps. Expects `period_ns`
+/// per batch.
 void RunLoading(benchmark::State& state, const LoaderSetting& setting, const Machine& machine,
                 const StepDemand& step, double period_ns) {
   std::vector<BatchDemand> batches(1001);
@@ -38,7 +39,7 @@ BENCHMARK(BM_Uncontended)->Arg(4)->Arg(64)->Unit(benchmark::kMillisecond);
 
 void BM_Contended(benchmark::State& state) {
   const auto workers = static_cast<std::int32_t>(state.range(0));
-  // Two cores do a batch and a step, which waits for half of its time, in (2 + 0.1) / 2 ms.
+  // Two cores do a batch, and a step that waits for half of its time, in (2 + 0.1) / 2 ms.
   RunLoading(state, {.workers = workers}, {.cores = 2},
              {.wall = DurationNs(200'000), .cpu = DurationNs(100'000)}, 1'050'000);
 }

@@ -24,7 +24,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 double Ns(DurationNs duration) { return static_cast<double>(duration.ns()); }
 
-/// REQUIRES: inputs that make sense.
+/// Requires valid inputs.
 SimulatedRun Simulated(const std::vector<BatchDemand>& batches,
                        const std::vector<StepDemand>& steps, const LoaderSetting& setting,
                        const Machine& machine, std::int64_t count) {
@@ -66,18 +66,18 @@ TEST(QueueSimulationTest, ConstantTimesAgreeWithClosedForms) {
        {.cores = 0.5},
        both,
        {.wall = Us(500), .cpu = Us(400)},
-       // 300 and 400 of CPU take twice their time. What the step waits it does meanwhile.
+       // 300 and 400 us of CPU time take twice as long. The step's wait overlaps with this.
        200 + 600 + 800,
        800},
       {"one worker overlaps", {.workers = 1}, kIdleMachine, computes, {.wall = Us(900)}, 1000, 100},
-      {"the workers set the pace",
+      {"the workers are the limit",
        {.workers = 4},
        kIdleMachine,
        computes,
        {.wall = Us(30)},
        250,
        220},
-      {"the step sets the pace", {.workers = 4}, kIdleMachine, computes, {.wall = Us(300)}, 300, 0},
+      {"the step is the limit", {.workers = 4}, kIdleMachine, computes, {.wall = Us(300)}, 300, 0},
       {"unpacking adds to the step",
        {.workers = 4, .receive = Us(50)},
        kIdleMachine,
@@ -85,7 +85,7 @@ TEST(QueueSimulationTest, ConstantTimesAgreeWithClosedForms) {
        {.wall = Us(300)},
        350,
        50},
-      {"the pinning thread sets the pace",
+      {"the pinning thread is the limit",
        {.workers = 4, .pin = true, .pin_time = Us(700)},
        kIdleMachine,
        computes,
@@ -134,28 +134,28 @@ TEST(QueueSimulationTest, ConstantTimesAgreeWithClosedForms) {
        {.wall = Us(100), .cpu = Us(800)},
        200,
        0},
-      {"two hardware threads a core, all in use",
+      {"two hardware threads per core, all in use",
        {.workers = 4},
        {.cores = 4, .smt_gain = 1.2},
        computes,
        {.wall = Us(100)},
        1000 / 2.4,
        1000 / 2.4 - 100},
-      {"two hardware threads a core, one core with both",
+      {"two hardware threads per core, one core with both",
        {.workers = 3},
        {.cores = 4, .smt_gain = 1.2},
        computes,
        {.wall = Us(100)},
        1000 / 2.2,
        1000 / 2.2 - 100},
-      {"two hardware threads a core, a thread on each core",
+      {"two hardware threads per core, a thread on each core",
        {.workers = 2},
        {.cores = 4, .smt_gain = 1.2},
        computes,
        {.wall = Us(100)},
        500,
        400},
-      {"hardware threads too many for the cores",
+      {"more workers than hardware threads",
        {.workers = 8},
        {.cores = 4, .smt_gain = 1.2},
        computes,
@@ -181,7 +181,7 @@ TEST(QueueSimulationTest, ConstantTimesAgreeWithClosedForms) {
        {.cores = 64, .storage_parallelism = 1},
        {.cpu = Us(500), .blocked = Us(1000), .chunks = 4},
        {.wall = Us(10)},
-       // All read together and then compute together.
+       // All workers read together and then compute together.
        1000 + 500 / 8.0,
        -1},
       {"bandwidth for two and a half",
@@ -199,11 +199,11 @@ TEST(QueueSimulationTest, ConstantTimesAgreeWithClosedForms) {
        2000,
        1990},
       {"latency alone", {.workers = 8}, {.cores = 0.5}, reads, {.wall = Us(10)}, 125, 115},
-      {"nothing takes any time", {.workers = 3}, kIdleMachine, {}, {}, 0, 0},
+      {"all times are zero", {.workers = 3}, kIdleMachine, {}, {}, 0, 0},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    // Whole rounds of any number of workers above.
+    // 240 batches are whole rounds for each number of workers above.
     const SimulatedRun run = Simulated({c.batch}, {c.step}, c.setting, c.machine, 240);
     EXPECT_NEAR(run.period_ns, c.period_us * 1000, 1e-3);
     if (c.wait_us >= 0) {
@@ -214,21 +214,21 @@ TEST(QueueSimulationTest, ConstantTimesAgreeWithClosedForms) {
 }
 
 TEST(QueueSimulationTest, AStepThatWaitsIsSlowedDownInItsCpuPartOnly) {
-  // A worker that always computes and a step of 100 us, half of them of CPU time, share one core.
-  // At a speed f of each the step is runnable for (1/2 / f) / (1/2 + 1/2 / f) = 1 / (1 + f) of its
-  // time, and f (1 + 1 / (1 + f)) = 1, so f^2 + f = 1. All of the core is used.
+  // A worker that always computes, and a step of 100 us with half of it CPU time, share one core.
+  // At a speed f of each, the step is runnable for (1/2 / f) / (1/2 + 1/2 / f) = 1 / (1 + f) of its
+  // time. Full use of the core means f (1 + 1 / (1 + f)) = 1, so f^2 + f = 1.
   const double f = (std::sqrt(5) - 1) / 2;
   const SimulatedRun run = Simulated({{.cpu = Us(1)}}, {{.wall = Us(100), .cpu = Us(50)}},
                                      {.workers = 1, .prefetch = 1000}, {.cores = 1}, 100);
-  // The worker has long filled the queue: the loop is alone but for 1 us per batch.
+  // The worker has already filled the queue, so the loop runs alone except for 1 us per batch.
   EXPECT_NEAR(run.period_ns, 100'000 + 1000 / f * (1 - 1 / (1 / 2.0 + 1 / 2.0 / f)), 1e-3);
   const SimulatedRun busy = Simulated({{.cpu = Us(1000)}}, {{.wall = Us(100), .cpu = Us(50)}},
                                       {.workers = 1}, {.cores = 1}, 100);
-  // Per batch: the step at its speed, and alone on the core what the worker has left to do.
+  // Per batch: the step at its speed, then the worker's remaining work alone on the core.
   const double step = 100'000 * (1 / 2.0 + 1 / 2.0 / f);
   EXPECT_NEAR(busy.period_ns, step + (1'000'000 - step * f), 1e-3);
   EXPECT_NEAR(busy.busy_cpus, 1, 1e-9);
-  // Two hardware threads that do no more than one are the same core, and both are in use.
+  // Two hardware threads with the work of one are a single core, and both are in use.
   const SimulatedRun threads = Simulated({{.cpu = Us(1000)}}, {{.wall = Us(100), .cpu = Us(50)}},
                                          {.workers = 1}, {.cores = 2, .smt_gain = 1}, 100);
   EXPECT_NEAR(threads.period_ns, busy.period_ns, 1e-3);
@@ -237,7 +237,7 @@ TEST(QueueSimulationTest, AStepThatWaitsIsSlowedDownInItsCpuPartOnly) {
 
 TEST(QueueSimulationTest, TellsHowTheQueueStood) {
   const std::vector<BatchDemand> batch{{.cpu = Us(600), .blocked = Us(300)}};
-  // The queue is full: of 2 x 3 batches all are there when the loop asks.
+  // The queue is full: all 2 x 3 batches are ready when the loop asks.
   const SimulatedRun full = Simulated(batch, {{.wall = Us(1000), .cpu = Us(500)}},
                                       {.workers = 2, .prefetch = 3}, kIdleMachine, 100);
   EXPECT_DOUBLE_EQ(full.ready, 6);
@@ -247,7 +247,7 @@ TEST(QueueSimulationTest, TellsHowTheQueueStood) {
 
   const SimulatedRun empty =
       Simulated(batch, {{.wall = Us(100)}}, {.workers = 2}, kIdleMachine, 100);
-  // Both workers finish together: the loop waits for one of two batches, and the other is there.
+  // Both workers finish together: the loop waits for every other batch, and the next one is ready.
   EXPECT_DOUBLE_EQ(empty.ready, 0.5);
   EXPECT_DOUBLE_EQ(empty.waited_share, 0.5);
   EXPECT_NEAR(empty.worker_use, 1, 1e-9);
@@ -260,7 +260,7 @@ TEST(QueueSimulationTest, TellsHowTheQueueStood) {
   EXPECT_NEAR(alone.busy_cpus, 0.6, 1e-9);
 }
 
-/// A series in which every `nth` batch is slow.
+/// Returns a series in which every `nth` batch is slow.
 std::vector<BatchDemand> Bursty(std::size_t size, std::size_t nth, DurationNs usual,
                                 DurationNs slow) {
   std::vector<BatchDemand> batches;
@@ -271,7 +271,7 @@ std::vector<BatchDemand> Bursty(std::size_t size, std::size_t nth, DurationNs us
 TEST(QueueSimulationTest, ASlowBatchStallsTheLoopUnlessEnoughWasPrefetched) {
   const std::vector<BatchDemand> batches = Bursty(60, 20, Us(1000), Us(30'000));
   const std::vector<StepDemand> steps{{.wall = Us(1000)}};
-  // By rates the step sets the pace: three workers need (19 + 30) / 20 / 3 = 0.82 ms per batch.
+  // By rates, the step is the limit: three workers need (19 + 30) / 20 / 3 = 0.82 ms per batch.
   const double by_rates_ns = 1e6;
   double before = kInfinite;
   for (const std::int32_t prefetch : {1, 2, 4, 8}) {
@@ -288,7 +288,7 @@ TEST(QueueSimulationTest, ASlowBatchStallsTheLoopUnlessEnoughWasPrefetched) {
 }
 
 TEST(QueueSimulationTest, AWorkerThatGetsAllSlowBatchesSetsThePaceAlone) {
-  // Every twentieth batch is the fourth worker's, which needs 4 x 1 + 30 ms for its 5 of 20
+  // Every twentieth batch goes to the fourth worker, which needs 4 x 1 + 30 ms for its 5 of 20
   // batches.
   const SimulatedRun run = Simulated(Bursty(20, 20, Us(1000), Us(30'000)), {{.wall = Us(1000)}},
                                      {.workers = 4, .prefetch = 50}, kIdleMachine, 2000);
@@ -298,7 +298,7 @@ TEST(QueueSimulationTest, AWorkerThatGetsAllSlowBatchesSetsThePaceAlone) {
 TEST(QueueSimulationTest, WhatComesEarlyIsUnpackedWhileTheLoopWaits) {
   const std::vector<BatchDemand> batches{{.cpu = Us(3000)}, {.cpu = Us(100)}};
   const LoaderSetting setting{.workers = 2, .receive = Us(500), .epoch_batches = 2};
-  // The second batch from 100 to 600, the first from 3000 to 3500, then two steps.
+  // The second batch is unpacked from 100 to 600, the first from 3000 to 3500; two steps follow.
   EXPECT_NEAR(Simulated(batches, {{.wall = Us(10)}}, setting, kIdleMachine, 2).epoch_ns, 3'520'000,
               1e-3);
 }
@@ -306,23 +306,24 @@ TEST(QueueSimulationTest, WhatComesEarlyIsUnpackedWhileTheLoopWaits) {
 TEST(QueueSimulationTest, APinningThreadTakesBatchesAsTheyCome) {
   const std::vector<BatchDemand> batches{{.cpu = Us(3000)}, {.cpu = Us(100)}, {.cpu = Us(2950)}};
   const LoaderSetting setting{.workers = 3, .pin = true, .pin_time = Us(500), .epoch_batches = 3};
-  // The second from 100 to 600, the third from 2950 to 3450, the first until 3950; then three
-  // steps.
+  // The second batch is pinned from 100 to 600, the third from 2950 to 3450, the first until 3950;
+  // three steps follow.
   EXPECT_NEAR(Simulated(batches, {{.wall = Us(10)}}, setting, kIdleMachine, 3).epoch_ns, 3'980'000,
               1e-3);
 }
 
 TEST(QueueSimulationTest, ChunksAlternateBetweenWaitingAndComputing) {
-  // Two workers on one core, the second of which only computes.
+  // Two workers share one core. The second only computes.
   std::vector<BatchDemand> batches{{.cpu = Us(1000), .blocked = Us(1000)}, {.cpu = Us(1000)}};
   const LoaderSetting setting{.workers = 2, .epoch_batches = 2};
   const std::vector<StepDemand> steps{{}};
-  // It is done when the first begins to compute.
+  // The second is done when the first begins to compute.
   EXPECT_NEAR(Simulated(batches, steps, setting, {.cores = 1}, 2).epoch_ns, 2'000'000, 1e-3);
-  // The first waits until 500, shares the core until 1500, waits until 2000 while nobody computes.
+  // The first waits until 500 and shares the core until 1500. It waits until 2000 while the core is
+  // idle.
   batches[0].chunks = 2;
   EXPECT_NEAR(Simulated(batches, steps, setting, {.cores = 1}, 2).epoch_ns, 2'500'000, 1e-3);
-  // What is all of one kind is not cut.
+  // A batch with only one kind of work has no parts.
   batches[1].chunks = 1000;
   EXPECT_NEAR(Simulated(batches, steps, setting, {.cores = 1}, 2).epoch_ns, 2'500'000, 1e-3);
 }
@@ -335,7 +336,7 @@ TEST(QueueSimulationTest, AnEpochHasAnEdge) {
     LoaderSetting setting;
     double epoch_us, edge_us;
   } cases[] = {
-      // Batches come two at a time, after 1000 and 2000; in the middle of a run each takes 500.
+      // Batches come two at a time, after 1000 and 2000. In the middle of a run each takes 500.
       {"persistent workers", {.workers = 2, .epoch_batches = 4}, 2200, 200},
       {"workers that start", {.workers = 2, .epoch_batches = 4, .start_up = Us(5000)}, 7200, 5200},
       {"shorter than the queue", {.workers = 2, .epoch_batches = 1}, 1100, 600},
@@ -348,7 +349,7 @@ TEST(QueueSimulationTest, AnEpochHasAnEdge) {
     EXPECT_NEAR(run.epoch_ns, c.epoch_us * 1000, 1e-3);
     EXPECT_NEAR(run.epoch_edge_ns, c.edge_us * 1000, 1e-3);
   }
-  // Two and a half epochs are asked for: three are run, of 4 batches each.
+  // Two and a half epochs are requested; three epochs of 4 batches run.
   std::vector<BatchDemand> uneven(12, {.cpu = Us(1000)});
   uneven[9].cpu = Us(4000);
   EXPECT_NEAR(Simulated(uneven, steps, {.epoch_batches = 4}, kIdleMachine, 10).epoch_ns, 5'400'000,
@@ -356,7 +357,7 @@ TEST(QueueSimulationTest, AnEpochHasAnEdge) {
 }
 
 TEST(QueueSimulationTest, EachDemandCountsAlike) {
-  // Without workers the order does not matter: the period is the sum of the means.
+  // Without workers the order has no effect: the period is the sum of the means.
   std::vector<BatchDemand> batches;
   for (int b = 1; b <= 7; ++b) batches.push_back({.cpu = Us(100 * b)});
   std::vector<StepDemand> steps;
@@ -370,21 +371,21 @@ TEST(QueueSimulationTest, AStepMeasuredOnSharedCoresKeepsItsTimeThere) {
   const Machine machine{.cores = 16, .smt_gain = 1.2};
   const StepDemand measured{.wall = Us(1000), .cpu = Us(12'000)};
   const StepDemand step = WithCoresOfItsOwn(measured, machine);
-  // 12 threads do as much as 8 + 4 x 0.2.
+  // 12 threads do the work of 8 + 4 x 0.2.
   EXPECT_NEAR(Ns(step.wall), 1e6 * 8.8 / 12, 1);
   const std::vector<BatchDemand> batch{{.cpu = Us(10)}};
   EXPECT_NEAR(Simulated(batch, {step}, {}, machine, 10).period_ns, 1'010'000, 2);
-  // With cores of their own they are faster.
+  // They are faster on separate cores.
   EXPECT_NEAR(Simulated(batch, {step}, {}, kIdleMachine, 10).period_ns, 10'000 + 1e6 * 8.8 / 12, 2);
   const StepDemand narrow{.wall = Us(1000), .cpu = Us(8000)};
   EXPECT_EQ(WithCoresOfItsOwn(narrow, machine).wall, narrow.wall);
 }
 
-/// The slow, obvious answer: every thread moves on by a fixed step of time, a phase of its work
-/// after the other. Each step of time is a little wrong.
+/// A slow and obvious reference: every thread advances by a fixed time step, one phase of its work
+/// after another. Each time step has a small error.
 class SteppedLoader {
  public:
-  static constexpr double kStep = 100;  ///< ns.
+  static constexpr double kStep = 100;  ///< In ns.
 
   SteppedLoader(std::vector<BatchDemand> batches, std::vector<StepDemand> steps,
                 LoaderSetting setting, Machine machine, int first_batch, int first_step)
@@ -399,7 +400,7 @@ class SteppedLoader {
     double asked = 0, had = 0, ended = 0;
     int ready = 0;
   };
-  /// The first `count` batches.
+  /// Returns the first `count` batches.
   std::vector<Taken> Run(int count) {
     std::vector<Taken> all;
     int done = 0;
@@ -421,7 +422,7 @@ class SteppedLoader {
     double left;
     double parallelism = 1;
   };
-  /// Its phases, one after the other; idle without.
+  /// The remaining phases in order; empty if the thread is idle.
   struct Thread {
     std::deque<Phase> phases;
     int batch = -1;
@@ -448,7 +449,7 @@ class SteppedLoader {
     return busy <= real ? busy : real + (busy - real) / real * (machine_.smt_gain - 1) * real;
   }
 
-  /// By halving: the speed at which what is done is what can be done.
+  /// Finds by bisection the speed at which demand and capacity are equal.
   std::pair<double, double> SpeedAndDemand(double threads, double parallelism) const {
     const auto demand = [&](double speed) {
       if (parallelism >= 1) return threads + parallelism;
@@ -489,7 +490,7 @@ class SteppedLoader {
 
     double known_threads = -1, known_parallelism = -1, speed = 1, demand = 0;
     while (true) {
-      // What happens in no time, until nothing does.
+      // Repeats instantaneous changes until none remains.
       for (bool changed = true; changed;) {
         changed = false;
         for (Thread& thread : threads) {
@@ -587,7 +588,7 @@ class SteppedLoader {
         if (phase.kind == Kind::kStep)
           rate = parallelism >= 1 ? speed : 1 / (1 - parallelism + parallelism / speed);
         phase.left -= kStep * rate;
-        // The end that is nearer.
+        // Rounds to the nearer time step.
         if (phase.left <= kStep * rate / 2) phase.left = 0;
       }
     }
@@ -609,8 +610,8 @@ struct RandomCase {
   Machine machine;
 };
 
-/// Up to 5 workers on up to 8 cores, of any kind.
-/// @param draw  a number from the first to the second, both included
+/// Returns a random case with up to 5 workers on up to 8 cores.
+/// @param draw  returns a number from the first to the second argument, both included
 template <typename Draw>
 RandomCase AnyCase(const Draw& draw) {
   RandomCase out;
@@ -641,7 +642,7 @@ RandomCase AnyCase(const Draw& draw) {
   return out;
 }
 
-/// What draws whole numbers from a generator.
+/// Returns a function that draws whole numbers from a generator.
 auto DrawsFrom(std::mt19937_64& random) {
   return [&random](int least, int most) {
     return least + static_cast<int>(random() % static_cast<std::uint64_t>(most - least + 1));
@@ -666,7 +667,7 @@ TEST(QueueSimulationTest, AgreesWithStepsOfTime) {
     const auto longest = static_cast<int>(std::max(c.batches.size(), c.steps.size()));
     const int before = c.setting.workers * c.setting.prefetch + std::min(longest, count);
     const auto first = [&](std::size_t size) {
-      return static_cast<int>(size) * before - before;  // So that `before` steps on is the first.
+      return static_cast<int>(size) * before - before;  // `before` steps later is the first.
     };
     const auto make = [&] {
       return SteppedLoader(c.batches, c.steps, c.setting, c.machine, first(c.batches.size()),
@@ -749,7 +750,7 @@ RC_GTEST_PROP(QueueSimulationProperty, MoreCoresAreNeverSlowerWithoutWorkers, ()
 
 RC_GTEST_PROP(QueueSimulationProperty, CoresForAllAreNeverSlower, ()) {
   RandomCase c = AnyCaseOfRapidCheck();
-  // Nothing else may compete, and in no order of arrival.
+  // No other work competes, and the order of arrival has no effect.
   c.setting.pin = false;
   c.setting.receive = DurationNs(0);
   c.machine.storage_parallelism = kInfinite;
@@ -759,8 +760,8 @@ RC_GTEST_PROP(QueueSimulationProperty, CoresForAllAreNeverSlower, ()) {
 }
 
 TEST(QueueSimulationTest, MoreCoresAreHardlyEverSlower) {
-  // Now and then they are: a worker that gets ahead competes with what the loop waits for, or is
-  // pinned before it. That is so on real machines, too.
+  // More cores are occasionally slower. A worker that gets ahead competes with the batch that the
+  // loop waits for, or is pinned before it. Real machines behave the same way.
   int slower = 0;
   double worst = 0;
   constexpr int kCases = 3000;
@@ -808,9 +809,10 @@ TEST(ResampleTest, KeepsBlocksOfAboutTheRootOfTheLength) {
     around |= on && drawn[i] == 0;
     sum += drawn[i];
   }
-  EXPECT_NEAR(blocks, 10'000, 400);  // Of 100 each: four standard deviations.
+  EXPECT_NEAR(blocks, 10'000, 400);  // Blocks of 100 each: four standard deviations.
   EXPECT_TRUE(around);
-  EXPECT_NEAR(sum / 1e6, 5000, 200);  // The places are 10'000 draws: a deviation of 29 each way.
+  // The starts are 10'000 draws with a standard deviation of 29.
+  EXPECT_NEAR(sum / 1e6, 5000, 200);
 }
 
 TEST(ResampleTest, IsTheSameOnEveryMachine) {
@@ -848,8 +850,8 @@ TEST(PredictLoadingTest, WhatNeverVariesIsCertain) {
 }
 
 TEST(PredictLoadingTest, TheIntervalIsTheNoiseOfWhatWasRecorded) {
-  // Without workers the period is the mean of the batches: 500 to 1500 us have a deviation of 289,
-  // and the mean of n of them one of 289 / sqrt(n). 90 % of means lie within 1.64 of these.
+  // Without workers the period is the mean of the batches. Times of 500 to 1500 us have a deviation
+  // of 289 us, and the mean of n of them 289 / sqrt(n). 90 % of means are within 1.64 of these.
   for (const std::size_t size : {100U, 1600U}) {
     const LoadingForecast forecast = Predict(Noisy(size), {{}}, {}, 1);
     double mean = 0;
@@ -872,7 +874,8 @@ TEST(PredictLoadingTest, StepsMakeNoiseAsBatchesDo) {
 }
 
 TEST(PredictLoadingTest, BurstsWidenTheInterval) {
-  // The same batches, the slow ones apart or one after the other: their number in a block varies.
+  // The same batches, with the slow ones spread out or consecutive. The number of slow ones per
+  // block varies.
   std::vector<BatchDemand> apart = Bursty(400, 10, Us(1000), Us(5000)), together = apart;
   std::stable_sort(together.begin(), together.end(),
                    [](const BatchDemand& a, const BatchDemand& b) { return a.cpu < b.cpu; });
@@ -913,26 +916,26 @@ TEST(QueueSimulationTest, SaysWhatMakesNoSense) {
       {{batch, {.cpu = DurationNs(-5)}}, {step}, {}, {}, "batch 1: CPU time of -5 ns is negative"},
       {{{.blocked = DurationNs(-5)}}, {step}, {}, {}, "batch 0: blocked time of -5 ns"},
       {{{.cpu = DurationNs(INT64_MAX)}}, {step}, {}, {}, "more than a day"},
-      {{{.cpu = Us(1), .chunks = 0}}, {step}, {}, {}, "batch 0: number of chunks of 0: give 1 to"},
+      {{{.cpu = Us(1), .chunks = 0}}, {step}, {}, {}, "batch 0: number of chunks is 0; give 1 to"},
       {{batch}, {step, {.wall = DurationNs(-5)}}, {}, {}, "step 1: wall time of -5 ns is negative"},
       {{batch}, {{.wall = Us(1), .cpu = Us(-1)}}, {}, {}, "step 0: CPU time of -1000 ns"},
-      {{batch}, {{.cpu = Us(1)}}, {}, {}, "step 0 takes 1000 ns of CPU time in no time"},
-      {{batch}, {step}, {.workers = -1}, {}, "a number of workers of -1: give 0 to 4096"},
-      {{batch}, {step}, {.workers = 1 << 20}, {}, "a number of workers of 1048576"},
-      {{batch}, {step}, {.workers = 1, .prefetch = 0}, {}, "a prefetch factor of 0: give 1 to"},
+      {{batch}, {{.cpu = Us(1)}}, {}, {}, "step 0 has 1000 ns of CPU time but a wall time of 0"},
+      {{batch}, {step}, {.workers = -1}, {}, "the number of workers is -1; give 0 to 4096"},
+      {{batch}, {step}, {.workers = 1 << 20}, {}, "the number of workers is 1048576"},
+      {{batch}, {step}, {.workers = 1, .prefetch = 0}, {}, "the prefetch factor is 0; give 1 to"},
       {{batch}, {step}, {.workers = 4096, .prefetch = 999'999}, {}, "prefetched by all workers"},
-      {{batch}, {step}, {.pin_time = Us(-1)}, {}, "a time to pin a batch of -1000 ns"},
-      {{batch}, {step}, {.receive = Us(-1)}, {}, "a time to unpack a batch of -1000 ns"},
-      {{batch}, {step}, {.start_up = Us(-1)}, {}, "a time to start the workers of -1000 ns"},
-      {{batch}, {step}, {.epoch_batches = -1}, {}, "batches an epoch (0: no end) of -1"},
-      {{batch}, {step}, {}, {.cores = 0}, "a machine of 0 cores"},
-      {{batch}, {step}, {}, {.cores = nan}, "a machine of nan cores"},
-      {{batch}, {step}, {}, {.cores = kInfinite}, "a machine of inf cores"},
-      {{batch}, {step}, {}, {.smt_gain = 0.9}, "a gain of 0.9"},
-      {{batch}, {step}, {}, {.smt_gain = 2.1}, "a gain of 2.1"},
-      {{batch}, {step}, {}, {.smt_gain = nan}, "a gain of nan"},
-      {{batch}, {step}, {}, {.storage_parallelism = 0}, "storage that serves 0"},
-      {{batch}, {step}, {}, {.storage_parallelism = nan}, "storage that serves nan"},
+      {{batch}, {step}, {.pin_time = Us(-1)}, {}, "the pin time per batch of -1000 ns"},
+      {{batch}, {step}, {.receive = Us(-1)}, {}, "the unpack time per batch of -1000 ns"},
+      {{batch}, {step}, {.start_up = Us(-1)}, {}, "the start time of the workers of -1000 ns"},
+      {{batch}, {step}, {.epoch_batches = -1}, {}, "batches per epoch (0: no end) is -1"},
+      {{batch}, {step}, {}, {.cores = 0}, "the machine has 0 cores"},
+      {{batch}, {step}, {}, {.cores = nan}, "the machine has nan cores"},
+      {{batch}, {step}, {}, {.cores = kInfinite}, "the machine has inf cores"},
+      {{batch}, {step}, {}, {.smt_gain = 0.9}, "per core is 0.9"},
+      {{batch}, {step}, {}, {.smt_gain = 2.1}, "per core is 2.1"},
+      {{batch}, {step}, {}, {.smt_gain = nan}, "per core is nan"},
+      {{batch}, {step}, {}, {.storage_parallelism = 0}, "the storage parallelism is 0"},
+      {{batch}, {step}, {}, {.storage_parallelism = nan}, "the storage parallelism is nan"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.says);

@@ -1,4 +1,4 @@
-// Times as tests write them.
+// Durations in the units of the tests.
 #pragma once
 
 #include <cstdint>

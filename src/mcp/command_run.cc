@@ -16,7 +16,7 @@
 namespace headroom::mcp {
 namespace {
 
-/// Of what a command prints. The largest reports take some ten megabytes.
+/// Limit for a command's output. The largest reports take some ten megabytes.
 constexpr std::size_t kMaxPrinted = std::size_t{256} << 20;
 constexpr std::size_t kMaxRemarks = std::size_t{1} << 20;
 
@@ -24,7 +24,8 @@ void Close(int& descriptor) {
   if (descriptor >= 0) close(std::exchange(descriptor, -1));
 }
 
-/// Appends what is there; beyond `most` it is read and dropped. Whether there was more than that.
+/// Appends the available output; discards the part beyond `most`. Returns false if it discarded
+/// any.
 bool TakeAll(int& descriptor, std::string& text, std::size_t most) {
   std::array<char, std::size_t{64} << 10> buffer;
   bool fits = true;
@@ -48,14 +49,16 @@ Result<CommandRun> CommandRun::Start(const std::vector<std::string>& arguments) 
   const auto failed = [](int error) {
     return Status::Environment(fmt::format("cannot start a command: {}", std::strerror(error)));
   };
-  // All that is needed is made before the process, which only calls what may be called there.
+  // Allocates everything before fork(), because the child may only call async-signal-safe
+  // functions.
   std::vector<std::string> words = {"headroom"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  // Not one of several that a launcher started, and no colours: what it prints is for a protocol.
+  // Hides a launcher's variables, so that the command runs as a single process. No colours: the
+  // output goes into a protocol.
   std::vector<std::string> variables = {"LC_ALL=C.UTF-8", "NO_COLOR=1"};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
@@ -95,7 +98,7 @@ Result<CommandRun> CommandRun::Start(const std::vector<std::string>& arguments) 
   Close(out[1]);
   Close(err[1]);
   if (run.pid_ < 0) return failed(error);
-  setpgid(run.pid_, run.pid_);  // Whoever of both is first.
+  setpgid(run.pid_, run.pid_);  // Parent and child both call it; the first call takes effect.
   fcntl(run.out_, F_SETFL, O_NONBLOCK);
   fcntl(run.err_, F_SETFL, O_NONBLOCK);
   return run;
@@ -136,8 +139,9 @@ void CommandRun::End() {
 Status CommandRun::Take() {
   TakeAll(err_, remarks_, kMaxRemarks);
   if (TakeAll(out_, printed_, kMaxPrinted)) return Status::Ok();
-  return Status::Environment(fmt::format(
-      "the answer is longer than {} MiB; ask for less, e.g. with top or steps", kMaxPrinted >> 20));
+  return Status::Environment(
+      fmt::format("the answer is longer than {} MiB; request less, for example with top or steps",
+                  kMaxPrinted >> 20));
 }
 
 std::optional<int> CommandRun::ExitCode() {

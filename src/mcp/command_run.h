@@ -1,5 +1,5 @@
-// A command of this program in a process of its own: what it prints, and its end, by force if it
-// must be.
+// Runs a command of this program in a separate process, collects its output, and kills it if
+// necessary.
 #pragma once
 
 #include <sys/types.h>
@@ -13,25 +13,26 @@
 
 namespace headroom::mcp {
 
-/// It reads nothing, prints into pipes, and dies with this process. It ends with this object.
+/// The command has no input, prints into pipes, and dies with this process or with this object.
 class CommandRun {
  public:
-  /// `arguments` follow the name of this program. Fails (kEnvironment) where no process can be had.
+  /// `arguments` follow the name of this program. Fails (kEnvironment) if no process can be
+  /// started.
   static Result<CommandRun> Start(const std::vector<std::string>& arguments);
   CommandRun(CommandRun&& other) noexcept;
   CommandRun& operator=(CommandRun&& other) noexcept;
   ~CommandRun();
 
-  /// Descriptors to wait for; -1: at its end.
+  /// Descriptors to poll; -1: at end of file.
   int out() const { return out_; }
   int err() const { return err_; }
 
-  /// Takes what was printed; waits for nothing. Fails (kEnvironment) where that is more than any
-  /// answer.
+  /// Reads the available output without waiting. Fails (kEnvironment) if the output exceeds the
+  /// limit.
   Status Take();
 
-  /// Exit code as a shell gives it, once both pipes are at their end; the process is then waited
-  /// for.
+  /// Returns the exit code as a shell does, once both pipes are at end of file; waits for the
+  /// process.
   std::optional<int> ExitCode();
 
   std::string& printed() { return printed_; }

@@ -12,10 +12,10 @@ using Json = nlohmann::ordered_json;
 
 struct Limits {
   std::size_t rows;
-  std::size_t bytes;  ///< Of a string.
+  std::size_t bytes;  ///< Limit of a string.
 };
 
-/// Tried one after the other.
+/// Tried in this order.
 constexpr Limits kLimits[] = {{100, 2000}, {50, 2000}, {30, 1000}, {20, 1000}, {10, 500}, {5, 300},
                               {3, 300},    {2, 200},   {1, 200},   {0, 200},   {0, 40}};
 
@@ -23,7 +23,7 @@ std::size_t SizeOf(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace).size();
 }
 
-/// The most bytes, up to `most`, that end no character in its middle.
+/// Returns the largest number of bytes, up to `most`, that does not split a character.
 std::size_t CutAt(const std::string& text, std::size_t most) {
   std::size_t size = std::min(most, text.size());
   if (size == text.size()) return size;
@@ -68,7 +68,7 @@ Json FitJson(const Json& value, std::size_t most) {
     if (cut.is_object() && !left_out.empty()) cut["left_out"] = std::move(left_out);
     if (SizeOf(cut) <= most) return cut;
   }
-  // Names of what there is; of very many, the first.
+  // Lists the names of the available members; if there are many, only the first.
   Json cut = Json::object();
   if (!value.is_object()) return cut;
   Json names = Json::array();
@@ -88,12 +88,13 @@ Result<Json> SelectJson(const Json& value, const std::string& select, std::size_
     const Json::json_pointer pointer(select);
     if (!value.contains(pointer)) {
       return Status::Usage(fmt::format(
-          "select: the answer has no {}; one without select shows what there is", select));
+          "select: the answer has no {}; call the tool without select to see its parts", select));
     }
     part = &value.at(pointer);
   } catch (const Json::exception&) {
     return Status::Usage(fmt::format(
-        "select: {} is no JSON pointer: /kernels names a list, /kernels/3 its fourth row", select));
+        "select: {} is not a JSON pointer: /kernels names a list, /kernels/3 its fourth row",
+        select));
   }
   Json found = Json::object();
   if (value.is_object() && value.contains("schema")) found["schema"] = value["schema"];
@@ -123,7 +124,7 @@ Result<Json> SelectJson(const Json& value, const std::string& select, std::size_
     size += row;
     found["value"].push_back((*part)[next]);
   }
-  if (next == from && next < part->size()) {  // One that is too long for itself.
+  if (next == from && next < part->size()) {  // A single row that is too long.
     found["value"].push_back(FitJson((*part)[next], most > size ? most - size : 0));
     ++next;
   }

@@ -34,7 +34,7 @@ TEST(FitJson, ALongNameLosesItsEndAtACharacter) {
   const json cut = FitJson({{"name", name}}, 1000);
   EXPECT_LE(Size(cut), 1000u);
   EXPECT_EQ(cut["left_out"][0]["select"], "/name");
-  EXPECT_NO_THROW((void)cut.dump());  // Strict: throws on a broken character.
+  EXPECT_NO_THROW((void)cut.dump());  // Strict: throws on an invalid character.
 }
 
 RC_GTEST_PROP(FitJson, AlwaysFits, (const std::vector<std::string>& names, bool nest)) {

@@ -7,10 +7,10 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// A deeper value would cost as many calls to copy or free.
+/// Copying or freeing a value recurses once per level.
 constexpr int kDeepest = 64;
 
-/// Whether brackets outside of strings nest deeper than kDeepest.
+/// Returns true if brackets outside strings nest deeper than kDeepest.
 bool IsTooDeep(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -36,7 +36,7 @@ Message Wrong(int code, std::string error, json id = {}) {
 
 bool IsId(const json& id) { return id.is_string() || id.is_number_integer(); }
 
-/// None: an answer to us.
+/// nullopt: a response to a request of ours.
 std::optional<Message> ParseMessage(json value) {
   if (!value.is_object())
     return Wrong(kInvalidRequest, "Invalid Request: a message is a JSON object");
@@ -68,7 +68,8 @@ std::optional<Message> ParseMessage(json value) {
 Line ParseLine(std::string_view line) {
   Line parsed;
   if (IsTooDeep(line)) {
-    parsed.messages.push_back(Wrong(kInvalidRequest, "Invalid Request: nested too deep"));
+    parsed.messages.push_back(
+        Wrong(kInvalidRequest, "Invalid Request: the message is nested too deep"));
     return parsed;
   }
   json value = json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
@@ -83,7 +84,7 @@ Line ParseLine(std::string_view line) {
     return parsed;
   }
   if (value.empty()) {
-    parsed.messages.push_back(Wrong(kInvalidRequest, "Invalid Request: an empty batch"));
+    parsed.messages.push_back(Wrong(kInvalidRequest, "Invalid Request: the batch is empty"));
     return parsed;
   }
   parsed.is_batch = true;

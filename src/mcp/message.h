@@ -1,5 +1,4 @@
-// JSON-RPC 2.0 as the Model Context Protocol uses it: a line in, messages out, and what is wrong
-// with it.
+// JSON-RPC 2.0 as the Model Context Protocol uses it: parses a line into messages or errors.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,40 +9,40 @@
 
 namespace headroom::mcp {
 
-/// The specification's codes of errors.
+/// Error codes of the specification.
 inline constexpr int kParseError = -32700;
 inline constexpr int kInvalidRequest = -32600;
 inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;
-inline constexpr int kUnsupportedVersion = -32022;  ///< Of the protocol's, not of JSON-RPC's.
+inline constexpr int kUnsupportedVersion = -32022;  ///< Defined by MCP, not by JSON-RPC.
 
-/// Longest line that is read, in bytes.
+/// Longest accepted line, in bytes.
 inline constexpr std::size_t kLongestLine = std::size_t{4} << 20;
 
-/// A request, a notification, or what is neither.
+/// A request, a notification, or an invalid message.
 struct Message {
   std::string method = {};
-  nlohmann::ordered_json params = {};  ///< An object; empty where there was none.
+  nlohmann::ordered_json params = {};  ///< An object; empty if missing.
   nlohmann::ordered_json id = {};      ///< A string or a number; null: a notification, or unknown.
-  bool is_request = false;             ///< It wants an answer.
-  /// Answers with an error, and nothing else; empty: it is fine.
+  bool is_request = false;             ///< Requires an answer.
+  /// The answer is only this error; empty: valid.
   std::string error = {};
   int error_code = 0;
 };
 
 struct Line {
   std::vector<Message> messages;
-  bool is_batch = false;  ///< The answers go into one array.
+  bool is_batch = false;  ///< The answers form one array.
 };
 
-/// Never fails: what is wrong is an error of a message. Answers to requests, of which we send none,
-/// are left out. Values nested more than 64 deep are refused.
+/// Never fails: an invalid part becomes an error of a message. Drops responses, because this server
+/// sends no requests. Rejects values nested more than 64 deep.
 Line ParseLine(std::string_view line);
 
-/// What goes back, as one line with its break. Bytes that are no UTF-8 become U+FFFD.
+/// Returns an answer as one line with its line break. Invalid UTF-8 becomes U+FFFD.
 std::string LineOf(const nlohmann::ordered_json& answer);
 nlohmann::ordered_json Answer(const nlohmann::ordered_json& id, nlohmann::ordered_json result);
-/// @param data  more of the error, for programs; null: none
+/// @param data  further data of the error, for programs; null: none
 nlohmann::ordered_json ErrorAnswer(const nlohmann::ordered_json& id, int code,
                                    const std::string& message, nlohmann::ordered_json data = {});
 

@@ -26,34 +26,34 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using json = nlohmann::ordered_json;
 
-/// Versions that begin with `initialize`, oldest first: what a client asks for otherwise is
-/// answered with the newest.
+/// Versions with an `initialize` request, oldest first. For an unknown version, the server answers
+/// with the newest.
 constexpr std::array<std::string_view, 4> kVersions = {"2024-11-05", "2025-03-26", "2025-06-18",
                                                        "2025-11-25"};
-/// The version in which nothing comes first: each request says all that it takes to answer it.
+/// The version without `initialize`: each request carries all data that its answer needs.
 constexpr std::string_view kStateless = "2026-07-28";
 constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
 constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 constexpr std::string_view kServerKey = "io.modelcontextprotocol/serverInfo";
-/// Tools stay the same as long as the server runs; a client may ask again by then.
+/// The tools never change while the server runs; a client may cache them this long.
 constexpr int kFreshMs = 300'000;
 /// Versions up to this one have batches.
 constexpr std::string_view kLastWithBatches = "2025-03-26";
 constexpr std::size_t kMaxRunning = 4;
 constexpr std::size_t kMaxWaiting = 256;
 constexpr std::string_view kMoreText =
-    "\n[The rest is left out: ask for less, or see `left_out`.]\n";
+    "\n[The rest is omitted: request less, or see `left_out`.]\n";
 
-/// Answers that go out together.
+/// Answers that are sent together.
 struct Batch {
   json answers = json::array();
   std::size_t missing = 0;
 };
 
-/// A request, and by which version of the protocol it is answered.
+/// A request, and the version of the protocol for its answer.
 struct Request {
   const Message& message;
-  std::shared_ptr<Batch> batch;  ///< nullptr: it is answered alone.
+  std::shared_ptr<Batch> batch;  ///< nullptr: a single request.
   std::string_view version;
 
   bool is_stateless() const { return version == kStateless; }
@@ -64,9 +64,9 @@ struct Call {
   bool is_stateless = false;
   const Tool* tool = nullptr;
   ToolCall commands;
-  std::shared_ptr<Batch> batch = {};   ///< nullptr: it is answered alone.
-  std::optional<CommandRun> run = {};  ///< None: it waits for its turn.
-  std::optional<json> answer = {};     ///< Of the first command, once the second runs.
+  std::shared_ptr<Batch> batch = {};   ///< nullptr: a single request.
+  std::optional<CommandRun> run = {};  ///< nullopt: waits for its turn.
+  std::optional<json> answer = {};     ///< Output of the first command while the second runs.
 };
 
 json TextContent(std::string text) {
@@ -75,7 +75,8 @@ json TextContent(std::string text) {
 
 json Failure(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  json result = TextContent(text.empty() ? "headroom: failed without a word" : std::move(text));
+  json result = TextContent(text.empty() ? "headroom: the command failed without a message"
+                                         : std::move(text));
   result["isError"] = true;
   return result;
 }
@@ -98,11 +99,11 @@ class Server {
   }
 
  private:
-  /// Sleeps until something is to be done, and does it.
+  /// Waits for input, output or a timeout, and handles it.
   void Await() {
     std::vector<pollfd> polled;
     polled.push_back({.fd = out_, .events = 0, .revents = 0});
-    // Who sends more than can wait is read later.
+    // Stops reading from a client while too many calls wait.
     const bool is_full = calls_.size() >= kMaxWaiting;
     polled.push_back({.fd = is_full ? -1 : in_, .events = POLLIN, .revents = 0});
     std::optional<Clock::time_point> next;
@@ -118,7 +119,7 @@ class Server {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();
       wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
     }
-    if (poll(polled.data(), polled.size(), wait) < 0) return;  // A signal.
+    if (poll(polled.data(), polled.size(), wait) < 0) return;  // Interrupted by a signal.
     if ((polled[0].revents & (POLLERR | POLLNVAL)) != 0) is_unheard_ = true;
     if (polled[1].revents != 0) ReadInput();
     TakeOutputs();
@@ -130,7 +131,7 @@ class Server {
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (size <= 0) {
       in_ = -1;
-      if (!line_.empty()) HandleLine(std::exchange(line_, {}));  // Without its break.
+      if (!line_.empty()) HandleLine(std::exchange(line_, {}));  // The last line has no line break.
       return;
     }
     std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
@@ -142,7 +143,7 @@ class Server {
         line_.clear();
         Send(ErrorAnswer(
             {}, kInvalidRequest,
-            fmt::format("Invalid Request: a line is longer than {} bytes", kLongestLine)));
+            fmt::format("Invalid Request: the line is longer than {} bytes", kLongestLine)));
       }
       if (!is_too_long_) line_ += piece;
       if (end == std::string_view::npos) return;
@@ -174,7 +175,8 @@ class Server {
     if (!message.error.empty()) return refuse(message.error_code, message.error);
     if (!message.is_request) return Notice(message);
     if (message.method == "initialize") {
-      if (batch) return refuse(kInvalidRequest, "Invalid Request: initialize is in no batch");
+      if (batch)
+        return refuse(kInvalidRequest, "Invalid Request: initialize must not be in a batch");
       return Initialize(message);
     }
     Request request = {.message = message, .batch = batch, .version = version_};
@@ -205,7 +207,7 @@ class Server {
       return Reply(Answer(message.id, json::object()), batch);
     if (request.version.empty()) {
       return refuse(kInvalidRequest,
-                    fmt::format("Invalid Request: initialize comes first, or _meta has {} ({})",
+                    fmt::format("Invalid Request: requires initialize first, or {} ({}) in _meta",
                                 kVersionKey, kStateless));
     }
     if (message.method == "tools/list") return ListTools(request);
@@ -213,7 +215,7 @@ class Server {
     refuse(kMethodNotFound, "Method not found: " + message.method.substr(0, 100));
   }
 
-  /// nullptr: the request says no such thing of itself.
+  /// Returns nullptr if the request's _meta has no such member.
   static const json* Meta(const Message& message, std::string_view key) {
     const auto meta = message.params.find("_meta");
     if (meta == message.params.end() || !meta->is_object()) return nullptr;
@@ -225,7 +227,7 @@ class Server {
     return fmt::format("Invalid Request: protocol {} has no batches", version);
   }
 
-  /// Newest first.
+  /// Returns the supported versions, newest first.
   static json Supported() {
     json versions = json::array();
     for (const std::string_view version : kVersions) versions.push_back(version);
@@ -238,7 +240,7 @@ class Server {
     return {{"name", "headroom"}, {"title", "Headroom"}, {"version", options_.version}};
   }
 
-  /// The answer to a request.
+  /// Returns the answer to a request.
   json ResultAnswer(const json& id, bool is_stateless, json result) const {
     if (is_stateless) {
       result["resultType"] = "complete";
@@ -264,9 +266,9 @@ class Server {
     if (id == message.params.end()) return;
     const auto found = std::find_if(calls_.begin(), calls_.end(),
                                     [&](const Call& call) { return call.id == *id; });
-    if (found == calls_.end()) return;  // Answered already.
+    if (found == calls_.end()) return;  // Already answered.
     if (found->batch) Leave(*found->batch);
-    calls_.erase(found);  // Its command ends with it. Who cancels wants no answer.
+    calls_.erase(found);  // Ends its command. A cancelled request gets no answer.
   }
 
   void Initialize(const Message& message) {
@@ -286,8 +288,9 @@ class Server {
   void ListTools(const Request& request) {
     const Message& message = request.message;
     if (message.params.contains("cursor")) {
-      return Reply(ErrorAnswer(message.id, kInvalidParams, "Invalid params: there is one page"),
-                   request.batch);
+      return Reply(
+          ErrorAnswer(message.id, kInvalidParams, "Invalid params: there is only one page"),
+          request.batch);
     }
     json tools = json::array();
     for (const Tool& tool : tools_) {
@@ -323,12 +326,13 @@ class Server {
       std::vector<std::string> names;
       for (const Tool& one : tools_) names.push_back(one.name);
       return refuse(kInvalidParams,
-                    fmt::format("Unknown tool: {}; there are {}",
+                    fmt::format("Unknown tool: {}; the tools are {}",
                                 name->get<std::string>().substr(0, 100), fmt::join(names, ", ")));
     }
     if (std::any_of(calls_.begin(), calls_.end(),
                     [&](const Call& call) { return call.id == message.id; }))
-      return refuse(kInvalidRequest, "Invalid Request: a request with this id is not answered yet");
+      return refuse(kInvalidRequest,
+                    "Invalid Request: another request with this id is still running");
     const auto arguments = message.params.find("arguments");
     const bool has_arguments = arguments != message.params.end() && !arguments->is_null();
     if (has_arguments && !arguments->is_object())
@@ -359,7 +363,7 @@ class Server {
     }
   }
 
-  /// Whether it runs; else the call is answered.
+  /// Returns true if the command runs; else the call is answered.
   bool StartCommand(Call& call, const std::vector<std::string>& arguments) {
     Result<CommandRun> run = CommandRun::Start(arguments);
     if (!run.ok()) {
@@ -377,7 +381,7 @@ class Server {
     }
   }
 
-  /// Whether the call goes on; else it is answered.
+  /// Returns true if the call continues; else it is answered.
   bool Continue(Call& call) {
     if (Status status = call.run->Take(); !status.ok()) {
       Finish(call, Failure("headroom: " + status.message()));
@@ -385,14 +389,14 @@ class Server {
     }
     if (const std::optional<int> code = call.run->ExitCode()) return GoOn(call, *code);
     if (Clock::now() < call.run->started() + options_.time_limit) return true;
-    Finish(call, Failure(fmt::format(
-                     "headroom: {}: not done after {:g} s, and ended; a trace of fewer "
-                     "steps, or headroom mcp --timeout with more, helps",
-                     call.tool->name, std::chrono::duration<double>(options_.time_limit).count())));
+    Finish(call, Failure(fmt::format("headroom: {}: stopped after {:g} s; use a trace with fewer "
+                                     "steps, or start headroom mcp with a longer --timeout",
+                                     call.tool->name,
+                                     std::chrono::duration<double>(options_.time_limit).count())));
     return false;
   }
 
-  /// A command of it has ended. As Continue().
+  /// Handles the end of a command. Returns as Continue() does.
   bool GoOn(Call& call, int code) {
     std::string remarks = std::move(call.run->remarks());
     if (code != 0) {
@@ -406,7 +410,7 @@ class Server {
       return false;
     }
     json answer = json::parse(printed, nullptr, /*allow_exceptions=*/false);
-    if (answer.is_discarded()) {  // Lists, e.g. of scenarios, are text alone.
+    if (answer.is_discarded()) {  // Not JSON: lists, such as that of scenarios, are plain text.
       Finish(call, TextContent(FitText(std::move(printed), options_.max_bytes, "\n[...]\n")));
       return false;
     }
@@ -419,7 +423,8 @@ class Server {
   }
 
   void FinishWhole(Call& call, std::string text) {
-    // A third for the text at least; the rest for the object, and for the text what that leaves.
+    // Reserves at least a third for the text. The object gets the rest, and the text may use the
+    // space that it leaves.
     const std::size_t least = std::min(text.size(), options_.max_bytes / 3);
     json object = FitJson(*call.answer, options_.max_bytes - least);
     text = FitText(std::move(text), options_.max_bytes - CompactText(object).size(),
@@ -430,7 +435,7 @@ class Server {
   }
 
   void FinishPart(Call& call, const json& answer) {
-    // The text is the object once more, for clients that show the model nothing else.
+    // Repeats the object as text, for clients that show the model only text.
     const std::size_t room = options_.max_bytes / 2;
     json object;
     if (call.commands.select) {
@@ -446,7 +451,7 @@ class Server {
   }
 
   void Finish(Call& call, json result) {
-    call.run.reset();  // Who has the answer finds no process of it.
+    call.run.reset();  // Ends the process before the answer is sent.
     if (!result.contains("isError")) result["isError"] = false;
     Reply(ResultAnswer(call.id, call.is_stateless, std::move(result)), call.batch);
   }
@@ -457,7 +462,7 @@ class Server {
     Leave(*batch);
   }
 
-  /// One message less of a batch will be answered.
+  /// Removes one message from a batch, whose answers are sent when none is missing.
   void Leave(Batch& batch) {
     if (--batch.missing == 0 && !batch.answers.empty()) Send(batch.answers);
   }
@@ -470,14 +475,14 @@ class Server {
           Status::Environment(fmt::format("cannot write to stdout: {}", std::strerror(error)));
   }
 
-  int in_, out_;  ///< in_ is -1 at its end.
+  int in_, out_;  ///< in_ is -1 at end of file.
   const ServerOptions& options_;
   const std::vector<Tool>& tools_;
-  std::string line_ = {};  ///< What has come of the next one.
+  std::string line_ = {};  ///< Received part of the next line.
   bool is_too_long_ = false;
-  std::string version_ = {};  ///< Of the protocol; empty before initialize.
+  std::string version_ = {};  ///< Protocol version; empty before initialize.
   std::list<Call> calls_ = {};
-  bool is_unheard_ = false;  ///< Nobody reads answers any more.
+  bool is_unheard_ = false;  ///< The client no longer reads answers.
   Status failed_ = {};
 };
 

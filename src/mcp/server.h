@@ -1,4 +1,4 @@
-// A server of the Model Context Protocol: one client, over two descriptors, tools that read.
+// A server of the Model Context Protocol, for one client over two descriptors. Its tools only read.
 #pragma once
 
 #include <chrono>
@@ -12,18 +12,19 @@
 namespace headroom::mcp {
 
 struct ServerOptions {
-  std::string version;       ///< Of the program.
-  std::string instructions;  ///< For the model: what the tools are for.
-  /// Of an answer: its text and its structured content together, in bytes, as they are before JSON
-  /// escapes them.
+  std::string version;       ///< Version of the program.
+  std::string instructions;  ///< For the model: the purpose of the tools.
+  /// Limit for the text and structured content of an answer together, in bytes before JSON escapes
+  /// them.
   std::size_t max_bytes = 20'000;
-  std::chrono::milliseconds time_limit{std::chrono::seconds(120)};  ///< Of one command of a call.
+  std::chrono::milliseconds time_limit{
+      std::chrono::seconds(120)};  ///< Limit for one command of a call.
 };
 
-/// Answers what comes from `in` on `out`, one JSON-RPC message a line, until `in` ends and the last
-/// call is answered, or nobody reads `out` any more. At most four calls run at once; others wait.
-/// Messages that are wrong are answered as such. Fails (kEnvironment) where `out` cannot be
-/// written.
+/// Reads JSON-RPC messages from `in`, one per line, and answers them on `out`. Returns when `in`
+/// has ended and the last call is answered, or when `out` has no reader. Runs at most four calls at
+/// once; others wait. Answers invalid messages with errors. Fails (kEnvironment) if `out` is not
+/// writable.
 Status Serve(int in, int out, const ServerOptions& options, const std::vector<Tool>& tools);
 
 }  // namespace headroom::mcp

@@ -1,4 +1,4 @@
-// A tool that the server offers: what it is called, what it takes, and the commands that answer it.
+// A tool of the server: its name, its arguments, and the commands that answer it.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace headroom::mcp {
 
-/// Commands of this program, without its own name, that answer one call.
+/// Commands of this program, without its name, that answer one call.
 struct ToolCall {
-  /// Prints one JSON object, or what is no JSON: then that is the text of the answer.
+  /// Prints one JSON object, or other text, which then is the answer.
   std::vector<std::string> json;
-  std::vector<std::string> text;  ///< The same for people; empty: the text is the JSON.
-  /// Part of the object that is asked for, as a JSON pointer, and the first row of it.
+  std::vector<std::string> text;  ///< Prints the same for people; empty: the text is the JSON.
+  /// Requested part of the object, as a JSON pointer, and its first row.
   std::optional<std::string> select = {};
   std::size_t from = 0;
 };
@@ -27,7 +27,7 @@ struct Tool {
   std::string title;
   std::string description;
   nlohmann::ordered_json input_schema;
-  /// Fails where the arguments are wrong or name a file that may not be opened. The caller gets the
+  /// Fails if the arguments are invalid or name a file that must not be opened. The client gets the
   /// message. `arguments` is an object.
   std::function<Result<ToolCall>(const nlohmann::ordered_json& arguments)> prepare;
 };

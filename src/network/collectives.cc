@@ -9,10 +9,10 @@
 namespace headroom {
 namespace {
 
-/// Of the ring's rate (NCCL 2.20, nccl/src/graph/tuning.cc).
+/// Share of the ring's rate (NCCL 2.20, nccl/src/graph/tuning.cc).
 constexpr double kTreeRate = 0.92;
 
-/// Of more than thirty years, nobody needs the rest.
+/// Limits times to about thirty years, far above any real time.
 DurationNs Clamped(double ns) {
   constexpr double kMax = 1e18;
   return DurationNs(std::llround(std::clamp(ns, 0.0, kMax)));
@@ -28,14 +28,14 @@ DurationNs Latency(double inside_messages, double between_messages, const Link& 
   return Clamped(of(inside_messages, inside) + of(between_messages, between));
 }
 
-/// How often a link carries its share of the bytes.
+/// Number of times that a link carries its share of the bytes.
 double Passes(Collective collective) { return collective == Collective::kAllReduce ? 2 : 1; }
 
 struct Members {
   double all, nodes, per_node;
   Link inside, between;
 
-  /// The slowest link that all of it has to pass.
+  /// Rate of the slowest link that all bytes pass.
   double Rate() const {
     if (nodes <= 1) return inside.bytes_per_ns;
     return per_node <= 1 ? between.bytes_per_ns

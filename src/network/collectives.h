@@ -1,4 +1,4 @@
-// What collectives take on a topology: latency per message and bytes over the slowest link
+// Time of collectives on a topology: latency per message and bytes over the slowest link
 // ("alpha-beta"), by algorithm.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace headroom {
 
 enum class Collective : std::uint8_t { kAllReduce, kReduceScatter, kAllGather };
 
-/// By the name of a collective or of its kernel, in any case, with underscores or without; nullopt:
-/// of two ranks alone, of one root, or not known.
+/// Finds a collective by its name or its kernel's name, in any case, with or without underscores.
+/// nullopt: unknown, or not between all ranks (point-to-point, or with one root).
 std::optional<Collective> CollectiveNamed(std::string_view name);
 
 enum class Algorithm : std::uint8_t {
@@ -25,27 +25,30 @@ enum class Algorithm : std::uint8_t {
 std::string_view Name(Algorithm algorithm);
 
 struct CollectiveTime {
-  DurationNs latency;   ///< What does not depend on the bytes.
-  DurationNs transfer;  ///< What the bytes take.
+  DurationNs latency;   ///< Part that does not depend on the bytes.
+  DurationNs transfer;  ///< Part that depends on the bytes.
   Algorithm algorithm = Algorithm::kRing;
 
   DurationNs Total() const { return DurationNs(latency.ns() + transfer.ns()); }
 };
 
-/// A collective that nothing waits in or competes with.
+/// Returns the time of a collective without waits or competing traffic.
 ///
-/// Ring: 2 (n - 1) / n of the bytes pass each link (reduce-scatter and all-gather: half), over the
-/// slowest of them; 2 (n - 1) messages, of which 2 (nodes - 1) go between nodes, as NCCL's tuning
-/// counts (nccl/src/graph/tuning.cc). Tree, all-reduce alone (else as the ring): up and down, twice
-/// the bytes at 0.92 of the ring's rate; 2 (p - 1) messages inside and 2 log2(nodes) between. No
-/// time for one GPU.
+/// Ring: 2 (n - 1) / n of the bytes pass each link (half for reduce-scatter and all-gather); the
+/// slowest link counts. It sends 2 (n - 1) messages, of which 2 (nodes - 1) go between nodes, as in
+/// NCCL's tuning (nccl/src/graph/tuning.cc).
+///
+/// Tree, for all-reduce only (others use the ring): up and down, twice the bytes at 0.92 of the
+/// ring's rate. It sends 2 (p - 1) messages inside nodes and 2 log2(nodes) between them.
+///
+/// Returns zero for one GPU.
 ///
 /// @param bytes  of the whole tensor, on each rank before an all-reduce or reduce-scatter, and
-///               after an all-gather
+/// after an all-gather
 CollectiveTime TimeOf(Collective collective, Algorithm algorithm, double bytes,
                       const Topology& topology, const Placement& placement);
 
-/// Of ring and tree the one that takes less, as libraries choose.
+/// Returns the shorter time of ring and tree, as libraries choose.
 CollectiveTime FastestTime(Collective collective, double bytes, const Topology& topology,
                            const Placement& placement);
 

@@ -6,7 +6,7 @@
 namespace headroom {
 namespace collectives_test {
 
-/// Nodes of four GPUs: 10 bytes a nanosecond inside with 1 us a message, 2 with 10 us between.
+/// Nodes of four GPUs: 10 bytes per ns inside with 1 us per message, 2 with 10 us between nodes.
 Topology FourAMachine() {
   Topology topology;
   topology.gpus_per_node = 4;

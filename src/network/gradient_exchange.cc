@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-/// The first GPU task of the graph: what follows the last step.
+/// Returns the first GPU task of the graph, which follows the last step of the previous cycle.
 TaskIndex FirstGpuTask(const Graph& graph) {
   TaskIndex task = 0;
   while (task < graph.tasks.size() && graph.tasks[task].kind != TaskKind::kGpu) ++task;

@@ -1,4 +1,4 @@
-// Data-parallel exchange of gradients, as tasks of a network beside a job's own.
+// Data-parallel exchange of gradients, as tasks of a network next to a job's own tasks.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace headroom {
 inline constexpr double kBucketBytes = 25.0 * 1024 * 1024;
 inline constexpr double kFirstBucketBytes = 1024.0 * 1024;
 
-/// What exchanging a tensor of so many bytes takes.
+/// Returns the time to exchange a tensor of this many bytes.
 using ExchangeTime = std::function<CollectiveTime(double bytes)>;
 
-/// What reads the gradients of a step, with all that was inserted in front of it.
+/// Returns the task that reads the gradients of a step, or the first task inserted in front of it.
 Dependency ReaderOf(const Graph& graph, const GradientStep& step, const Edit& edit);
 
-/// One collective a bucket of gradients, in the order in which they get ready; a bucket is full
-/// once it holds `bucket_bytes` (the first: kFirstBucketBytes, if that is less). Each runs on
-/// `channel` as soon as its last gradient is ready, and what reads the gradients waits for all (Li
-/// et al., "PyTorch Distributed", VLDB 2020).
+/// Inserts one collective per bucket of gradients, in the order in which they get ready. A bucket
+/// is full once it holds `bucket_bytes` (the first: kFirstBucketBytes, if that is less). Each
+/// collective runs on `channel` as soon as its last gradient is ready. The reader of the gradients
+/// waits for all of them (Li et al., "PyTorch Distributed", VLDB 2020).
 ///
-/// @param graph  that the edit and the gradients are of
+/// @param graph  graph of the edit and the gradients
 void InsertBuckets(const Graph& graph, const GradientStep& step, double bucket_bytes,
                    std::uint32_t channel, const ExchangeTime& time, Edit& edit);
 

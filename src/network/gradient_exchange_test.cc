@@ -25,7 +25,7 @@ Graph OneStream() {
   return graph;
 }
 
-/// 2 MB ready behind each part of the backward; a byte takes 0.1 ns, and each exchange 5 us.
+/// 2 MB ready after each part of the backward; a byte takes 0.1 ns, and each exchange 5 us.
 double StepUs(double bucket_bytes, TaskIndex next) {
   const Graph graph = OneStream();
   const Plan plan = MakePlan(graph);
@@ -45,9 +45,9 @@ double StepUs(double bucket_bytes, TaskIndex next) {
 }
 
 TEST(GradientExchangeTest, TheUpdateWaitsForTheLastBucket) {
-  // The first goes from 200 to 405, the second from there to 610; the update is behind it.
+  // The first goes from 200 to 405, the second from there to 610; the update follows it.
   EXPECT_DOUBLE_EQ(StepUs(kBucketBytes, 3), 710);
-  // Larger than all: one bucket would be, but the first is small.
+  // A single bucket could hold all gradients, but the first bucket is small.
   EXPECT_DOUBLE_EQ(StepUs(1e9, 3), 710);
 }
 

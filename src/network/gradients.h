@@ -1,4 +1,4 @@
-// The gradients of a step, as schedules of their exchange need them.
+// The gradients of a step, as needed to schedule their exchange.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,15 @@ namespace headroom {
 /// The gradient of one parameter.
 struct Gradient {
   double bytes = 0;
-  TaskIndex ready = kNoTask;    ///< The task whose end completes it, at the latest.
+  TaskIndex ready = kNoTask;    ///< Task whose end completes the gradient at the latest.
   TaskIndex forward = kNoTask;  ///< First task of the forward operator that used the parameter.
 };
 
 /// The gradients of one backward pass.
 struct GradientStep {
   std::vector<Gradient> gradients;  ///< In order of readiness; not empty.
-  /// First task behind the backward pass: what reads the gradients. kNoTask: of the next cycle.
+  /// First task after the backward pass, which reads the gradients. kNoTask: it is in the next
+  /// cycle.
   TaskIndex next = kNoTask;
 
   double Bytes() const {

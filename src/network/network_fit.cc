@@ -12,8 +12,8 @@ namespace headroom {
 Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::int64_t members) {
   constexpr std::size_t kMin = 3;
   const auto n = static_cast<double>(members);
-  // t = 2 (n - 1) alpha + 2 (n - 1) / n bytes / rate; both sides over t: linear in alpha and
-  // 1 / rate.
+  // t = 2 (n - 1) alpha + 2 (n - 1) / n bytes / rate. Dividing both sides by t gives a problem that
+  // is linear in alpha and 1 / rate.
   double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
   std::size_t used = 0;
   for (const MeasuredAllReduce& one : measured) {
@@ -29,7 +29,7 @@ Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::
     ++used;
   }
   if (members < 2 || used < kMin)
-    return Status::NoAnswer("too few all-reduces were measured to tell latency and bandwidth");
+    return Status::NoAnswer("too few all-reduces were measured to determine latency and bandwidth");
   const double determinant = aa * bb - ab * ab;
   double latency = determinant != 0 ? (bb * a1 - ab * b1) / determinant : -1;
   double per_byte = determinant != 0 ? (aa * b1 - ab * a1) / determinant : -1;
@@ -39,7 +39,8 @@ Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::
   }
   if (!(per_byte > 0)) {
     return Status::NoAnswer(
-        "the times grow with the bytes as no link's do; measure again while nothing else uses the "
+        "no link explains how the times grow with the bytes; measure again while nothing else uses "
+        "the "
         "network");
   }
   NetworkFit fit;
@@ -59,16 +60,16 @@ std::string RenderCluster(const std::string& name, const NetworkFit& fit,
                           const std::string& source) {
   constexpr double kBitsPerByte = 8;
   return fmt::format(
-      "# Machines of one GPU (docs/clusters.md). Those of several: gpus_per_node, and what "
+      "# Machines with one GPU (docs/clusters.md). With several GPUs, add gpus_per_node and the "
       "[inside] "
-      "connects them.\n"
+      "link between them.\n"
       "name = \"{}\"\n"
-      "description = \"{:.3g} Gbit/s and {:.3g} us a message, as measured\"\n"
+      "description = \"{:.3g} Gbit/s and {:.3g} us per message, as measured\"\n"
       "gpus_per_node = 1\n"
       "source = \"{}\"\n\n"
       "[between]\n"
       "kind = \"network\"\n"
-      "gbps = {:.6g}  # What all-reduces got: payload, not the rate of the line.\n"
+      "gbps = {:.6g}  # Payload rate of all-reduces, not the line rate.\n"
       "latency_us = {:.6g}\n",
       name, kBitsPerByte * fit.link.bytes_per_ns,
       static_cast<double>(fit.link.latency.ns()) / kNsPerUs, source,

@@ -1,4 +1,4 @@
-// A link's latency and bandwidth from measured all-reduces.
+// Fits a link's latency and bandwidth to measured all-reduces.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ struct MeasuredAllReduce {
 
 struct NetworkFit {
   Link link;
-  double mean_error = 0;   ///< Of the measured times, as a share; no sign.
-  double worst_error = 0;  ///< The same of the one that is fitted worst.
+  double mean_error = 0;   ///< Mean absolute error of the fit, as a share of the measured times.
+  double worst_error = 0;  ///< Largest error of the fit, as a share.
 };
 
-/// The ring's latency and bandwidth (TimeOf()) between `members`, one a machine, that come closest
-/// to all times, by least squares of relative errors. Fails (kNoAnswer) for fewer than three sizes
-/// or times that no such link explains.
+/// Fits the latency and bandwidth of a ring (TimeOf()) of `members` machines with one GPU each to
+/// all times, by least squares of relative errors. Fails (kNoAnswer) for fewer than three sizes or
+/// times that no link explains.
 Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::int64_t members);
 
-/// A cluster file of machines with one GPU and that link, as ReadTopology() reads it.
+/// Renders a cluster file of machines with one GPU and that link, as ReadTopology() reads it.
 ///
-/// @param source  where it comes from: one line without quotes or backslashes
+/// @param source  origin of the data: one line without quotes or backslashes
 std::string RenderCluster(const std::string& name, const NetworkFit& fit,
                           const std::string& source);
 

@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-/// What runs alike, as far as the trace tells.
+/// Tasks with equal signatures do the same work, to the extent that the trace shows it.
 using Signature = std::tuple<StringId, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
                              std::int32_t, std::int32_t, std::string_view>;
 
@@ -35,7 +35,7 @@ Signature SignatureOf(const TraceStore& store, std::size_t task) {
           rows.block_x[task], rows.block_y[task], rows.block_z[task], ShapesAt(store, task)};
 }
 
-/// One kernel's median beside over its median alone.
+/// One kernel's median during collectives, divided by its median alone.
 struct Ratio {
   double times, weight;
 };

@@ -1,5 +1,5 @@
-// How much longer kernels take while a collective runs beside them, which takes some of the GPU's
-// processors and of its memory's bandwidth.
+// Slowdown of kernels during collectives, which use some of the GPU's processors and memory
+// bandwidth.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,30 @@
 
 namespace headroom {
 
-/// From kernels that ran both ways. Quartiles over them, weighted by the time that they ran beside
-/// a collective.
+/// Quartiles over kernels that ran both alone and during collectives, weighted by the time during
+/// collectives.
 struct OverlapSlowdown {
-  double low = 1, mid = 1, high = 1;  ///< Times as long.
-  std::int64_t kernels = 0;           ///< By name, grid, block and shapes of their operator.
+  double low = 1, mid = 1, high = 1;  ///< Factors on the kernel time.
+  std::int64_t kernels =
+      0;  ///< Number of distinct kernels, by name, grid, block and shapes of their operator.
 
-  /// Whether three of four kernels' time says so.
+  /// Returns true if at least three quarters of the kernels' time shows a slowdown.
   bool is_told() const { return low > 1; }
 };
 
-/// Rows of the GPU tasks that are collectives.
+/// Returns true for rows of GPU tasks that are collectives.
 using IsCollective = std::function<bool(std::size_t gpu_task)>;
 
-/// When any collective runs.
+/// Returns the time in which any collective runs.
 IntervalSet TimeOfCollectives(const TraceStore& store, const IsCollective& is_collective);
 
-/// Whether a task runs beside collectives all the time, or nearly.
+/// Returns true if collectives run during all of the task, or nearly all.
 bool IsBeside(Interval task, const IntervalSet& collectives);
 
-/// Compares the medians of each kernel, where it ran at least three times alone, all within a tenth
-/// of each other (the middle half), and twice beside a collective. nullopt: of fewer than five
-/// kernels, which tells nothing.
+/// Compares each kernel's median time during collectives with its median alone. A kernel counts if
+/// it ran at least twice during a collective and at least three times alone. The middle half of its
+/// times alone must differ by at most a tenth. nullopt: fewer than five such kernels, too few for a
+/// result.
 std::optional<OverlapSlowdown> MeasureOverlapSlowdown(const TraceStore& store,
                                                       const IsCollective& is_collective);
 

@@ -12,7 +12,7 @@ namespace overlap_slowdown_test {
 
 constexpr std::int64_t kComm = 20;
 
-/// Each of `kernels` runs four times alone for 100 us and twice beside a collective for
+/// Each of `kernels` runs four times alone for 100 us and twice during a collective for
 /// `beside_us`.
 std::unique_ptr<TraceStore> TraceOf(int kernels, int beside_us) {
   StoreBuilder b;

@@ -13,9 +13,10 @@ namespace {
 
 constexpr double kBitsPerByte = 8;
 
-/// What a kind of link gives a collective, where a file does not say better: NCCL 2.20's model of
-/// the machine and of its rings (nccl/src/graph/topo.h, tuning.cc). NVLink: 20 of 25 GB/s a link;
-/// PCIe: 12 of 15.75 GB/s of 16 lanes of the third generation; 14 us a message over a network.
+/// Rate and latency that a collective gets from a kind of link, unless a file states them. From
+/// NCCL 2.20's model of machines and rings (nccl/src/graph/topo.h, tuning.cc). NVLink: 20 of 25
+/// GB/s per link. PCIe: 12 of 15.75 GB/s for 16 lanes of the third generation. Network: 14 us per
+/// message.
 struct LinkKind {
   std::string_view name;
   double efficiency;
@@ -40,7 +41,7 @@ const LinkKind* KindNamed(std::string_view name) {
 
 DurationNs Microseconds(double us) { return DurationNs(std::llround(us * 1e3)); }
 
-/// [inside] and [between]; `count`: of its links that work side by side.
+/// Reads [inside] or [between]; `count` names the key with the number of parallel links.
 Result<Link> ReadLink(const NamedText& file, const toml::table& root, std::string_view name,
                       std::string_view count_key) {
   const toml::table* table = root[name].as_table();
@@ -96,7 +97,7 @@ Topology FlatTopology(double gbps, DurationNs latency, std::int64_t gpus_per_nod
   Topology topology;
   topology.gpus_per_node = gpus_per_node;
   topology.between = link;
-  // Nothing is said of the GPUs of a node: the fastest PCIe of today.
+  // Without data on the GPUs of a node, assumes PCIe.
   const LinkKind& pcie = *KindNamed("pcie");
   constexpr double kPcieGbps = 256;  // 16 lanes of the fourth generation.
   topology.inside = {.bytes_per_ns = kPcieGbps * pcie.efficiency / kBitsPerByte,
@@ -119,9 +120,10 @@ Result<Placement> PlaceGpus(const Topology& topology, std::int64_t gpus) {
   const Placement placement = {
       .gpus = gpus, .nodes = (gpus + topology.gpus_per_node - 1) / topology.gpus_per_node};
   if (topology.nodes_at_most && placement.nodes > *topology.nodes_at_most) {
-    return Status::Usage(fmt::format(
-        "{} GPUs need {} machines of {}, which has {} at most; name fewer, or another --cluster",
-        gpus, placement.nodes, topology.name, *topology.nodes_at_most));
+    return Status::Usage(
+        fmt::format("{} GPUs require {} machines of {}, which has {} at most; use fewer GPUs or "
+                    "another --cluster",
+                    gpus, placement.nodes, topology.name, *topology.nodes_at_most));
   }
   return placement;
 }
@@ -145,7 +147,8 @@ Result<Topology> ReadTopology(const NamedText& file) {
     topology.inside = inside.value();
   } else if (root.value().contains("inside")) {
     return Status::BadInput(fmt::format(
-        "{}: [inside] connects the GPUs of a machine, which has one by gpus_per_node", file.name));
+        "{}: remove [inside], or raise gpus_per_node: a machine with one GPU has no inner link",
+        file.name));
   }
   if (root.value().contains("between")) {
     const Result<Link> between = ReadLink(file, root.value(), "between", "adapters");
@@ -153,7 +156,7 @@ Result<Topology> ReadTopology(const NamedText& file) {
     topology.between = between.value();
   } else if (topology.nodes_at_most != 1) {
     return Status::BadInput(fmt::format(
-        "{}: [between] is missing; add it with kind and gbps, or say nodes = 1", file.name));
+        "{}: [between] is missing; add it with kind and gbps, or set nodes = 1", file.name));
   }
   if (const toml::table* table = root.value()["switch"].as_table()) {
     if (Status status = ReadSwitch(file, *table, topology); !status.ok()) return status;

@@ -1,4 +1,4 @@
-// The machines of a job and what connects their GPUs.
+// The machines of a job and the links between their GPUs.
 #pragma once
 
 #include <cstdint>
@@ -15,55 +15,55 @@
 
 namespace headroom {
 
-/// What connects members of a group with each other.
+/// A link between the members of a group.
 struct Link {
   double bytes_per_ns = 1;  ///< Each way, as a collective gets it: the rate times its efficiency.
-  DurationNs latency{};     ///< Of a message of a ring, from one member to the next.
+  DurationNs latency{};     ///< Latency of a ring's message from one member to the next.
 };
 
-/// Machines ("nodes") that are all alike.
+/// Identical machines ("nodes").
 struct Topology {
-  std::string name;  ///< As `--cluster` takes it; empty: of flags.
+  std::string name;  ///< As `--cluster` accepts it; empty: set by flags.
   std::string description;
   std::int64_t gpus_per_node = 1;
-  Link inside;   ///< Of each GPU to the others of its node.
-  Link between;  ///< Of a node to the others: all its adapters together.
-  /// Behind one switch; beyond them, nodes share what leaves it. nullopt: no switch is in the way.
+  Link inside;   ///< From each GPU to the others of its node.
+  Link between;  ///< From a node to the others: all its adapters together.
+  /// Nodes behind one switch; a larger group shares the switch's uplink. nullopt: no such limit.
   std::optional<std::int64_t> nodes_of_switch;
-  double oversubscription = 1;                ///< Rate into a switch over the rate out of it.
-  std::optional<std::int64_t> nodes_at_most;  ///< nullopt: as many as one likes.
+  double oversubscription = 1;                ///< Rate into a switch divided by the rate out of it.
+  std::optional<std::int64_t> nodes_at_most;  ///< nullopt: no limit.
 
-  /// Between so many nodes.
+  /// Returns the link between this many nodes.
   Link BetweenNodes(std::int64_t nodes) const;
 };
 
-/// Of the rate of a link, TCP over Ethernet gives a program this: of the 1538 bytes that a frame of
-/// 1500 takes on the wire, 1448 are its own.
+/// Share of an Ethernet link's rate that TCP gives a program: of the 1538 bytes that a frame of
+/// 1500 takes on the wire, 1448 are payload.
 inline constexpr double kEthernetShare = 1448.0 / 1538;
 
-/// A topology of flags: nodes of `gpus_per_node`, over Ethernet of `gbps` Gbit/s each way.
+/// A topology from flags: nodes of `gpus_per_node`, over Ethernet of `gbps` Gbit/s each way.
 Topology FlatTopology(double gbps, DurationNs latency, std::int64_t gpus_per_node);
 
-/// The same with messages, or with bytes, that take no time.
+/// The same topology with zero time for messages, or for bytes.
 Topology WithoutLatency(Topology topology);
 Topology WithoutLimit(Topology topology);
 
-/// Where the GPUs of a job are.
+/// Distribution of a job's GPUs over nodes.
 struct Placement {
   std::int64_t gpus = 1;
   std::int64_t nodes = 1;
 
-  /// On the fullest node.
+  /// GPUs on the fullest node.
   std::int64_t PerNode() const { return (gpus + nodes - 1) / nodes; }
 };
 
-/// As few nodes as hold them. Fails (kUsage) where the topology has fewer.
+/// Uses as few nodes as possible. Fails (kUsage) if the topology has fewer.
 Result<Placement> PlaceGpus(const Topology& topology, std::int64_t gpus);
 
 /// Reads a cluster file (docs/clusters.md). BadInput names the file, the line and the remedy.
 Result<Topology> ReadTopology(const NamedText& file);
 
-/// Those built into the program, by name; a failure is a defect of the build.
+/// Loads the topologies built into the program, by name. A failure is a defect of the build.
 Result<std::vector<Topology>> LoadBuiltInTopologies();
 
 }  // namespace headroom

@@ -16,16 +16,16 @@ constexpr std::size_t kDeepest = 16, kMaxValues = 65536;
 
 enum class Failure { kNone, kSyntax, kRange, kNoArray, kTooLarge, kRefused };
 
-/// Builds values, or the elements of the array that the text is, and hands each over once it is
-/// whole.
+/// Builds a value, or each element of an array, and passes it on when it is complete.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
-  /// @param take  false: no more is wanted
+  /// @param of_array  the text is an array whose elements are passed on
+  /// @param take      receives a value; returns false to stop
   Builder(bool of_array, const std::function<bool(Json&)>& take)
       : of_array_(of_array), take_(take) {}
 
   Failure failure() const { return failure_; }
-  std::size_t position() const { return position_; }  ///< In bytes, of what is no JSON.
+  std::size_t position() const { return position_; }  ///< Position of the syntax error in bytes.
 
   bool null() override { return Add(Json()); }
   bool boolean(bool value) override { return Add(value); }
@@ -33,7 +33,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool number_unsigned(std::uint64_t value) override { return Add(value); }
   bool number_float(double value, const std::string& /*text*/) override { return Add(value); }
   bool string(std::string& value) override { return Add(std::move(value)); }
-  bool binary(Json::binary_t& /*value*/) override { return false; }  // JSON has none.
+  bool binary(Json::binary_t& /*value*/) override { return false; }  // JSON has no binary values.
   bool start_object(std::size_t /*size*/) override { return Open(Json::object()); }
   bool start_array(std::size_t /*size*/) override {
     if (!of_array_ || is_inside_) return Open(Json::array());
@@ -58,7 +58,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  /// Where it lies now; nullptr: it may not be there.
+  /// Returns where the value was stored; nullptr if it is not allowed there.
   Json* Place(Json value) {
     if (of_array_ && !is_inside_) {
       Fail(Failure::kNoArray);
@@ -97,9 +97,10 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   const bool of_array_;
   const std::function<bool(Json&)>& take_;
-  bool is_inside_ = false;  ///< Of the array.
+  bool is_inside_ = false;  ///< The parser is inside the array.
   Json value_;
-  std::vector<Json*> open_;  ///< Into `value_`: each is the last of the one before it.
+  /// Pointers into `value_`; each is the last element of the previous one.
+  std::vector<Json*> open_;
   std::string key_;
   std::size_t values_ = 0;
   Failure failure_ = Failure::kNone;
@@ -137,23 +138,24 @@ Status ForEachJsonElement(std::string_view text, const std::string& name, std::s
       return Status::Ok();
     case Failure::kSyntax:
       return Status::BadInput(fmt::format(
-          "{}, line {}: not JSON; correct what ends there, or write it again", name, line));
+          "{}, line {}: not JSON; correct the text before this point, or write the file again",
+          name, line));
     case Failure::kRange:
       return Status::BadInput(
-          fmt::format("{}, line {}: holds a number that is out of range", name, line));
+          fmt::format("{}, line {}: a number is out of range; correct it", name, line));
     case Failure::kNoArray: {
       const std::size_t begin = text.find_first_not_of(" \t\r\n");
-      return Status::BadInput(fmt::format("{}: is {}, not an array of {}s", name,
+      return Status::BadInput(fmt::format("{}: is {}, not an array of {}s; write an array", name,
                                           text.substr(std::min(begin, text.size())).starts_with('{')
                                               ? "one JSON object"
-                                              : "JSON, but one value",
+                                              : "one JSON value",
                                           element));
     }
     case Failure::kTooLarge:
-      return Status::BadInput(
-          fmt::format("{}, {} {}: is nested deeper than {}, or of more than {} values; correct it, "
-                      "or write it again",
-                      name, element, number, kDeepest, kMaxValues));
+      return Status::BadInput(fmt::format(
+          "{}, {} {}: is nested deeper than {} levels, or has more than {} values; correct it, "
+          "or write the file again",
+          name, element, number, kDeepest, kMaxValues));
     case Failure::kRefused:
       return refused;
   }

@@ -1,7 +1,7 @@
-// JSON that a user hands in, read within bounds of depth and memory.
+// Parses a user's JSON within bounds of depth and memory.
 //
-// A value of nlohmann::json takes many times its text, and to copy or print one costs a call for
-// each level of its nesting. So values are built one at a time, and none is deep or large.
+// A value of nlohmann::json takes many times the memory of its text. Copying or printing one
+// recurses once per level of nesting. So values are built one at a time, and none is deep or large.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,18 @@
 
 namespace headroom {
 
-/// One value; nullopt: not JSON, nested deeper than 16, or of more than 65536 values.
+/// Returns one value; nullopt if the text is not JSON, is nested deeper than 16 levels, or has more
+/// than 65536 values.
 std::optional<nlohmann::json> ParseBoundedJson(std::string_view text);
 
-/// Hands over the elements of an array, however long, one after the other; stops at the first
-/// failure. BadInput names the line of what is no JSON, or the element, from 1, that
-/// ParseBoundedJson() would not take.
+/// Passes the elements of an array of any length to `take` one after another, and stops at the
+/// first failure. Fails with kBadInput and names the line if the text is not JSON. Also fails and
+/// names the element, from 1, if ParseBoundedJson() would reject it.
 ///
-/// @param name     of the file, for messages
-/// @param element  what one is, for messages: "operator"
-/// @param take     gets the number of the element, from 1; the element is its own to keep
+/// @param name     name of the file, for messages
+/// @param element  name of an element, for messages, such as "operator"
+/// @param take     receives the number of the element, from 1, and the element, which it may move
+/// from
 Status ForEachJsonElement(std::string_view text, const std::string& name, std::string_view element,
                           const std::function<Status(std::size_t, nlohmann::json&)>& take);
 

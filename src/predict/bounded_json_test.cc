@@ -48,7 +48,7 @@ TEST(BoundedJson, RefusesWhatIsDeepOrLarge) {
   std::string many = "[0";
   for (int i = 0; i < 65536; ++i) many += ",0";
   EXPECT_FALSE(ParseBoundedJson(many + "]"));
-  EXPECT_EQ(Elements(many + "]").value().size(), 65537u) << "an array has any number of elements";
+  EXPECT_EQ(Elements(many + "]").value().size(), 65537u) << "the length of an array is unlimited";
   const auto deep = Elements("[1, " + Nested(17) + "]");
   ASSERT_FALSE(deep.ok());
   EXPECT_NE(deep.status().message().find("file, row 2: is nested deeper than 16"),
@@ -62,7 +62,7 @@ TEST(BoundedJson, SaysWhereItIsWrong) {
   };
   for (const Case& c :
        {Case{"[1,\n2", "line 2: not JSON"}, Case{"[1,\n2] 3", "line 2: not JSON"},
-        Case{"{\"a\": 1}", "one JSON object, not an array of rows"}, Case{"7", "one value"},
+        Case{"{\"a\": 1}", "one JSON object, not an array of rows"}, Case{"7", "one JSON value"},
         Case{"", "line 1: not JSON"}, Case{"[1e999]", "out of range"}}) {
     const auto elements = Elements(c.text);
     ASSERT_FALSE(elements.ok()) << c.text;

@@ -56,8 +56,8 @@ Status CarbonData::Read(const NamedText& file) {
   }
   top.Known({"date", "default_region", "default_pue", "region", "pue", "equivalents"});
   if (!top.status().ok()) return top.status();
-  constexpr std::string_view kTwice = "is already in an entry above; leave one out";
-  std::set<std::pair<std::string, std::string>> of_file;  // List and code.
+  constexpr std::string_view kTwice = "duplicates an entry above; remove one of the two";
+  std::set<std::pair<std::string, std::string>> of_file;  // Pairs of list and code.
   Status regions = ForEachRow(file, root.value(), "region", [&](TomlRow& row) {
     GridRegion region{.code = row.Text("code"),
                       .name = row.Text("name"),
@@ -100,8 +100,9 @@ Status CarbonData::Read(const NamedText& file) {
       }
       const double size = equivalent.g_co2.value_or(equivalent.kwh.value_or(0));
       if (size <= 0) {
-        return Status::BadInput(fmt::format("{}, line {}: an equivalent needs g_co2 or kwh above 0",
-                                            file.name, key.source().begin.line));
+        return Status::BadInput(
+            fmt::format("{}, line {}: an equivalent requires g_co2 or kwh above 0", file.name,
+                        key.source().begin.line));
       }
       equivalents_.push_back(std::move(equivalent));
     }

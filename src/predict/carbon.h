@@ -1,4 +1,4 @@
-// What electricity emits, by place: data/grid/carbon.toml or a file of the user's.
+// Emissions of electricity by region: data/grid/carbon.toml or a user's file.
 #pragma once
 
 #include <map>
@@ -12,16 +12,16 @@
 
 namespace headroom {
 
-/// A grid, by the average of a year.
+/// A grid, with its yearly average.
 struct GridRegion {
   std::string code = {}, name = {};
-  double g_co2_per_kwh = 0;  ///< 0 or more.
+  double g_co2_per_kwh = 0;  ///< At least 0.
   std::int64_t year = 0;
   std::string basis = {};  ///< "lifecycle" or "operational".
   std::string source = {};
 };
 
-/// Power usage effectiveness: energy of a data centre, over that of its machines; 1 or more.
+/// Power usage effectiveness: energy of a data centre over that of its machines; at least 1.
 struct PueEntry {
   std::string code, name;
   double value = 1;
@@ -29,7 +29,7 @@ struct PueEntry {
   std::string source;
 };
 
-/// Something that people grasp: its CO2 or its energy.
+/// A familiar quantity for comparison, with its CO2 or its energy.
 struct Equivalent {
   std::string name;
   std::optional<double> g_co2, kwh;
@@ -37,13 +37,13 @@ struct Equivalent {
 
 class CarbonData {
  public:
-  /// The file built into the program; a failure is a defect of the build.
+  /// Loads the built-in file. A failure is a defect of the build.
   static Result<CarbonData> LoadBuiltIn();
-  /// Reads a file over this one: entries replace those with the same code. BadInput names the file,
-  /// the line and the remedy.
+  /// Adds a file; its entries replace those with the same code. Fails with kBadInput and names the
+  /// file, the line and the fix.
   Status Read(const NamedText& file);
 
-  /// nullptr: unknown. Codes are compared without regard to case.
+  /// Returns nullptr for an unknown code. Ignores the case of codes.
   const GridRegion* FindRegion(std::string_view code) const;
   const PueEntry* FindPue(std::string_view code) const;
   std::vector<std::string_view> RegionCodes() const;
@@ -54,13 +54,13 @@ class CarbonData {
   const std::vector<Equivalent>& equivalents() const { return equivalents_; }
 
  private:
-  std::map<std::string, GridRegion, std::less<>> regions_;  ///< By code in capitals.
+  std::map<std::string, GridRegion, std::less<>> regions_;  ///< Keys are codes in capitals.
   std::map<std::string, PueEntry, std::less<>> pues_;
   std::vector<Equivalent> equivalents_;
   std::string default_region_, default_pue_;
 };
 
-/// Kilograms of CO2 of so much energy at a GPU.
+/// Returns the kilograms of CO2 for an energy at the GPU.
 double Co2Kg(double joules, const GridRegion& region, double pue);
 
 }  // namespace headroom

@@ -16,16 +16,17 @@
 namespace headroom {
 namespace {
 
-/// What cells take in memory, many times a short one's text, and a row beside its cells.
+/// Limits on cells in total, and the cells that a row counts for in addition to its own. A cell
+/// takes many times the memory of its text.
 constexpr std::size_t kMaxCells = std::size_t{1} << 24, kCellsOfRow = 2;
 
-/// What libcsv's callbacks fill.
+/// State of libcsv's callbacks.
 struct Filling {
   CsvTable* table = nullptr;
   std::vector<std::string> cells = {};
-  std::size_t line = 1;  ///< At the end of what was read.
+  std::size_t line = 1;  ///< Line at the end of the text read so far.
   std::size_t wrong_line = 0, wrong_cells = 0;
-  std::size_t stored = 0;  ///< Cells, and what rows count for; no more than a little over the most.
+  std::size_t stored = 0;  ///< Cells, plus what rows count for; exceeds the limit only slightly.
 };
 
 void TakeCell(void* text, std::size_t length, void* data) {
@@ -55,7 +56,8 @@ void TakeRow(int end, void* data) {
     }
   }
   filling->cells.clear();
-  if (end == '\n') ++filling->line;  // Of "\r\n", both are told.
+  // libcsv reports each character of "\r\n", so only '\n' counts.
+  if (end == '\n') ++filling->line;
 }
 
 }  // namespace
@@ -75,42 +77,43 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
   table.name = name;
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0)
-    return Status::Environment("cannot start the parser of tables");
+    return Status::Environment("cannot initialize the CSV parser");
   const std::unique_ptr<csv_parser, void (*)(csv_parser*)> freed(&parser, csv_free);
-  // Cells are as written: blanks count.
+  // Cells keep their blanks.
   csv_set_space_func(&parser, [](unsigned char) { return 0; });
   Filling filling{.table = &table};
   const std::size_t read =
       csv_parse(&parser, text.data(), text.size(), TakeCell, TakeRow, &filling);
   if (read != text.size() || csv_fini(&parser, TakeCell, TakeRow, &filling) != 0) {
     return Status::BadInput(fmt::format(
-        "{}, line {}: a quote that is not closed, or text behind one; write a cell with "
+        "{}, line {}: a quote is not closed, or text follows a closing quote; write a cell with "
         "quotes as \"say \"\"so\"\"\"",
         name, filling.line));
   }
   if (filling.stored > kMaxCells) {
     return Status::BadInput(
-        fmt::format("{}: more than {} million cells, where each row counts as two more; give a "
-                    "part of its rows",
+        fmt::format("{}: more than {} million cells (each row counts as two more); "
+                    "split the table",
                     name, kMaxCells / 1'000'000));
   }
   if (table.header.empty())
     return Status::BadInput(
-        fmt::format("{}: no header line with names of columns; write one above the rows", name));
+        fmt::format("{}: no header line; add one with the column names above the rows", name));
   if (filling.wrong_line > 0) {
-    return Status::BadInput(fmt::format("{}, line {}: {} cells, but the header names {} columns",
-                                        name, filling.wrong_line, filling.wrong_cells,
-                                        table.header.size()));
+    return Status::BadInput(
+        fmt::format("{}, line {}: {} cells, but the header names {} columns; correct the line",
+                    name, filling.wrong_line, filling.wrong_cells, table.header.size()));
   }
   for (std::size_t i = 0; i < table.header.size(); ++i) {
     if (*table.Column(table.header[i]) != i)
-      return Status::BadInput(fmt::format("{}: column '{}' is there twice", name, table.header[i]));
+      return Status::BadInput(
+          fmt::format("{}: column '{}' occurs twice; rename or remove one", name, table.header[i]));
   }
   return table;
 }
 
 Result<std::string> ReadWholeText(const std::string& path, std::size_t most_bytes) {
-  // OpenByteSource() refuses both, too, but its remedies are for traces.
+  // OpenByteSource() refuses both too, but its messages are about traces.
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown))
     return Status::BadInput(fmt::format("{}: is a directory; name a file in it", path));
@@ -129,14 +132,14 @@ Result<std::string> ReadWholeText(const std::string& path, std::size_t most_byte
     if (read.value() == 0) break;
     if (text.size() > most_bytes)
       return Status::BadInput(
-          fmt::format("{}: more than {} MiB of text; give a part of it", path, most_bytes >> 20));
+          fmt::format("{}: more than {} MiB of text; split the file", path, most_bytes >> 20));
   }
   if (!source.value()->damage().empty())
     return Status::BadInput(fmt::format("{}: {}", path, source.value()->damage()));
-  // Of a compressed file, it is known only now.
+  // A compressed file shows only now that it is empty.
   if (text.empty())
     return Status::BadInput(fmt::format("{}: is empty; copy or write it again", path));
-  // Spreadsheets mark UTF-8 so.
+  // Spreadsheets begin UTF-8 files with this mark.
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   return text;
 }

@@ -31,8 +31,8 @@ TEST(CsvTable, SaysWhereItIsNone) {
   };
   for (const Case& c :
        {Case{"", "no header"}, Case{"a,b\n1,2\n3\n", "line 3: 1 cells"},
-        Case{"a,b\n1,2,3\n", "line 2: 3 cells"}, Case{"a,b,a\n", "'a' is there twice"},
-        Case{"a,b\n1,\"2\n", "not closed"}, Case{"a\n\"1\"2\n", "behind one"}}) {
+        Case{"a,b\n1,2,3\n", "line 2: 3 cells"}, Case{"a,b,a\n", "'a' occurs twice"},
+        Case{"a,b\n1,\"2\n", "not closed"}, Case{"a\n\"1\"2\n", "follows a closing quote"}}) {
     const Result<CsvTable> table = ParseCsv(c.text, "t.csv");
     ASSERT_FALSE(table.ok()) << c.text;
     EXPECT_EQ(table.status().code(), StatusCode::kBadInput);

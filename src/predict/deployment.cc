@@ -35,11 +35,12 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string
     row.Known({"provider", "instance", "region", "gpu", "cluster", "gpus", "price_per_hour",
                "currency", "date", "source"});
     const InstancePrice& price = prices.back();
-    // Of a month alone, its first day counts: a text that begins another comes before it.
+    // The comparison is by text. A month alone sorts before each of its days, so it counts as its
+    // first day.
     if (!latest.empty() && price.date > latest)
-      row.Fail("date", "must not lie in the future: when was the price listed?");
+      row.Fail("date", "must not be in the future; write when the price was listed");
     if (!listed.insert({price.provider, price.region, price.instance}).second)
-      row.Fail("instance", "is listed before, in the same region; remove one of the two");
+      row.Fail("instance", "is already listed in the same region; remove one of the two");
     return row.status();
   });
   if (!status.ok()) return status;
@@ -66,7 +67,7 @@ void MarkBest(std::vector<DeploymentOption>& options) {
       const bool better = other.money < option.money || other.hours < option.hours;
       if (no_worse && better) option.pareto = false;
     }
-    // Of equally fast ones the cheaper, of equally cheap ones the faster.
+    // Breaks ties: the cheapest of the fastest, and the fastest of the cheapest.
     option.cheapest = option.cheapest && option.pareto;
     option.fastest = option.fastest && option.pareto;
   }

@@ -1,4 +1,4 @@
-// Where a job could run and what it costs there: instances with prices, and what is best.
+// Instances that can run a job, with their prices, and the best of them.
 #pragma once
 
 #include <cstdint>
@@ -14,39 +14,41 @@ namespace headroom {
 /// An instance as its provider lists it.
 struct InstancePrice {
   std::string provider, instance, region;
-  std::string gpu;      ///< A name of the catalogue's.
-  std::string cluster;  ///< What connects several; empty: not told.
+  std::string gpu;      ///< A name from the catalogue.
+  std::string cluster;  ///< Connects several instances; empty if unknown.
   std::int64_t gpus = 1;
-  double price_per_hour = 0;  ///< 0 or more, of the whole instance.
+  double price_per_hour = 0;  ///< Price of the whole instance; at least 0.
   std::string currency;       ///< Three capitals: "USD".
-  std::string date;           ///< When it was listed: "2024-05" or "2024-05-31".
+  std::string date;           ///< Listing date: "2024-05" or "2024-05-31".
   std::string source;
-  std::int64_t line = 0;  ///< Of the file, where it begins.
+  std::int64_t line = 0;  ///< Line of the file on which the entry begins.
 };
 
-/// Reads a list of prices. BadInput names file and line: prices without a date, negative ones,
-/// unknown keys, an instance that is listed twice.
+/// Reads a list of prices. Fails with kBadInput, and names file and line, for prices without a
+/// date, negative prices, unknown keys, and instances listed twice.
 ///
-/// @param latest  no price is listed later, "2024-05-31"; empty: that is not asked
+/// @param latest  latest allowed listing date, such as "2024-05-31"; empty for no limit
 Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string_view latest = {});
 
-/// The sample built into the program; a failure is a defect of the build.
+/// Loads the built-in sample. A failure is a defect of the build.
 Result<std::vector<InstancePrice>> LoadSamplePrices();
 
 /// A whole job on an instance.
 struct DeploymentOption {
   InstancePrice instance;
-  std::int64_t instances = 1;   ///< As many as have all its GPUs.
-  bool scaled_out = false;      ///< The job has one GPU, and is to use all of the instance's.
-  double hours = 0, money = 0;  ///< Money is of all of them.
+  std::int64_t instances = 1;  ///< Number of instances that together have enough GPUs.
+  /// The recorded job has one GPU, and the forecast uses all GPUs of the instance.
+  bool scaled_out = false;
+  double hours = 0, money = 0;  ///< Money is for all instances.
   bool cheapest = false, fastest = false;
   bool pareto = false;  ///< No other option is both cheaper and faster.
 };
 
-/// How many instances hold a job of so many GPUs.
+/// Returns the number of instances for a job with this many GPUs.
 std::int64_t InstancesFor(std::int64_t gpus, std::int64_t gpus_of_each);
 
-/// Marks the best options, currency by currency: money in different ones cannot be compared.
+/// Marks the best options of each currency, because amounts in different currencies are not
+/// comparable.
 void MarkBest(std::vector<DeploymentOption>& options);
 
 }  // namespace headroom

@@ -26,7 +26,7 @@ TEST(Deployment, MarksWhatNothingIsCheaperOrFasterThan) {
   EXPECT_TRUE(options[0].cheapest && options[0].pareto && !options[0].fastest);
   EXPECT_TRUE(options[1].pareto && !options[1].cheapest && !options[1].fastest);
   EXPECT_TRUE(options[2].fastest && options[2].pareto);
-  EXPECT_FALSE(options[3].pareto) << "slower and dearer than the second";
+  EXPECT_FALSE(options[3].pareto) << "slower and more expensive than the second";
   EXPECT_TRUE(options[4].pareto) << "equal to the third";
 }
 
@@ -72,7 +72,7 @@ TEST(Deployment, TheShippedPricesAndGridsAreSound) {
 }
 
 TEST(Deployment, Co2IsEnergyTimesOverheadTimesGrid) {
-  // 2 kWh at the GPU, half as much again around it.
+  // 2 kWh at the GPU, plus half as much for the data centre.
   EXPECT_NEAR(Co2Kg(7.2e6, {.g_co2_per_kwh = 400}, 1.5), 1.2, 1e-12);
 }
 
@@ -127,7 +127,7 @@ TEST(Deployment, AJobTakesAsManyInstancesAsHoldItsGpus) {
   EXPECT_EQ(InstancesFor(8, 4), 2);
   EXPECT_EQ(InstancesFor(8, 8), 1);
   EXPECT_EQ(InstancesFor(9, 8), 2);
-  EXPECT_EQ(InstancesFor(2, 8), 1) << "with six that are idle";
+  EXPECT_EQ(InstancesFor(2, 8), 1) << "with six idle GPUs";
   EXPECT_EQ(InstancesFor(1, 1), 1);
   EXPECT_EQ(InstancesFor(1, 8), 1);
 }

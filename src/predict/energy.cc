@@ -17,10 +17,10 @@ namespace {
 
 constexpr double kMsPerS = 1e3;
 
-/// Samples of one GPU, by time.
+/// Samples of one GPU: time in ns and value, in order of time.
 using Samples = std::vector<std::pair<std::int64_t, double>>;
 
-/// A counter's samples by GPU; those of one GPU are in the order of the recording.
+/// Returns a counter's samples by GPU, in order of time.
 std::map<std::string_view, Samples> SamplesOf(const TraceStore& store, std::string_view name) {
   std::map<std::string_view, Samples> samples;
   const auto& counters = store.counters;
@@ -37,7 +37,7 @@ struct Moments {
   std::int64_t begin = INT64_MAX, end = INT64_MIN;
 };
 
-/// From the first step's begin to the last one's end.
+/// Returns the span from the first step's begin to the last step's end.
 Moments SpanOf(std::span<const Interval> steps) {
   Moments span;
   for (const Interval& step : steps) {
@@ -47,8 +47,8 @@ Moments SpanOf(std::span<const Interval> steps) {
   return span;
 }
 
-/// Names of the GPUs that run kernels from one moment to another, as counters name them. The
-/// recorder samples all GPUs that it sees, neighbours of the job's among them.
+/// Returns the names, as in counters, of the GPUs that run kernels within a span. The recorder
+/// samples all visible GPUs, including those that the job does not use.
 std::set<std::string, std::less<>> NamesOfWorkingGpus(const TraceStore& store,
                                                       const Moments& span) {
   std::set<std::string, std::less<>> working;
@@ -63,7 +63,7 @@ std::set<std::string, std::less<>> NamesOfWorkingGpus(const TraceStore& store,
   return working;
 }
 
-/// Those from one moment to another.
+/// Returns the samples within a span.
 Samples Within(const Samples& samples, const Moments& span) {
   Samples within;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(within), [&](const auto& sample) {
@@ -72,7 +72,7 @@ Samples Within(const Samples& samples, const Moments& span) {
   return within;
 }
 
-/// Mean power of a counter of joules; nullopt: it was reset.
+/// Returns the mean power of a counter in joules; nullopt if the counter was reset.
 std::optional<double> PowerOfCounter(const Samples& samples) {
   const auto falls = [](const auto& a, const auto& b) { return b.second < a.second; };
   if (std::adjacent_find(samples.begin(), samples.end(), falls) != samples.end())
@@ -81,7 +81,7 @@ std::optional<double> PowerOfCounter(const Samples& samples) {
          (static_cast<double>(samples.back().first - samples.front().first) / kNsPerS);
 }
 
-/// Mean of samples of power, each stretch with the mean of its ends.
+/// Returns the time-weighted mean of power samples, by the trapezoidal rule.
 std::optional<double> MeanPower(const Samples& samples) {
   double area = 0;
   for (std::size_t i = 1; i < samples.size(); ++i) {
@@ -95,11 +95,11 @@ bool Spans(const Samples& samples) {
   return samples.size() >= 2 && samples.back().first > samples.front().first;
 }
 
-/// Whether a counter of joules stood still while the GPU drew power: drivers without the counter
-/// report a constant. A GPU that runs kernels draws power.
+/// Returns whether a counter of joules was constant while the GPU drew power. Drivers without the
+/// counter report a constant, and a GPU that runs kernels draws power.
 ///
-/// @param watts          the mean power that the counter says
-/// @param power_samples  of the same GPU over the same time; may be empty
+/// @param watts          mean power according to the counter
+/// @param power_samples  samples of the same GPU over the same time; may be empty
 bool StoodStill(double watts, const Samples& power_samples) {
   constexpr double kMinOfLowestSample = 0.5;
   if (watts <= 0) return true;
@@ -204,7 +204,7 @@ std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<cons
   for (const Way& way : {Way{"gpu_energy_j", EnergySource::kCounter, PowerOfCounter, kCounterError},
                          Way{"gpu_power_w", EnergySource::kPower, MeanPower, kPowerError}}) {
     std::map<std::string_view, Samples> samples = SamplesOf(store, way.counter);
-    // A trace that does not number its GPUs leaves open which of several are the job's.
+    // If a trace does not number its GPUs, several GPUs leave open which of them the job used.
     if (!working.empty()) {
       std::erase_if(samples, [&](const auto& gpu) { return !working.contains(gpu.first); });
     }

@@ -1,4 +1,4 @@
-// The energy of a step: measured where the trace holds counters, else by a model.
+// Energy of a step: measured if the trace has counters, otherwise modelled.
 #pragma once
 
 #include <array>
@@ -15,73 +15,80 @@
 
 namespace headroom {
 
-/// What a GPU works for.
+/// Phase of the step that a GPU works for.
 enum class GpuPhase : std::uint8_t { kForward, kBackward, kOptimizer, kOther };
 inline constexpr std::size_t kGpuPhases = 4;
 
-/// What a GPU does in a step, in milliseconds; each at most the one before.
+/// Activity of a GPU in a step, in milliseconds. Each value is at most the previous one.
 struct StepActivity {
   struct Part {
     double busy_ms = 0, active_ms = 0;
   };
 
   double step_ms = 0;
-  double busy_ms = 0;  ///< With a kernel or copy at work.
-  /// What its work would take at full power: arithmetic at the rate that this allows, then bytes.
+  double busy_ms = 0;  ///< Time with a running kernel or copy.
+  /// Time that its work would take at full power: arithmetic at the rate that the power allows,
+  /// then bytes.
   double active_ms = 0;
-  std::array<Part, kGpuPhases> phases{};  ///< By GpuPhase; their sums are those above.
+  std::array<Part, kGpuPhases> phases{};  ///< By GpuPhase; they add up to the members above.
 };
 
 enum class EnergySource : std::uint8_t {
   kCounter,  ///< The GPU's energy counter.
-  kPower,    ///< Samples of its power, integrated.
+  kPower,    ///< Integrated samples of its power.
   kModel,
 };
 
-/// "counter", "power", "model".
+/// Returns "counter", "power" or "model".
 std::string_view Name(EnergySource source);
 
-/// Joules of one step: of one GPU, and of several that were measured their mean, until Times().
+/// Joules per step. A value is that of one GPU, or the mean of several measured GPUs, until Times()
+/// scales it.
 struct StepEnergy {
   double joules = 0;
-  double error = 0;  ///< Half-width, as a share: four of five lie within.
+  double error = 0;  ///< Half-width of the 80 % interval, as a share.
   EnergySource source = EnergySource::kModel;
-  /// MeasuredOverModel() of the recorded GPU, by which the model's figure was multiplied; nullopt:
-  /// it was not.
+  /// MeasuredOverModel() of the recorded GPU, by which the model's figure was multiplied; nullopt
+  /// if it was not.
   std::optional<double> carried = {};
-  /// Parts of it, by the model's shares: what the phases' work takes, and what the GPU would draw
-  /// in the same time if it waited.
+  /// Parts of `joules` by the model's shares: the work of each phase, and the power of an idle GPU
+  /// over the same time.
   std::array<double, kGpuPhases> phase_joules{};
   double idle_joules = 0;
 
-  /// Of so many GPUs that do the same.
+  /// Scales the energy to this many GPUs with the same work.
   void Times(double gpus);
-  /// The same parts of another total.
+  /// Sets the parts to the shares of another total.
   void PartsLike(const StepEnergy& other);
 };
 
-/// E = P * (idle * step + busy * busy_ms + (1 - idle - busy) * active_ms), at most P * step, with P
-/// the power limit of the data sheet: a GPU that waits takes `idle` of it, one that runs kernels
-/// `idle` + `busy`, one that runs them as fast as its power allows all. nullopt: its power is not
-/// known. Fitted to one H200 (26 jobs of four models, with one model left out: mean error 4.6 %,
-/// docs/accuracy.md); on another GPU never held against a measurement.
+/// Returns the modelled energy; nullopt if the device's power limit is unknown.
+///
+/// E = P * (idle * step + busy * busy_ms + (1 - idle - busy) * active_ms), at most P * step. P is
+/// the power limit of the data sheet. An idle GPU draws `idle` of it, and one that runs kernels
+/// draws `idle` + `busy`. One that runs them as fast as its power allows draws all of it.
+///
+/// The constants were fitted to one H200: 26 jobs of four models. The mean error with one model
+/// left out is 4.6 % (docs/accuracy.md). No measurement on another GPU validates them.
 std::optional<StepEnergy> ModelledEnergy(const StepActivity& activity, const DeviceRates& rates,
                                          const KernelConstants& constants);
 
-/// What the model is off by on the recorded GPU, to be carried over to others: half to twice.
-/// Beyond that it is no error of the model, but other work on the GPU, or counters of another one.
+/// Returns the ratio of measured to modelled energy on the recorded GPU, clamped to [0.5, 2], to
+/// apply to other GPUs. A ratio beyond these bounds is not a model error. It indicates other work
+/// on the GPU, or counters of another GPU.
 double MeasuredOverModel(const StepEnergy& measured, const StepEnergy& modelled);
 
-/// The model's figure times that, but no more than the power limit allows in the step.
+/// Returns the model's figure times that ratio, limited to the energy at the power limit.
 StepEnergy Carried(const StepEnergy& modelled, double measured_over_model, double step_ms,
                    const DeviceSpec& device);
 
-/// How many GPUs the trace has with kernels within its steps, by their numbers; at least 1.
+/// Returns the number of numbered GPUs that run kernels within the steps; at least 1.
 std::int64_t WorkingGpus(const TraceStore& store, std::span<const Interval> steps);
 
-/// From the samples of `headroom record` over the recorded steps, of the GPUs that run kernels in
-/// them; nullopt: of one of these fewer than two samples, or a counter that was reset. A counter
-/// that stood still while the GPU worked counts as not sampled: power samples take its place.
+/// Returns the energy per step from the samples of `headroom record`, for the GPUs that run kernels
+/// in the steps. Returns nullopt if one of these GPUs has fewer than two samples, or its counter
+/// was reset. A counter that was constant while the GPU worked is ignored, and power samples
+/// replace it.
 ///
 /// @param steps  from the begin to the end of each
 std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<const Interval> steps);

@@ -25,10 +25,10 @@ TEST(Energy, AGpuThatWaitsTakesTheIdleShareAndOneAtFullRateAll) {
   EXPECT_NEAR(joules(0, 0), 70 * constants.energy_idle, kTolerance);
   EXPECT_NEAR(joules(100, 0), 70 * (constants.energy_idle + constants.energy_busy), kTolerance);
   EXPECT_NEAR(joules(100, 100), 70, kTolerance);
-  EXPECT_NEAR(joules(500, 500), 70, kTolerance) << "no more than the power limit";
+  EXPECT_NEAR(joules(500, 500), 70, kTolerance) << "at most the power limit";
 }
 
-// A card that its power slows down is at its limit.
+// A power-limited card draws all of its power.
 TEST(Energy, LargeProductsTakeAllThePowerOfASmallCard) {
   OperatorList list;
   list.works.push_back({.work = {.shape = ProductWork{.m = 8192, .k = 8192, .n = 8192}}});
@@ -67,7 +67,7 @@ TEST(Energy, TheCounterGoesBeforeSamplesOfPowerAndAllGpusOfTheJobCount) {
   const std::optional<StepEnergy> energy = MeasuredEnergy(*b.Build(), TwoSteps());
   ASSERT_TRUE(energy.has_value());
   EXPECT_EQ(energy->source, EnergySource::kCounter);
-  EXPECT_NEAR(energy->joules, 400, kTolerance) << "of each GPU, in the mean";
+  EXPECT_NEAR(energy->joules, 400, kTolerance) << "mean over the GPUs";
 }
 
 // Without CUDA_VISIBLE_DEVICES, the recorder samples the whole machine.
@@ -121,7 +121,7 @@ TEST(Energy, PowerIsIntegratedOverItsSamples) {
 
 TEST(Energy, ACounterThatStoodStillGivesWayToSamplesOfPower) {
   for (const double end :
-       {7000.0, 7020.0}) {  // Joules: never moved, moved a twentieth of the time.
+       {7000.0, 7020.0}) {  // In joules: constant, or moving for a twentieth of the time.
     StoreBuilder b;
     b.Kernel("k", 7, 0, 2'000'000).Device(1);
     for (int i = 0; i <= 4; ++i) {
@@ -152,7 +152,7 @@ TEST(Energy, WhatTheModelIsOffByIsCarriedOverWithinBounds) {
   const double factor = MeasuredOverModel({.joules = 24}, {.joules = 20});
   EXPECT_NEAR(factor, 1.2, kTolerance);
   EXPECT_EQ(MeasuredOverModel({.joules = 90}, {.joules = 20}), 2)
-      << "more is no error of the model";
+      << "a larger ratio is not a model error";
   EXPECT_EQ(MeasuredOverModel({.joules = 1}, {.joules = 20}), 0.5);
   const StepEnergy there = Carried(modelled, factor, 100, t4);
   EXPECT_NEAR(there.joules, 2.4, kTolerance);

@@ -16,16 +16,18 @@ Result<std::vector<std::string>> DevicesOf(const CsvTable& table) {
   const std::optional<std::size_t> column = table.Column("device");
   if (!column) {
     return Status::BadInput(fmt::format(
-        "{}: no column 'device', which says on which GPU its operators were measured", table.name));
+        "{}: no column 'device'; add it, with the GPU on which each operator was measured",
+        table.name));
   }
   if (table.rows.empty())
-    return Status::BadInput(fmt::format("{}: has a header and no rows", table.name));
+    return Status::BadInput(
+        fmt::format("{}: has a header but no rows; add measured operators", table.name));
   std::vector<std::string> devices;
   std::set<std::string_view> known;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const std::string& device = table.rows[row][*column];
     if (device.empty())
-      return Status::BadInput(fmt::format("{}: its device is missing", table.Place(row)));
+      return Status::BadInput(fmt::format("{}: device is empty; name the GPU", table.Place(row)));
     if (known.insert(device).second) devices.push_back(device);
   }
   return devices;
@@ -38,9 +40,9 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
   const Result<std::vector<MeasuredOperator>> operators =
       ReadMeasuredOperators(table, [&](const std::string& name) { return name == device; });
   if (!operators.ok()) return operators.status();
-  // Shorter ones are the host's, or the clock's.
+  // The host or the clock resolution determines shorter times.
   constexpr double kMinCallMs = 0.1, kMinStreamMs = 0.01;
-  // No model is so wrong, and beyond it times have no room.
+  // No model is that wrong, and larger factors would overflow times.
   constexpr double kMaxTimes = 50;
   const std::vector<std::optional<TimedKernel>> kernels =
       TimedKernels(operators.value(), rates, constants);
@@ -52,25 +54,27 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
     const double times = kernels[i]->times;
     if (times > kMaxTimes || times < 1 / kMaxTimes) {
       return Status::BadInput(fmt::format(
-          "{}: {} took {:.3g} ms, {:.3g} times what the model says; latency_ms is in milliseconds, "
-          "and device and dtype must be those that it was measured with",
+          "{}: {} took {:.3g} ms, {:.3g} times the modelled time; check that latency_ms is in "
+          "milliseconds, and that device and dtype are those of the measurement",
           table.Place(i), op.op, op.measured_ms, times));
     }
     const bool product = ClassOf(op.work) == WorkClass::kProduct;
-    constexpr double kFasterThanPeak = 0.5;  // Of arithmetic and bytes, one hides.
+    constexpr double kFasterThanPeak = 0.5;  // Allows for a full overlap of arithmetic and bytes.
     if (product && op.measured_ms * kNsPerMs < kFasterThanPeak * FullRateNs(op.work, rates)) {
       return Status::BadInput(
-          fmt::format("{}: {} took {:.3g} ms, which is faster than the data sheet's peak for its "
-                      "type; correct its dtype, device or latency_ms",
+          fmt::format("{}: {} took {:.3g} ms, faster than the data sheet's peak for its "
+                      "type; correct dtype, device or latency_ms",
                       table.Place(i), op.op, op.measured_ms));
     }
     samples.push_back({.work = op.work, .log_error = std::log(times)});
   }
   if (samples.empty()) {
-    return Status::BadInput(fmt::format(
-        "{}: no row of {} can be used: calls must take {} ms or more, one of many in a row {} ms, "
-        "and its data sheet must give a peak for their type (is latency_ms in milliseconds?)",
-        table.name, device, kMinCallMs, kMinStreamMs));
+    return Status::BadInput(
+        fmt::format("{}: no row of {} is usable: a call must take at least {} ms, or {} ms if "
+                    "timing is stream, "
+                    "and the data sheet must have a peak for its type; check that latency_ms is in "
+                    "milliseconds",
+                    table.name, device, kMinCallMs, kMinStreamMs));
   }
   return std::shared_ptr<const LocalCorrection>(
       std::make_shared<LocalCorrection>(samples, constants));

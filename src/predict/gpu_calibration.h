@@ -1,4 +1,4 @@
-// Operators that were measured on a GPU, by which predictions for it are corrected.
+// Operators measured on a GPU, which correct predictions for it.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,19 @@
 
 namespace headroom {
 
-/// The devices that a table's column `device` names, each once, in the order of the file. BadInput
-/// where there is no such column, or a row names none.
+/// Returns the devices that a table's column `device` names, each once, in the order of the file.
+/// Fails with kBadInput if the column is missing, or empty in a row.
 Result<std::vector<std::string>> DevicesOf(const CsvTable& table);
 
-/// What the rows of one device say beyond the models: of a table as ReadMeasuredOperators() takes
-/// it, whose column `timing`, where it is there, is `call` (an operator between two events, with
-/// what the host takes for it) or `stream` (one of many in a row, so without). Rows too short for
-/// the GPU to decide are left out. BadInput where no row is left, with the reason.
+/// Returns the correction of the models from the rows of one device. Fails with kBadInput and the
+/// reason if no row is usable.
 ///
-/// @param device  as the table names it
-/// @param rates   of that GPU, without a correction
+/// The table has the format of ReadMeasuredOperators(). Its optional column `timing` is `call` for
+/// an operator timed between two events, including the host's time. `stream` is one of many
+/// operators in a row, without it. Rows too short to depend on the GPU are ignored.
+///
+/// @param device  name of the device in the table
+/// @param rates   rates of that GPU, without a correction
 Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& table,
                                                               const std::string& device,
                                                               const DeviceRates& rates,

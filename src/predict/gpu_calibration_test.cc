@@ -23,11 +23,11 @@ CsvTable Table(const std::string& text) {
   return std::move(table).value();
 }
 
-/// Of a linear layer, as the table has it.
+/// A linear layer in the table's format.
 const KernelWork kProduct = {
     .shape = ProductWork{.m = 4096, .k = 1024, .n = 4096, .second_along_k = true}};
 
-/// A table that says that the product takes `factor` times what the model says.
+/// Returns a table in which the product takes `factor` times the modelled time.
 std::string Slower(double factor, const DeviceRates& rates) {
   const double ms = *KernelNs(kProduct, rates, ShippedConstants()) / 1e6 * factor;
   return "device,op,m,k,n,timing,latency_ms\nV100,linear,4096,1024,4096,stream," +
@@ -46,7 +46,7 @@ TEST(GpuCalibration, PredictionsBecomeWhatWasMeasured) {
   EXPECT_NEAR(*KernelNs(kProduct, rates, ShippedConstants()) / before, 1.5, 1e-3);
   const PredictedMs step = EstimateStep(list, rates, ShippedConstants()).value().step;
   EXPECT_NEAR(step.mid / alone.mid, 1.5, 1e-3);
-  // A profile of another GPU tells of the same errors: little of it counts now.
+  // A profile of another GPU shows the same errors, so it has little weight here.
   const DeviceRates source = RatesOfGpu("A100-80");
   const double evidence = CorrectionOf(kProduct, rates).evidence;
   EXPECT_GT(evidence, 0.7);

@@ -21,13 +21,13 @@ Result<GpuModels> GpuModels::Load(std::span<const NamedText> device_files,
   if (!reference.ok()) return reference.status();
   models.reference_ = std::move(reference).value();
   if (!device_files.empty()) {
-    // What the user adds says nothing of what other cards sustain.
+    // A user's devices do not contribute to the sustained rates of other cards.
     Result<std::unique_ptr<ReferenceData>> shipped = ReferenceData::LoadBuiltIn();
     if (!shipped.ok()) return shipped.status();
     models.shipped_ = std::move(shipped).value();
   }
   for (const NamedText& file : device_files) {
-    // Both have been read before, and are sound.
+    // Both were read before without an error.
     const Result<DeviceCatalog> alone = DeviceCatalog::Load(std::span(&file, 1));
     const Result<toml::table> root = ParseToml(file);
     if (!alone.ok() || !root.ok()) continue;
@@ -52,13 +52,13 @@ Status GpuModels::AddCalibration(const std::string& path) {
     const DeviceSpec* device = devices().Find(name);
     if (device == nullptr) {
       return Status::BadInput(
-          fmt::format("{}: its device '{}' is unknown; add its data sheet with --gpu-file FILE "
+          fmt::format("{}: device '{}' is unknown; add its data sheet with --gpu-file FILE "
                       "(docs/devices.md)",
                       path, name));
     }
     if (corrections_.contains(device->short_name)) {
       return Status::Usage(fmt::format(
-          "--gpu-calibration {}: {} is calibrated twice; give one table of it, under one name",
+          "--gpu-calibration {}: {} is calibrated twice; give one table per GPU, under one name",
           path, device->short_name));
     }
     const Result<DeviceRates> rates = RatesOfDevice(*device);
@@ -78,9 +78,9 @@ Result<DeviceRates> GpuModels::RatesNamed(const std::string& name) const {
     for (const DeviceSpec& known : devices().devices()) names.push_back(known.short_name);
     const std::vector<std::string_view> near = NearNames(name, names);
     return Status::Usage(
-        fmt::format("no GPU '{}' is known; {}: {}. A GPU is added by a file of its data sheet: "
+        fmt::format("unknown GPU '{}'; {}: {}. Add the data sheet of another GPU with "
                     "--gpu-file FILE (docs/devices.md)",
-                    name, near.empty() ? "there are" : "near names",
+                    name, near.empty() ? "known GPUs" : "similar names",
                     fmt::join(near.empty() ? names : near, ", ")));
   }
   return RatesOfDevice(*device);
@@ -139,15 +139,14 @@ std::string GpuModels::UnusedCalibrations(std::span<const DeviceRates> used) con
 std::string GpuModels::WhyExtrapolated(const DeviceRates& rates) const {
   std::string why;
   if (!constants_.Validated(rates.device->architecture)) {
-    why = fmt::format("no GPU of the {} architecture had a part in the models",
+    why = fmt::format("the models were fitted without a GPU of the {} architecture",
                       rates.device->architecture);
   }
   if (!rates.guessed.empty()) {
-    why += fmt::format(
-        "{}its device file does not give {}: {}", why.empty() ? "" : "; ", rates.guessed,
-        rates.device->tdp_w
-            ? "a usual value stands in"
-            : "it is assumed to have the power for its clock, and usual values otherwise");
+    why += fmt::format("{}its device file lacks {}: {}", why.empty() ? "" : "; ", rates.guessed,
+                       rates.device->tdp_w
+                           ? "a typical value is assumed"
+                           : "enough power for its clock is assumed, and typical values otherwise");
   }
   return why;
 }

@@ -1,5 +1,5 @@
-// All that is known of the GPUs that a prediction can be for: data sheets, constants of the models,
-// and what was measured on them.
+// Data on the GPUs that a prediction can target: data sheets, constants of the models, and
+// measurements.
 #pragma once
 
 #include <map>
@@ -19,42 +19,46 @@ namespace headroom {
 
 class GpuModels {
  public:
-  /// @param device_files  further data sheets, beside the built-in ones
-  /// @param constants     of the kernel models; nullopt: the built-in ones
-  /// Both outlive it. Fails as reading them does.
+  /// Loads data sheets and constants. Fails if either is invalid. Requires that both files outlive
+  /// it.
+  ///
+  /// @param device_files  data sheets in addition to the built-in ones
+  /// @param constants     constants of the kernel models; nullopt for the built-in ones
   static Result<GpuModels> Load(std::span<const NamedText> device_files,
                                 const std::optional<NamedText>& constants);
 
-  /// Takes in a table of operators that were measured on GPUs (headroom calibrate --gpu). Fails
-  /// with the file and what is wrong with it.
+  /// Adds a table of operators measured on GPUs (headroom calibrate --gpu). Fails with the file and
+  /// its fault.
   Status AddCalibration(const std::string& path);
 
   const DeviceCatalog& devices() const { return reference_->devices(); }
   const KernelConstants& constants() const { return constants_; }
 
-  /// Of a device by a name that the user wrote; fails (kUsage) with near names.
+  /// Returns the rates of a device by a user's name for it. Fails with kUsage and similar names.
   Result<DeviceRates> RatesNamed(const std::string& name) const;
-  /// With what was measured on it. Fails (kBadInput, with file and line) where a file of the user's
-  /// lacks what predictions take, and (kUsage) where a built-in one does.
+  /// Returns the rates with the correction from measurements. Fails with kBadInput, file and line
+  /// if a user's file lacks a figure that predictions require. Fails with kUsage for a built-in
+  /// file.
   Result<DeviceRates> RatesOfDevice(const DeviceSpec& device) const;
-  /// Of each name, each device once: one has many names.
+  /// Returns the rates of each named device once, even if several names mean the same device.
   Result<std::vector<DeviceRates>> AllNamed(std::span<const std::string> names) const;
-  /// All of which enough is known.
+  /// Returns the rates of all devices with complete figures.
   ///
-  /// @param left_out  takes in why others are left out; nullptr: not asked for
+  /// @param left_out  receives the reasons for the others; can be nullptr
   std::vector<DeviceRates> All(std::vector<std::string>* left_out) const;
 
-  /// GPUs of which a calibration says something, but that have no part in a prediction.
+  /// Returns the GPUs that a calibration covers but no prediction uses.
   std::string UnusedCalibrations(std::span<const DeviceRates> used) const;
-  /// Why a prediction for it is extrapolated; empty: it is not.
+  /// Returns why a prediction for a GPU is extrapolated; empty if it is not.
   std::string WhyExtrapolated(const DeviceRates& rates) const;
 
  private:
   std::unique_ptr<ReferenceData> reference_;
-  std::unique_ptr<ReferenceData> shipped_;  ///< Without the user's devices; null: there are none.
-  std::map<std::string, std::string, std::less<>> places_;  ///< Of the user's, by short name.
+  std::unique_ptr<ReferenceData> shipped_;  ///< Without the user's devices; null if there are none.
+  /// Places of the user's devices in files, by short name.
+  std::map<std::string, std::string, std::less<>> places_;
   KernelConstants constants_;
-  /// What was measured, by short name of the GPU.
+  /// Corrections from measurements, by short name of the GPU.
   std::map<std::string, std::shared_ptr<const LocalCorrection>, std::less<>> corrections_;
 };
 

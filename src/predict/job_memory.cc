@@ -13,9 +13,10 @@
 namespace headroom {
 namespace {
 
-constexpr std::int32_t kHost = 0;  ///< Among the framework's types of devices.
+/// The framework's number for the CPU among its types of devices.
+constexpr std::int32_t kHost = 0;
 
-/// nullopt: there are no memory records of a GPU.
+/// Returns nullopt without memory records of a GPU.
 std::optional<double> RecordedPeak(const TraceStore& store) {
   std::optional<double> most;
   const auto& events = store.memory_events;
@@ -66,9 +67,10 @@ std::string JobMemory::Doubt() const {
     return modelled > 0 && std::abs(told / modelled - 1) > most;
   };
   if (far(recorded->parameters, peak.parts.parameters, kOtherParameters))
-    return "it has other parameters than the job of the trace";
+    return "its parameters differ from those of the traced job";
   if (far(recorded->Total(), peak.peak_bytes, kOtherPeak))
-    return "its peak is far from what this job's shapes ask for; is it of another batch size?";
+    return "its peak is far from the estimate for this job's shapes; check that its batch size is "
+           "the same";
   return {};
 }
 
@@ -107,7 +109,7 @@ std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> m
   struct Largest {
     std::optional<double> ratio, at_best;
   };
-  std::map<double, Largest> largest;  // By bytes, which many GPUs share.
+  std::map<double, Largest> largest;  // Keys are bytes, because many GPUs have the same memory.
   for (std::size_t i = 0; i < fits.size(); ++i) {
     const double room = memory_bytes[i] * (1 - kMemoryMargin);
     if (*memory.TakenAt(1) <= room) {
@@ -122,7 +124,7 @@ std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> m
       ratio = memory.LargestBatch(room);
       if (ratio && memory.WorkspaceDecides(*ratio))
         at_best = memory.LargestBatch(room, Workspaces::kStay);
-      // Of less than was recorded, a workspace that stays is what takes more.
+      // For less than the recorded batch, a workspace of constant size takes more.
       if (at_best && *at_best < *ratio) std::swap(*at_best, *ratio);
     }
     const auto samples = static_cast<double>(*memory.samples);

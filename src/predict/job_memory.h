@@ -1,4 +1,4 @@
-// What a job takes of a GPU's memory, and whether it fits another.
+// Memory that a job needs on a GPU, and whether it fits another GPU.
 #pragma once
 
 #include <cstdint>
@@ -14,73 +14,78 @@
 
 namespace headroom {
 
-/// One rank of a sharded job.
+/// Memory of one rank of a sharded job.
 struct ShardedMemory {
   Sharding sharding;
   double peak_bytes = 0;
 };
 
-/// At another batch size.
+/// Memory at another batch size.
 struct BatchMemory {
-  std::int64_t samples = 0;  ///< A step.
+  std::int64_t samples = 0;  ///< Samples per step.
   double peak_bytes = 0;
-  double taken_bytes = 0;  ///< From the driver.
+  double taken_bytes = 0;  ///< Reserved from the driver.
 };
 
-/// What is known of a job's memory, by a model of its step or by what was recorded.
+/// Memory of a job, from a model of its step or from the recording.
 struct JobMemory {
   std::optional<StepMemoryModel> model = {};
-  std::string no_model = {};  ///< Why there is none; empty: there is.
-  StepMemory peak = {};       ///< By the model.
-  double reserved_bytes = 0;  ///< Of the driver, at that peak.
-  /// The most that was allocated: by the trace's memory records, or by a memory timeline.
+  std::string no_model = {};  ///< Why there is no model; empty if there is one.
+  StepMemory peak = {};       ///< From the model.
+  double reserved_bytes = 0;  ///< Reserved from the driver at that peak.
+  /// Maximum allocated bytes, from the trace's memory records or a memory timeline.
   std::optional<double> recorded_bytes = {};
-  std::optional<RecordedMemory> recorded = {};  ///< Of a memory timeline.
+  std::optional<RecordedMemory> recorded = {};  ///< From a memory timeline.
   std::vector<ShardedMemory> sharded = {};
-  std::vector<BatchMemory> batches = {};     ///< Halves and doubles of `samples`; ascending.
-  std::optional<std::int64_t> samples = {};  ///< A step; none: not told by the trace.
+  /// Halves and doubles of `samples`, in ascending order.
+  std::vector<BatchMemory> batches = {};
+  /// Samples per step; nullopt if the trace does not show them.
+  std::optional<std::int64_t> samples = {};
 
-  /// Bytes at the peak with so many times the samples. What was recorded counts before the model,
-  /// which then tells the growth alone. nullopt: not known.
+  /// Returns the peak in bytes at a multiple of the recorded samples; nullopt if unknown. Recorded
+  /// bytes take precedence. The model then contributes only the growth.
   std::optional<double> PeakAt(double batch_ratio, Workspaces workspaces = Workspaces::kGrow) const;
-  /// What the caching allocator takes from the driver for it, nullopt: not known.
+  /// Returns the bytes that the caching allocator reserves from the driver for it; nullopt if
+  /// unknown.
   std::optional<double> TakenAt(double batch_ratio,
                                 Workspaces workspaces = Workspaces::kGrow) const;
-  /// The most samples, as a multiple of those recorded, for which so many bytes are enough;
-  /// nullopt: not known.
+  /// Returns the maximum samples that fit into this many bytes, as a multiple of those recorded;
+  /// nullopt if unknown.
   std::optional<double> LargestBatch(double bytes, Workspaces workspaces = Workspaces::kGrow) const;
-  /// Whether what cuDNN's workspaces do decides how much that batch takes.
+  /// Returns whether the size of cuDNN's workspaces determines the memory of that batch.
   bool WorkspaceDecides(double batch_ratio) const {
     return model && model->PeakAt(batch_ratio).workspace_uncertain;
   }
-  /// Why memory at other batch sizes is a range; empty: it is not.
+  /// Returns why memory at other batch sizes is a range; empty if it is not.
   std::string BatchDoubt() const;
-  /// That a memory timeline can hardly be of this job; empty: it may be, or there is none.
+  /// Returns why a memory timeline seems to be from another job; empty if it does not, or if there
+  /// is none.
   std::string Doubt() const;
 
  private:
-  /// Recorded bytes, of those that the model says.
+  /// Returns the ratio of recorded to modelled bytes.
   double Scale() const;
-  /// Reserved bytes, of those allocated; from 1 up.
+  /// Returns the ratio of reserved to allocated bytes; at least 1.
   double Reserve() const;
 };
 
-/// Of a GPU's memory, what is left for the CUDA context and for memory in pieces when a batch is
-/// chosen to fit.
+/// Share of a GPU's memory to leave free when choosing a batch, for the CUDA context and for
+/// fragmentation.
 inline constexpr double kMemoryMargin = 0.1;
 
-/// @param timeline  of the same job; none: what the trace itself says
+/// @param timeline  memory timeline of the same job; nullopt to use the trace's records
 JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline);
 
-/// How a job fits one memory.
+/// How a job fits into a GPU's memory.
 struct MemoryFit {
-  std::optional<bool> fits = {};       ///< None: too close to tell; memory in pieces decides.
-  std::optional<double> samples = {};  ///< The most that fit, with kMemoryMargin left.
-  /// The same were cuDNN's workspaces to stay as they are; none: they do not decide it.
+  /// nullopt if it is too close to decide and depends on fragmentation.
+  std::optional<bool> fits = {};
+  std::optional<double> samples = {};  ///< Maximum that fits, with kMemoryMargin left free.
+  /// The same if cuDNN's workspaces keep their size; nullopt if they do not matter.
   std::optional<double> samples_at_best = {};
 };
 
-/// For each of several memories, in bytes.
+/// Returns the fit for each of several memory sizes in bytes.
 std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> memory_bytes);
 
 }  // namespace headroom

@@ -19,13 +19,14 @@
 namespace headroom {
 namespace {
 
-/// What a profile may say beyond the model; more is a model that does not fit.
+/// Maximum factor between profile and model to carry over. A larger factor means that the model
+/// does not apply.
 constexpr double kMaxResidual = 4;
-/// What one algorithm of a convolution may take, of another; more is a model that does not fit. 4.5
-/// was seen.
+/// Maximum ratio between two algorithms of a convolution. A larger ratio means that the model does
+/// not apply. The largest measured ratio is 4.5.
 constexpr double kMaxOfAlgorithm = 10;
-/// From that share of the GPU time on, products on tensor cores decide how well a step is known;
-/// they were held against one GPU alone, so their ranges are so many times as wide.
+/// Share of the GPU time from which products on tensor cores determine the error of a step. One
+/// H200 alone validated them, so the ranges widen by kTensorCoreDoubt.
 constexpr double kSomeTensorCores = 0.05;
 
 GpuPhase PhaseOf(Phase phase) {
@@ -41,8 +42,8 @@ GpuPhase PhaseOf(Phase phase) {
   }
 }
 
-/// Whether the job has switched PyTorch's default off, which runs convolutions in float32 in TF32
-/// where the GPU can: the last argument of these operators.
+/// Returns whether the job disabled TF32 for float32 convolutions, which PyTorch enables by default
+/// on GPUs that support it. The last argument of these operators records it.
 bool ForbidsTf32(const OperatorCall& call) {
   return call.name.starts_with("aten::cudnn_convolution") && !call.args.empty() &&
          call.args.back().concrete == "False";
@@ -54,7 +55,7 @@ bool IsBusCopy(CopyKind copy) {
 
 std::string Text(double ms) { return FormatTime(DurationNs(std::llround(ms * kNsPerMs))); }
 
-/// What holds the step.
+/// Returns what limits the step.
 std::string WhatLimits(const JobPrediction& prediction) {
   const double host = prediction.host_ms, gpu = prediction.gpu_ms;
   std::string why =
@@ -63,7 +64,8 @@ std::string WhatLimits(const JobPrediction& prediction) {
                        "GPU {}",
                        Text(host), Text(gpu))
                  : fmt::format("the GPU needs {} per step, the host {}", Text(gpu), Text(host));
-  constexpr double kInTurns = 1.1;  // Nothing runs ahead, as where the host reads each result.
+  // Neither runs ahead of the other, for instance because the host reads each result.
+  constexpr double kInTurns = 1.1;
   if (prediction.step.mid > kInTurns * std::max(host, gpu)) why += "; they wait for each other";
   return why;
 }
@@ -79,7 +81,7 @@ JobPredictor::JobPredictor(const Job& job, const DeviceRates& source,
   untried_ = std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
     return piece.call && IsUntriedConvolution(*piece.call);
   });
-  // On a GPU with TF32, kernels show whether they run in it.
+  // On a GPU with TF32, the kernels show whether they use it.
   const bool shows = source.device->vendor == "NVIDIA" && source.device->tf32_tensor_tflops;
   const bool forbidden = std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
     return piece.call && ForbidsTf32(*piece.call);
@@ -117,7 +119,7 @@ void JobPredictor::AddOperators() {
     piece.cost = job_.CostOf(op.op);
     const OperatorWork work = WorkOf(piece);
     const std::optional<double> ns = OperatorOnGpu(work, source_).Ns(constants_);
-    if (!ns) continue;  // Kernel by kernel, by how they were launched.
+    if (!ns) continue;  // Falls back to single kernels, scaled by their launch shapes.
     piece.source_ns = *ns;
     piece.work_class = headroom::ClassOf(work);
     for (const TaskIndex task : piece.tasks)
@@ -145,7 +147,7 @@ void JobPredictor::AddOthers() {
                       .registers = std::max(0.0, static_cast<double>(gpu.registers[row])),
                       .shared_bytes = std::max(0.0, static_cast<double>(gpu.shared_memory[row]))};
     } else {
-      // Not recorded: as if there were many blocks.
+      // Without a recorded launch shape, assumes many blocks.
       piece.launch = {.blocks = std::numeric_limits<double>::infinity(), .threads = 1};
     }
     Add(std::move(piece), task);
@@ -181,7 +183,7 @@ double JobPredictor::UnmeasuredTensorCoreShare(const DeviceRates& target) const 
 }
 
 bool JobPredictor::HasDoubtfulAlgorithm(const Piece& piece, const DeviceRates& target) const {
-  if (source_.library == target.library) return false;  // It chooses alike.
+  if (source_.library == target.library) return false;  // The same library makes the same choices.
   if (!untried_ && !target.untried_convolutions) return false;
   if (piece.work_class != WorkClass::kConvolution) return false;
   const OperatorOnGpu there = On(target, piece);
@@ -201,7 +203,7 @@ double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
 double JobPredictor::LostTensorCoreShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) {
     OperatorWork work = WorkOf(piece);
-    work.allows_tf32 = false;  // Float32 by its type, whatever a framework makes of it.
+    work.allows_tf32 = false;  // Uses the operator's type, float32, without a framework's TF32.
     return OperatorOnGpu(work, source_).on_tensor_cores() &&
            !OperatorOnGpu(work, target).on_tensor_cores();
   });
@@ -252,7 +254,7 @@ double JobPredictor::ResidualWeightOf(const Piece& piece, const DeviceRates& tar
 }
 
 double JobPredictor::EvidenceFor(WorkClass work, double evidence) const {
-  // What is measured to calibrate a GPU has tried all algorithms.
+  // Calibration measures operators after trying all algorithms.
   return work == WorkClass::kConvolution && untried_ ? 0 : evidence;
 }
 
@@ -284,12 +286,12 @@ Correction JobPredictor::MeasuredOn(const DeviceRates& target, const Piece& piec
   const OperatorOnGpu there = On(target, piece);
   Correction measured = there.MeasuredCorrection();
   if (there.has_own_model()) {
-    measured.log_factor = 0;  // Ns() has it.
+    measured.log_factor = 0;  // Ns() includes it.
     return measured;
   }
-  // All that the profile says of such work is carried over, so what it says of its own GPU must not
-  // count again: known where that was measured, too, and taken to be the same where both GPUs run
-  // the same kernels.
+  // The profile's deviation from the model carries over completely for such work, so the source's
+  // own deviation must not count twice. It is known if the source was measured too. If not, it is
+  // assumed to be the same if both GPUs run the same kernels.
   if (source_.correction) {
     const Correction here = On(source_, piece).MeasuredCorrection();
     return {.log_factor = measured.log_factor - here.log_factor,
@@ -336,16 +338,18 @@ StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
     phase.told += ns;
     phase.active += std::min(ns, *full);
   }
-  // Of one GPU, where the process uses several.
+  // Time of one GPU, even if the process uses several.
   const double steps =
       plan.shape->steps * kNsPerMs * static_cast<double>(std::max<std::size_t>(1, devices.size()));
   StepActivity activity{.step_ms = step_ms};
-  // Tasks on several streams at once count once at most.
+  // Overlapping tasks on several streams count at most once.
   activity.busy_ms = std::min(step_ms, busy / steps);
-  // Of what is not known, as much as of the rest.
+  // Assumes the known share for work of unknown cost.
   activity.active_ms = told > 0 ? activity.busy_ms * active / told : 0;
   double parts =
-      0;  // Of work at full rate, where the known share of each phase stands for the rest.
+      // Time of work at full rate. The known share of each phase also applies to the rest of the
+      // phase.
+      0;
   for (const PhaseTime& phase : phases)
     parts += phase.told > 0 ? phase.busy * phase.active / phase.told : 0;
   for (std::size_t i = 0; i < kGpuPhases && busy > 0; ++i) {
@@ -374,7 +378,7 @@ Plan JobPredictor::Stretched(const Plan& plan, std::optional<WorkClass> work_cla
     }
     if (host == 1) continue;
     times(out.duration[task], host);
-    // The first edge of a host task is the work before it.
+    // The first edge of a host task leads from the work before it.
     const std::uint32_t track = shape.edge_begin[task];
     if (track < shape.edge_begin[task + 1]) times(out.lag[track], host);
   }
@@ -481,12 +485,12 @@ PredictedMs JobPredictor::StepAtBatch(const DeviceRates& target, double host_fac
 Result<PredictedMs> JobPredictor::StepWith(const DeviceRates& target, double host_factor,
                                            const PredictedMs& unchanged,
                                            const std::function<Effect(Edit& edit)>& change) {
-  if (unchanged.mid <= 0) return Status::NoAnswer("the step takes no time");
+  if (unchanged.mid <= 0) return Status::NoAnswer("the step has a duration of 0");
   const Plan plan = PlanOn(target, host_factor);
   Edit edit(job_.graph(), plan);
   const Effect effect = change(edit);
   if (!effect.applies) return Status::NoAnswer(effect.why);
-  // What the change brings is as on the recorded machine.
+  // The change's new kernels have times of the recorded machine.
   const auto there = [&](DurationNs on_host) {
     return DurationNs(std::llround(static_cast<double>(on_host.ns()) / host_factor));
   };
@@ -524,7 +528,7 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   prediction.host_ms = StepMs(Stretched(plan, std::nullopt, 0, 1));
   prediction.gpu_ms = StepMs(Stretched(plan, std::nullopt, 1, 0));
 
-  // Classes of work are wrong independently of each other and of the host.
+  // Errors of work classes are independent of each other and of the host's.
   double less = 0, more = 0;
   const auto widen = [&](const Plan& fast, const Plan& slow) {
     less = std::hypot(less, std::max(0.0, mid - StepMs(fast)));
@@ -532,7 +536,7 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   };
   const double host = job_.host_error();
   widen(Stretched(plan, std::nullopt, 1, 1 - host), Stretched(plan, std::nullopt, 1, 1 + host));
-  // What was recorded there is known as forecasts know it (docs/engine.md).
+  // On the recorded GPU, the error is that of forecasts (docs/engine.md).
   constexpr double kRecorded = 0.01;
   if (same) {
     widen(Stretched(plan, std::nullopt, 1 - kRecorded, 1),
@@ -557,7 +561,7 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   if (by_default > kSome) {
     prediction.doubt += fmt::format(
         "{}convolutions in float32, {:.0f} % of the GPU time, run there in TF32 unless "
-        "torch.backends.cudnn.allow_tf32 is off, which is in the range, too",
+        "torch.backends.cudnn.allow_tf32 is off; the range covers both",
         prediction.doubt.empty() ? "" : "; ", 100 * by_default);
   }
   if (const double exchanged = CollectiveShare(); !same && exchanged > kSome) {
@@ -572,7 +576,8 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   }
   if (const double lost = same ? 0 : LostTensorCoreShare(target); lost > kSome) {
     prediction.doubt += fmt::format(
-        "{}{:.0f} % of the GPU time is on tensor cores, which it lacks for these types: assumed "
+        "{}{:.0f} % of the GPU time is on tensor cores, which that GPU lacks for these types: "
+        "assumed "
         "float32",
         prediction.doubt.empty() ? "" : "; ", 100 * lost);
   }

@@ -1,4 +1,4 @@
-// A recorded job on another GPU: its graph replayed with every kernel's time there.
+// A recorded job on another GPU: replays its graph with each kernel's time there.
 #pragma once
 
 #include <cstdint>
@@ -23,92 +23,95 @@ namespace headroom {
 
 struct JobPrediction {
   PredictedMs step;
-  double host_ms = 0;     ///< Step were every GPU task done in no time.
-  double gpu_ms = 0;      ///< Step were the host infinitely fast.
-  StepActivity activity;  ///< Of the GPU, for its energy.
-  std::string why;        ///< What holds the step there, and what is not in the model.
-  /// Of the GPU time: how much is known by operators that were measured on the target, from 0 to 1.
+  double host_ms = 0;     ///< Step time if all GPU tasks took 0 ns.
+  double gpu_ms = 0;      ///< Step time with an infinitely fast host.
+  StepActivity activity;  ///< Activity of the GPU, for its energy.
+  std::string why;        ///< Text: the limit of the step there, and parts that the model omits.
+  /// Share of the GPU time that rests on operators measured on the target, from 0 to 1.
   double measured_share = 0;
-  std::string doubt = {};  ///< What was never held against a measurement; empty: nothing.
+  std::string doubt = {};  ///< Parts without validation by measurements; empty if there are none.
 };
 
-/// Asks one job about many GPUs.
+/// Predicts one job for many GPUs.
 class JobPredictor {
  public:
-  /// All outlive it. `source`: the GPU that the job was recorded on.
+  /// Requires that all arguments outlive it. `source` is the GPU that recorded the job.
   JobPredictor(const Job& job, const DeviceRates& source, const KernelConstants& constants);
 
-  /// GPU tasks take model(target) * (recorded / model(source)) ^ w, by operator; those of operators
-  /// without shapes by wave scaling; copies between host and GPU by the speed of the bus;
-  /// collectives as recorded. The host takes what it took, divided by `host_factor`.
+  /// Predicts the step on a GPU.
+  /// - Operators take model(target) * (recorded / model(source)) ^ w.
+  /// - Kernels without shapes use wave scaling.
+  /// - Copies between host and GPU scale with the speed of the bus.
+  /// - Collectives keep their recorded time.
+  /// - The host takes its recorded time divided by `host_factor`.
   JobPrediction Predict(const DeviceRates& target, double host_factor);
 
-  /// Step time at other batch sizes: what is predicted for the recorded one, and from there the
-  /// growth of each kernel on the target (docs/engine.md, Batch size). The range is that of the
-  /// recorded batch, as a share, and with it what is not known of the growth.
+  /// Returns the step time at another batch size: the prediction at the recorded batch, plus each
+  /// kernel's growth on the target (docs/engine.md, Batch size). The range combines the relative
+  /// range at the recorded batch with the uncertainty of the growth.
   ///
-  /// @param batch_ratio  samples per step, of those recorded
-  /// @param recorded     the step there at the recorded batch
+  /// @param batch_ratio  samples per step, relative to the recording
+  /// @param recorded     predicted step at the recorded batch
   PredictedMs StepAtBatch(const DeviceRates& target, double host_factor, double batch_ratio,
                           const PredictedMs& recorded);
 
-  /// The step with a change of its plan there, as an exchange between several such GPUs is. The
-  /// range is that of the unchanged step, as a share, and with it what is not known of transfers.
-  /// Fails (kNoAnswer) where the change does not apply.
+  /// Returns the step after a change of its plan, such as communication between several such GPUs.
+  /// The range combines the relative range of the unchanged step with the uncertainty of transfers.
+  /// Fails with kNoAnswer if the change does not apply.
   ///
-  /// @param unchanged  the step there without it
+  /// @param unchanged  predicted step without the change
   Result<PredictedMs> StepWith(const DeviceRates& target, double host_factor,
                                const PredictedMs& unchanged,
                                const std::function<Effect(Edit& edit)>& change);
 
-  /// Of the GPU time: tasks that only ratios of the GPUs' figures carry over.
+  /// Returns the share of the GPU time in tasks that scale only by ratios of the GPUs' figures.
   double ratio_only_share() const;
 
  private:
-  /// GPU tasks whose times change by one factor.
+  /// GPU tasks whose times change by the same factor.
   struct Piece {
     enum class Kind : std::uint8_t { kOperator, kLaunch, kBus, kMemory, kCollective };
     Kind kind = Kind::kLaunch;
     std::vector<TaskIndex> tasks = {};
-    double recorded_ns = 0;  ///< All of them.
+    double recorded_ns = 0;  ///< Sum over its tasks.
     WorkClass work_class = WorkClass::kOther;
     std::optional<OperatorCall> call = {};
     const OperatorCost* cost = nullptr;
     KernelClass longest = {};
-    bool allows_tf32 = false;  ///< As OperatorWork has it.
+    bool allows_tf32 = false;  ///< See OperatorWork::allows_tf32.
     LaunchShape launch = {};
-    double source_ns = 0;  ///< By the model; of kOperator.
+    double source_ns = 0;  ///< Modelled time; for kOperator only.
   };
 
   void AddOperators();
   void AddOthers();
   void Add(Piece piece, TaskIndex task);
-  /// Of the corrected job, with times of the target.
+  /// Returns the plan of the corrected job with the target's times.
   Plan PlanOn(const DeviceRates& target, double host_factor) const;
   double FactorOf(const Piece& piece, const DeviceRates& target) const;
-  /// Whether it has a model that the profile may correct. Attention, pooling and the like have
-  /// none: there the profile is all there is.
+  /// Returns whether the piece has a model that the profile can correct. Attention, pooling and
+  /// similar operators have none and depend on the profile alone.
   static bool HasResidualModel(const Piece& piece);
-  /// The exponent with which is carried over how many times as long as by the model it took on the
-  /// source.
+  /// Returns the exponent for the ratio of recorded to modelled time on the source.
   double ResidualWeightOf(const Piece& piece, const DeviceRates& target, double evidence) const;
-  /// Of what was measured on the target, how much it says of a class of this job's work.
+  /// Returns how much measurements on the target apply to a class of this job's work.
   double EvidenceFor(WorkClass work, double evidence) const;
-  /// Whether it is anybody's guess which algorithm a convolution has on the target: the library
-  /// there is another one, and here it was chosen untried, or the one there was never seen to try.
+  /// Returns whether the algorithm of a convolution on the target is unknown. This requires another
+  /// library there, and that either library chose without trying all algorithms.
   bool HasDoubtfulAlgorithm(const Piece& piece, const DeviceRates& target) const;
-  /// Of the recorded GPU time.
+  /// Returns a share of the recorded GPU time.
   double DoubtfulAlgorithmShare(const DeviceRates& target) const;
-  /// By which convolutions get shorter or longer on the target, of whose times `plan` is, where
-  /// nothing or all of what they took beyond the model is carried over: the library may take the
-  /// fastest algorithm there, or the same.
+  /// Returns the range of factors on the convolution times in `plan`, which has the target's times.
+  /// One bound carries over none of the deviation from the model, as if the target's library chose
+  /// the fastest algorithm. The other carries over all of it, as if it chose the same algorithm.
   ErrorRange UntriedRange(const Plan& plan, const DeviceRates& target) const;
-  /// The range of convolutions, where their algorithms are in doubt, too.
+  /// Returns the range of convolutions, widened if their algorithms are uncertain.
   ErrorRange WithAlgorithms(const Plan& plan, const DeviceRates& target, ErrorRange range) const;
-  /// Whether it is a convolution in float32 that the target would run in TF32 by the framework's
-  /// default, of which a GPU without TF32 tells nothing.
+  /// Returns whether a float32 convolution would run in TF32 on the target by the framework's
+  /// default. A recording on a GPU without TF32 does not show it.
   bool RunsInTf32ByDefault(const Piece& piece, const DeviceRates& target) const;
-  /// How many times as long all convolutions would take there, were that default off.
+  /// Returns the ratio of all convolution times on the target without that default to those with
+  /// it.
   double Float32OverDefault(const Plan& plan, const DeviceRates& target) const;
   bool IsSource(const DeviceRates& target) const {
     return target.device->short_name == source_.device->short_name;
@@ -117,29 +120,30 @@ class JobPredictor {
   OperatorOnGpu On(const DeviceRates& gpu, const Piece& piece) const {
     return {WorkOf(piece), gpu};
   }
-  /// Of the recorded GPU time: products and the like that run on tensor cores on the target.
+  /// Returns the share of the recorded GPU time in products and similar work on the target's tensor
+  /// cores.
   double TensorCoreShare(const DeviceRates& target) const;
-  /// The same, of what nothing like it was measured there.
+  /// Returns the same share, without work similar to measured operators.
   double UnmeasuredTensorCoreShare(const DeviceRates& target) const;
-  /// Returns the correction that operators measured on the target give a piece, beyond its model
-  /// and the profile.
+  /// Returns the correction of a piece from operators measured on the target, beyond its model and
+  /// the profile.
   Correction MeasuredOn(const DeviceRates& target, const Piece& piece) const;
   double MeasuredShare(const DeviceRates& target) const;
-  /// Of the recorded GPU time: operators in types whose speed there is not known.
+  /// Returns the share of the recorded GPU time in operators whose types have no known speed there.
   double UnknownTypeShare(const DeviceRates& target) const;
-  /// Of the same: work that ran on tensor cores and is taken as float32 there.
+  /// Returns the share that ran on tensor cores and is assumed to run in float32 on the target.
   double LostTensorCoreShare(const DeviceRates& target) const;
   double CollectiveShare() const;
-  /// By class; each by how much of its time was measured near by on the target, of whose times
-  /// `plan` is.
+  /// Returns the ranges by class, narrower for classes with similar measurements on the target.
+  /// `plan` has the target's times.
   std::array<ErrorRange, kWorkClasses> ErrorsOf(const Plan& plan, const DeviceRates& target) const;
   double ShareOf(const std::function<bool(const Piece&)>& counts) const;
-  /// Of a plan with the target's times.
+  /// Requires a plan with the target's times.
   StepActivity ActivityOf(const Plan& plan, double step_ms, const DeviceRates& target) const;
   double StepMs(const Plan& plan) {
     return job_.step_scale().Ms(plan, replayer_.Run(plan).step_ns);
   }
-  /// With GPU tasks of one class, or the host, multiplied.
+  /// Returns the plan with the times of the host, or of GPU tasks of one class, multiplied.
   Plan Stretched(const Plan& plan, std::optional<WorkClass> work_class, double gpu,
                  double host) const;
 
@@ -147,8 +151,11 @@ class JobPredictor {
   const DeviceRates& source_;
   const KernelConstants& constants_;
   std::vector<Piece> pieces_;
-  bool untried_ = false;  ///< Convolutions say that their algorithm was; backwards do not say.
-  std::vector<std::int8_t> class_of_;  ///< By task: WorkClass; -1: not of the GPU.
+  /// True if a convolution records that its algorithm was untried. Backward operators do not record
+  /// it.
+  bool untried_ = false;
+  /// By task: WorkClass; -1 for tasks that are not on the GPU.
+  std::vector<std::int8_t> class_of_;
   Replayer replayer_;
 };
 

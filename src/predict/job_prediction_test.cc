@@ -15,7 +15,7 @@ namespace job_prediction_test {
 
 constexpr const char* kSgemm = "ampere_sgemm_128x128_nn";
 
-/// Products of 2 x 4096^3 operations that take so many microseconds each on an H200.
+/// Returns products of 2 x 4096^3 operations that take `us` microseconds each on an H200.
 JobBuilder Products(std::int64_t us, std::string_view dims = "[[4096, 4096], [4096, 4096]]") {
   JobBuilder job;
   for (int step = 0; step < 3; ++step) {
@@ -38,7 +38,7 @@ TEST(JobPrediction, AGpuBoundStepFollowsTheModelOfItsKernels) {
   const Job& job = builder.Build();
   const DeviceRates h200 = RatesOfGpu("H200"), v100 = RatesOfGpu("V100");
   const JobPrediction prediction = JobPredictor(job, h200, ShippedConstants()).Predict(v100, 1);
-  // 137 GFLOP a product at 14 TFLOP/s.
+  // 137 GFLOP per product at 14 TFLOP/s.
   EXPECT_GT(prediction.step.mid, 4 * 9.8);
   EXPECT_LT(prediction.step.mid, 4 * 12);
   EXPECT_LT(prediction.step.low, prediction.step.mid);
@@ -67,8 +67,8 @@ TEST(JobPrediction, KernelsWithoutShapesGoByRatiosAndThatIsTold) {
   EXPECT_EQ(predictor.ratio_only_share(), 1);
 }
 
-/// Convolutions of 3 x 3 that take 8.6 ms each on an H200: 4.5 times what the fastest algorithm
-/// would.
+/// Returns 3 x 3 convolutions that take 8.6 ms each on an H200: 4.5 times the fastest algorithm's
+/// time.
 JobBuilder Convolutions(std::string_view benchmark) {
   JobBuilder job;
   const std::string concrete = R"(["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1", ")" +
@@ -97,14 +97,15 @@ TEST(JobPrediction, AnAlgorithmThatWasChosenUntriedMayBeTakenElsewhereOrNot) {
   EXPECT_GT(wide.step.high, 1.6 * narrow.step.high) << "the same";
   EXPECT_EQ(narrow.doubt, "");
   EXPECT_NE(wide.doubt.find("the algorithms of convolutions, 100 % of"), std::string::npos);
-  EXPECT_EQ(predictor.Predict(RatesOfGpu("H100"), 1).doubt, "") << "its library chooses alike";
-  // What Hopper's does of itself was seen untried alone.
+  EXPECT_EQ(predictor.Predict(RatesOfGpu("H100"), 1).doubt, "")
+      << "the same library makes the same choice";
+  // All measurements of Hopper's default algorithms were untried.
   const DeviceRates v100 = RatesOfGpu("V100");
   const JobPrediction hopper = JobPredictor(tried_job, v100, ShippedConstants()).Predict(h200, 1);
   EXPECT_NE(hopper.doubt.find("the algorithms of convolutions"), std::string::npos);
   const double most = std::exp(ShippedConstants().untried_convolution.high);
   EXPECT_NEAR(hopper.step.high, most * hopper.step.mid, 0.01 * hopper.step.high);
-  // Both doubts of one thing do not add up.
+  // Two doubts about the same time do not add up.
   const JobPrediction both =
       JobPredictor(untried_job, h200, ShippedConstants()).Predict(RatesOfGpu("MI300X"), 1);
   EXPECT_LT(both.step.high, 1.5 * most * both.step.mid);
@@ -115,7 +116,7 @@ TEST(WaveScaling, ClockWithinAWaveAndBandwidthBeyond) {
   EXPECT_NEAR(WaveScaling({.blocks = 10, .threads = 256}, v100, a100), 1380.0 / 1410, 1e-9);
   EXPECT_NEAR(WaveScaling({.blocks = 1e6, .threads = 256}, v100, a100),
               v100.bytes_per_ns / a100.bytes_per_ns, 1e-9);
-  // Registers of a block fill a multiprocessor: a wave is smaller.
+  // The registers of a block fill a multiprocessor, so a wave is smaller.
   EXPECT_NEAR(WaveScaling({.blocks = 200, .threads = 256, .registers = 256}, v100, a100),
               v100.bytes_per_ns / a100.bytes_per_ns, 1e-9);
 }

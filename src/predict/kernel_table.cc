@@ -20,7 +20,7 @@
 namespace headroom {
 namespace {
 
-/// Beyond these, products of extents have no room.
+/// Products of larger extents would overflow.
 constexpr double kMaxExtent = 1e9;
 
 enum class Form { kProduct, kProducts, kConvolution, kSoftmax, kNorm, kOfTwo, kOfOne };
@@ -52,7 +52,7 @@ constexpr std::array kOperators = {
 constexpr std::array<std::pair<std::string_view, DType>, 4> kTypes = {
     {{"fp32", DType::kF32}, {"tf32", DType::kTF32}, {"fp16", DType::kF16}, {"bf16", DType::kBF16}}};
 
-/// Reads cells of one table; the first failure stays.
+/// Reads cells of one table; keeps the first failure.
 class RowReader {
  public:
   explicit RowReader(const CsvTable& table) : table_(table) {
@@ -62,14 +62,14 @@ class RowReader {
   void BeginRow(std::size_t row) { row_ = row; }
   const Status& status() const { return status_; }
 
-  /// Empty where there is no such column.
+  /// Returns an empty text if the column is missing.
   const std::string& Text(std::string_view column) const {
     static const std::string kNone;
     const auto at = columns_.find(column);
     return at == columns_.end() ? kNone : table_.rows[row_][at->second];
   }
 
-  /// A number from `least`, and not beyond what times can be computed of.
+  /// Reads a number of at least `least`, up to the limit for computing times.
   double Number(std::string_view column, double least) {
     const std::string& text = Text(column);
     double value = 0;
@@ -82,7 +82,7 @@ class RowReader {
     return value;
   }
 
-  /// A size: whole, 1 or more.
+  /// Reads a size: a whole number of at least 1.
   double Extent(std::string_view column) {
     const double value = Number(column, 1);
     if (value != std::floor(value))
@@ -101,10 +101,11 @@ class RowReader {
   Status status_;
 };
 
-/// In the letters of BLAS, whose matrices are by columns: the first is that of our second operand.
+/// Reads the layout in the letters of BLAS. Its matrices are column-major, so its first letter is
+/// for our second operand.
 void ReadLayout(RowReader& row, ProductWork& product) {
   std::string_view layout = row.Text("layout");
-  // A bmm multiplies matrices as they are; a linear layer's weight is (n x k).
+  // A bmm multiplies matrices without transposing them; a linear layer's weight is (n x k).
   if (layout.empty()) layout = product.batched ? "nn" : "tn";
   constexpr std::string_view kLetters = "ntNT";
   if (layout.size() != 2 || layout.find_first_not_of(kLetters) != std::string_view::npos) {
@@ -135,7 +136,8 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
                                            .image = row.Extent("insize"),
                                            .stride = row.Extent("stride"),
                                            .padding = row.Number("pad", 0)};
-      if (OutputSide(convolution) < 1) row.Fail("the kernel is larger than the padded image");
+      if (OutputSide(convolution) < 1)
+        row.Fail("the kernel is larger than the padded image; correct ksize, insize or pad");
       work.shape = convolution;
       return work;
     }
@@ -156,19 +158,19 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
   return work;
 }
 
-/// A kernel of this length says nothing of its call.
+/// Kernels up to this length are too short to affect the time of their call.
 constexpr double kSmallNs = 1e4;
-/// Calls of such kernels are slow for another reason where they are fewer than this share of an
-/// operator's calls.
+/// Minimum share of such kernels among an operator's calls. A smaller share means that they are
+/// slow for another reason.
 constexpr double kMinShare = 0.02;
-/// Calls up to so many times what the host takes have the range of another machine's host.
+/// Calls up to this multiple of the host's time have the range of another machine's host.
 constexpr double kAlsoHost = 1.2;
 
 constexpr std::array<std::string_view, 18> kColumns = {
     "op",    "b",      "m",      "k",   "n",     "rows",   "cols",   "cin",        "cout",
     "ksize", "insize", "stride", "pad", "dtype", "timing", "layout", "latency_ms", "device"};
 
-/// What a call takes beside its kernel, in ns, by its operator.
+/// Returns the typical time of a call in ns, in addition to its kernel, by operator.
 double UsualHostNs(const std::string& op, const KernelConstants& constants) {
   const auto known = std::find_if(kOperators.begin(), kOperators.end(),
                                   [&](const KnownOperator& o) { return o.name == op; });
@@ -177,28 +179,29 @@ double UsualHostNs(const std::string& op, const KernelConstants& constants) {
   return std::max(0.0, call_us - constants.start_us) * kNsPerUs;
 }
 
-/// Whether a GPU can have taken the time that was measured.
+/// Returns whether the measured time is possible on a GPU.
 ///
-/// @param model_ns  of its kernel, by the models
+/// @param model_ns  modelled time of its kernel
 bool IsPlausible(const MeasuredOperator& op, double model_ns, const DeviceRates& rates,
                  const KernelConstants& constants) {
-  // Of what the data sheet allows; caches are several times as fast as memory. And beyond any gap
-  // between models and kernels: another unit, or a call that found the GPU cold.
+  // The lower limit is relative to the data sheet, because caches are several times as fast as
+  // memory. The upper limit exceeds any model error. Beyond it, the unit is wrong or the GPU was
+  // cold.
   constexpr double kTooFast = 0.1, kTooSlow = 100;
   const double measured_ns = op.measured_ms * kNsPerMs;
   const double usual_ns = model_ns + (op.in_stream ? 0 : UsualHostNs(op.op, constants));
   return measured_ns > kTooFast * FullRateNs(op.work, rates) && measured_ns < kTooSlow * usual_ns;
 }
 
-/// What the host of a table takes for a call beside its kernel, in ns, by operator: nearly the
-/// least of the calls whose kernels are small. Operators with too few such calls are not in it.
+/// Returns the host's time per call in ns, in addition to the kernel, by operator. Uses nearly the
+/// minimum over calls with small kernels. Omits operators with too few such calls.
 ///
-/// @param model  kernel times by the models, in ns
+/// @param model  modelled kernel times in ns
 std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& operators,
                                           const std::vector<std::optional<double>>& model,
                                           const DeviceRates& rates,
                                           const KernelConstants& constants) {
-  // Of fewer, all may be slow for another reason: the first calls of a process are.
+  // Fewer calls can all be slow for another reason, such as the first calls of a process.
   constexpr std::size_t kMinCalls = 3;
   struct Calls {
     std::size_t all = 0;
@@ -220,7 +223,8 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
     if (calls.hosts.size() < kMinCalls ||
         static_cast<double>(calls.hosts.size()) < kMinShare * static_cast<double>(calls.all))
       continue;
-    constexpr std::size_t kOneOf = 20;  // As many are faster: their clock was wrong.
+    // Discards the fastest 1 / 20, because their clock was wrong.
+    constexpr std::size_t kOneOf = 20;
     const auto at = calls.hosts.begin() + static_cast<std::ptrdiff_t>(calls.hosts.size() / kOneOf);
     std::nth_element(calls.hosts.begin(), at, calls.hosts.end());
     shown[op] = *at;
@@ -228,11 +232,11 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
   return shown;
 }
 
-/// @param host_ns  what of it the host takes
+/// @param host_ns  part of `ns` on the host
 PredictedMs WithRange(double ns, double host_ns, const ErrorRange& error,
                       const KernelConstants& constants) {
   ErrorRange range = error;
-  if (ns < kAlsoHost * host_ns) {  // Another machine's host takes another time.
+  if (ns < kAlsoHost * host_ns) {  // The host of another machine takes a different time.
     range.low = std::min(range.low, -constants.host_error);
     range.high = std::max(range.high, constants.host_error);
   }
@@ -260,10 +264,10 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const CsvTable& table, const std::function<bool(const std::string&)>& is_source) {
   for (const std::string_view needed : {"op", "latency_ms"}) {
     if (!table.Column(needed)) {
-      return Status::BadInput(
-          fmt::format("{}: no column '{}'; a table of operators has op, latency_ms and dimensions "
-                      "(docs/predict.md), and this one {}",
-                      table.name, needed, fmt::join(table.header, ", ")));
+      return Status::BadInput(fmt::format(
+          "{}: no column '{}'; a table of operators requires op, latency_ms and dimensions "
+          "(docs/predict.md); its columns are {}",
+          table.name, needed, fmt::join(table.header, ", ")));
     }
   }
   const bool has_device = table.Column("device").has_value();
@@ -277,8 +281,7 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const auto known = std::find_if(kOperators.begin(), kOperators.end(),
                                     [&](const KnownOperator& o) { return o.name == op.op; });
     if (known == kOperators.end()) {
-      row.Fail(
-          fmt::format("operator '{}' is not known (docs/predict.md lists those that are)", op.op));
+      row.Fail(fmt::format("unknown operator '{}'; docs/predict.md lists the known ones", op.op));
       return row.status();
     }
     const std::string& type = row.Text("dtype");
@@ -288,16 +291,16 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
       row.Fail(fmt::format("dtype '{}' is not one of fp32, tf32, fp16, bf16", type));
     op.work = ReadWork(known->form, dtype == kTypes.end() ? DType::kF32 : dtype->second, row);
     if (row.status().ok() && Operations(op.work) > kMaxOperations)
-      row.Fail(fmt::format("is more work than {:g} operations", kMaxOperations));
+      row.Fail(fmt::format("exceeds {:g} operations; correct its dimensions", kMaxOperations));
     const std::string& timing = row.Text("timing");
     op.in_stream = timing == "stream";
     if (!timing.empty() && !op.in_stream && timing != "call")
       row.Fail(fmt::format("timing '{}' is neither call nor stream", timing));
     if (!row.Text("latency_ms").empty()) {
       op.measured_ms = row.Number("latency_ms", 0);
-      if (op.measured_ms <= 0) row.Fail("latency_ms must be above 0, or empty: not measured");
+      if (op.measured_ms <= 0) row.Fail("latency_ms must be above 0, or empty if not measured");
     }
-    // An empty cell is of the GPU that the table is said to be of.
+    // An empty cell means the GPU that the user named for the table.
     if (has_device && !row.Text("device").empty()) op.on_source = is_source(row.Text("device"));
     if (!row.status().ok()) return row.status();
     operators.push_back(std::move(op));
@@ -313,10 +316,10 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
     if (operators[i].on_source) model[i] = KernelNs(operators[i].work, rates, constants);
   }
   const std::map<std::string, double> shown = ShownHostNs(operators, model, rates, constants);
-  // What is left of a call that is hardly longer than its host's says little.
+  // A call hardly longer than its host's time gives little information about its kernel.
   constexpr double kMinTimes = 0.01;
   constexpr double kMaxHost =
-      0.8;  // As a share of a call, or what the model leaves if that is more.
+      0.8;  // Share of a call, or the part beyond the model if that is more.
   std::vector<std::optional<TimedKernel>> kernels(operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) {
     if (!model[i]) continue;
@@ -327,7 +330,7 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
       kernel.host_ns = at == shown.end() ? UsualHostNs(op.op, constants) : at->second;
     if (op.measured_ms > 0) {
       const double measured_ns = op.measured_ms * kNsPerMs;
-      // What is assumed, or shown by other calls, gives way to what was measured.
+      // A measured call limits the host's time from assumptions or other calls.
       const double most = std::max(kMaxHost * measured_ns, measured_ns - *model[i]);
       kernel.host_ns = std::min(kernel.host_ns, most);
       kernel.times = std::max(kMinTimes, (measured_ns - kernel.host_ns) / *model[i]);
@@ -359,7 +362,7 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants) {
   const std::vector<std::optional<TimedKernel>> here = TimedKernels(operators, source, constants);
-  // Where the same kernels were measured, that says which algorithm it is.
+  // Measurements of the same kernels show which algorithm they use.
   DeviceRates told = target;
   told.untried_convolutions &= source.library != target.library;
   const bool same_gpu = source.device->short_name == target.device->short_name;

@@ -1,4 +1,4 @@
-// A table of operators that were measured on one GPU, predicted on another.
+// A table of operators measured on one GPU, and their prediction on another.
 #pragma once
 
 #include <functional>
@@ -14,69 +14,79 @@
 
 namespace headroom {
 
-/// An operator by itself: what it computes, and how long its call took where it was measured.
+/// A single operator: its work, and the measured time of its call.
 struct MeasuredOperator {
   std::string op;
   KernelWork work;
-  double measured_ms = 0;  ///< 0: it was not.
-  bool on_source = true;   ///< Measured on the GPU that the table is said to be of.
-  bool in_stream = false;  ///< One of many in a row: without what the host takes for a call.
+  double measured_ms = 0;  ///< 0 if not measured.
+  bool on_source = true;   ///< Measured on the GPU that the user named for the table.
+  bool in_stream = false;  ///< Timed within a series, without the host's time per call.
 };
 
-/// A prediction and the range in which four of five true times lie.
+/// A prediction with its 80 % interval.
 struct PredictedMs {
   double low = 0, mid = 0, high = 0;
 };
 
-/// The rows of a table by its columns `op`, dimensions and `latency_ms` (empty: not measured);
-/// others are not read, but for `dtype` (float32 if it is missing), `timing` (`call` if it is
-/// missing, or `stream`), `layout` (of products, as in the names of BLAS kernels: nn, nt, tn or tt;
-/// if it is missing, nn of bmm and tn of linear) and `device`. Operators: bmm (b, m, k, n), linear
-/// (m, k, n), conv (b, cin, cout, ksize, insize, stride, pad), softmax, ln (rows, cols), and
-/// element by element, of two tensors add, mul, div, pow, of one addu, mulu, divu, powu, relu,
-/// gelu, tanh (rows, cols). BadInput names file, line and column.
+/// Reads the rows of a table. Fails with kBadInput and names file, line and column.
 ///
-/// @param is_source  whether a name in column `device` is the GPU that the table is said to be of
+/// The columns are `op`, the dimensions, `latency_ms` (empty if not measured), and optionally:
+/// - `dtype`: float32 if missing
+/// - `timing`: `call` (if missing) or `stream`
+/// - `layout` of products, as in names of BLAS kernels: nn, nt, tn or tt. If missing, nn for bmm
+///   and tn for linear.
+/// - `device`
+/// Other columns are ignored.
+///
+/// The operators and their dimensions are:
+/// - bmm (b, m, k, n), linear (m, k, n), conv (b, cin, cout, ksize, insize, stride, pad)
+/// - softmax, ln (rows, cols)
+/// - elementwise with two tensors: add, mul, div, pow (rows, cols)
+/// - elementwise with one tensor: addu, mulu, divu, powu, relu, gelu, tanh (rows, cols)
+///
+/// @param is_source  whether a name in column `device` is the GPU that the user named for the table
 Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const CsvTable& table, const std::function<bool(const std::string&)>& is_source);
 
-/// Columns of a table that are not read though their names are nearly those of some that are and
-/// that it lacks, in words: "'layuot' (layout?)".
+/// Returns ignored columns whose names resemble a column that the table lacks, as text: "'layuot'
+/// (layout?)".
 std::vector<std::string> MisspeltColumns(const CsvTable& table);
 
-/// What the time of an operator says of its kernel.
+/// The kernel's part of an operator's time.
 struct TimedKernel {
-  double host_ns = 0;  ///< Of the measured time, what the host takes beside the kernel.
-  double times = 1;    ///< How many times as long as by the models the rest is; at least 0.01.
+  double host_ns = 0;  ///< Part of the measured time on the host, in addition to the kernel.
+  double times = 1;    ///< Ratio of the rest to the modelled time; at least 0.01.
 };
 
-/// Of each operator of a GPU, in order; nullopt: no model for its type, or of another. One that was
-/// not measured has the usual host and takes as long as by the models.
+/// Returns the kernel times of the operators of a GPU, in order. nullopt if its type has no model,
+/// or if another GPU measured it. An operator without a measurement has the typical host time and
+/// the modelled time.
 ///
-/// The host of a call: where the table holds three or more plausible calls of the operator that are
-/// too small for the GPU to matter, what they show; else what is usual (`*_call_us` of the
-/// constants). At most four fifths of the call, or what the model leaves of it.
+/// The host's time comes from the table if it has at least three plausible calls of the operator
+/// with a negligible kernel. Otherwise it is typical (`*_call_us` of the constants). It is at most
+/// 80 % of the call, or the part of the call beyond the model.
 std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredOperator>& operators,
                                                      const DeviceRates& rates,
                                                      const KernelConstants& constants);
 
-/// Each operator on the target, in order; nullopt: no model for its type there, or not measured on
-/// the source.
+/// Returns the prediction of each operator on the target, in order. nullopt if its type has no
+/// model there, or if it was not measured on the source.
 ///
-/// time = host + model(target) * times ^ w, with `host` and `times` of TimedKernels() and w by
-/// class of work and whether both GPUs' library runs the same kernels. Calls hardly longer than
-/// their host have the range of another machine's.
+/// time = host + model(target) * times ^ w. TimedKernels() gives `host` and `times`. The exponent w
+/// depends on the class of work, and on whether both GPUs' libraries run the same kernels. Calls
+/// hardly longer than their host's time have the range of another machine's host.
 std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants);
 
-/// Whether it runs on tensor cores, which were held against one H200 alone.
+/// Returns whether the work runs on tensor cores, which one H200 alone validated.
 bool OnTensorCores(const KernelWork& work);
 
-/// What the user of a table should know beside the times.
+/// Warnings about a table, in addition to its times.
 struct TableUncertainty {
-  std::size_t implausible = 0;  ///< Rows whose time the source cannot have taken: another unit?
-  std::size_t first = 0;        ///< The first of those; of meaning where there are any.
+  /// Rows whose time is impossible on the source, perhaps because of another unit.
+  std::size_t implausible = 0;
+  std::size_t first = 0;  ///< The first such row; valid only if there is one.
 };
 TableUncertainty UncertaintyOf(const std::vector<MeasuredOperator>& operators,
                                const DeviceRates& source, const KernelConstants& constants);

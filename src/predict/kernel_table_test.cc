@@ -78,11 +78,11 @@ TEST(KernelTable, AShortCallTakesWhatTheTablesHostTakes) {
     EXPECT_NEAR(predictions[row]->mid, 0.06, 0.001);
     EXPECT_GT(predictions[row]->high, 1.5 * predictions[row]->mid) << "another machine's host";
   }
-  // 805 MB: what the kernel took, less for the faster memory, and the host's share as it is.
+  // 805 MB: the kernel's time, scaled to the faster memory, plus the host's unchanged time.
   EXPECT_NEAR(predictions[3]->mid, 0.06 + 1.0 * 900 / 4800, 0.03);
 }
 
-// Of a table that was cut at 0.1 ms, the few small kernels left are slow for another reason.
+// In a table cut at 0.1 ms, the few remaining small kernels are slow for another reason.
 TEST(KernelTable, AFewSlowCallsOfSmallKernelsSayNothingOfTheHost) {
   const auto last = [](int many) {
     std::string table = "op,rows,cols,latency_ms\n";
@@ -96,7 +96,7 @@ TEST(KernelTable, AFewSlowCallsOfSmallKernelsSayNothingOfTheHost) {
   EXPECT_LT(last(200), 0.06);
 }
 
-// The first call of a process takes milliseconds, whatever it computes.
+// The first call of a process takes milliseconds for any operator.
 TEST(KernelTable, AColdCallSaysNothingOfTheHost) {
   const auto first = [](const std::string& more) {
     const auto predictions =
@@ -109,7 +109,7 @@ TEST(KernelTable, AColdCallSaysNothingOfTheHost) {
   EXPECT_EQ(first("linear,64,64,64,1.5\nlinear,64,64,64,0.07\n"), alone);
   std::string cold;
   for (int i = 0; i < 5; ++i) cold += "linear,64,64,64,500\n";
-  EXPECT_EQ(first(cold), alone) << "no call takes that, however many say so";
+  EXPECT_EQ(first(cold), alone) << "implausible calls have no effect, even if there are many";
 }
 
 TEST(KernelTable, AShownHostIsNotAWholeCall) {
@@ -136,7 +136,7 @@ TEST(KernelTable, CallsOfUnknownHostsTakeWhatUsualOnesDoByOperator) {
 }
 
 TEST(KernelTable, AnAssumedHostGivesWayToWhatWasMeasured) {
-  // 67 MB at 1.9 TB/s; hosts usually take some 50 us for a norm.
+  // 67 MB at 1.9 TB/s; a typical host takes about 50 us for a norm.
   const auto kernels = Timed("op,rows,cols,latency_ms\nln,8192,1024,0.045\n", "A100-80");
   EXPECT_NEAR(kernels[0].host_ns, 0.8 * 45e3, 1e-6);
   EXPECT_LT(kernels[0].times, 0.5);
@@ -204,7 +204,7 @@ TEST(KernelTable, LayoutsAreThoseOfBlas) {
         Operators("op,b,m,k,n,layout,latency_ms\n" + op + ",1,8,8,8," + layout + ",1\n");
     return std::get<ProductWork>(operators.at(0).work.shape);
   };
-  // (second, first) along k, in the order of the letters.
+  // Pairs of (second, first) along k, in the order of the letters.
   const auto along_k = [](const ProductWork& work) {
     return std::pair(work.second_along_k, work.first_along_k);
   };
@@ -223,7 +223,7 @@ TEST(KernelTable, ColumnsThatAreNearlyReadAreTold) {
   };
   EXPECT_EQ(misspelt("op,m,k,n,layuot,latency_ms"),
             (std::vector<std::string>{"'layuot' (layout?)"}));
-  // Of gpu-latency/, all of which is meant for others or read.
+  // All columns of gpu-latency/ are either used here or for other purposes.
   EXPECT_EQ(misspelt("split,op,device,dtype,b,m,k,n,rows,cols,cin,cout,ksize,insize,stride,pad,"
                      "kernel_id,launch_id,n_launches,kernel,grid_x,grid_y,grid_z,block_x,block_y,"
                      "block_z,latency_ms"),
@@ -243,7 +243,7 @@ TEST(KernelTable, SaysWhichCellIsWrong) {
         Case{"op,rows,cols,latency_ms\nadd,1e30,8,1\n", "rows is '1e30'"},
         Case{"op,rows,cols,latency_ms\nadd,8,8,0\n", "latency_ms must be above 0"},
         Case{"op,rows,cols,latency_ms\nadd,8,8,-1\n", "latency_ms"},
-        Case{"op,rows,cols,latency_ms\nfly,8,8,1\n", "'fly' is not known"},
+        Case{"op,rows,cols,latency_ms\nfly,8,8,1\n", "unknown operator 'fly'"},
         Case{"op,rows,cols,dtype,latency_ms\nadd,8,8,int3,1\n", "dtype 'int3'"},
         Case{"op,m,k,n,layout,latency_ms\nlinear,8,8,8,nx,1\n", "layout is 'nx'"},
         Case{"op,m,k,n,layout,latency_ms\nlinear,8,8,8,n,1\n", "not one of nn, nt, tn, tt"},

@@ -15,7 +15,7 @@
 namespace headroom {
 namespace {
 
-/// By number of the profiler's category; what comes behind the last is unknown, too.
+/// By number of the profiler's category. Larger numbers also count as unknown.
 constexpr std::array kCategories = {&RecordedMemory::parameters,  &RecordedMemory::optimizer_state,
                                     &RecordedMemory::inputs,      &RecordedMemory::temporaries,
                                     &RecordedMemory::activations, &RecordedMemory::gradients,
@@ -34,7 +34,8 @@ std::optional<Entry> EntryOf(const nlohmann::json& row) {
     if (!cell.is_number_integer()) return std::nullopt;
   }
   const auto category = row[3].get<std::int64_t>(), action = row[1].get<std::int64_t>();
-  constexpr std::int64_t kFirstAction = 1, kLastAction = 4;  // There before, made, changed, freed.
+  // Actions: pre-existing, created, changed, freed.
+  constexpr std::int64_t kFirstAction = 1, kLastAction = 4;
   if (category < 0 || action < kFirstAction || action > kLastAction) return std::nullopt;
   return Entry{.time = row[0].get<std::int64_t>(),
                .bytes = row[2].get<double>(),
@@ -44,21 +45,21 @@ std::optional<Entry> EntryOf(const nlohmann::json& row) {
 }  // namespace
 
 Result<RecordedMemory> ReadMemoryTimeline(const std::string& path) {
-  constexpr std::size_t kMaxBytes = std::size_t{512} << 20;  // Some 12 million entries.
+  constexpr std::size_t kMaxBytes = std::size_t{512} << 20;  // About 12 million entries.
   const Result<std::string> text = ReadWholeText(path, kMaxBytes);
   if (!text.ok()) return text.status();
   const auto bad = [&](const std::string& what) {
     return Status::BadInput(fmt::format("{}: {}", path, what));
   };
   RecordedMemory now, most;
-  std::optional<std::int64_t> time;  // Of the last entry.
-  // What was allocated once all of a moment's entries are read, up to number `last`.
+  std::optional<std::int64_t> time;  // Time of the last entry.
+  // Evaluates the allocated bytes at the end of a moment, after entry `last`.
   const auto end_moment = [&](std::size_t last) {
     if (std::any_of(kCategories.begin(), kCategories.end(),
                     [&](const auto part) { return now.*part < 0; })) {
-      return bad(fmt::format("by entry {}, more is freed than was there", last));
+      return bad(fmt::format("by entry {}, more bytes are freed than allocated", last));
     }
-    // Of moments that are equal, the last: the profiler learns what tensors are for as it goes.
+    // Uses the last of equal moments, because the profiler learns the purpose of tensors over time.
     if (now.Total() >= most.Total()) most = now;
     return Status::Ok();
   };
@@ -66,10 +67,10 @@ Result<RecordedMemory> ReadMemoryTimeline(const std::string& path) {
   const auto take = [&](std::size_t number, nlohmann::json& row) {
     const std::optional<Entry> entry = EntryOf(row);
     if (!entry)
-      return bad(fmt::format("entry {} is not a time, an action from 1 to 4, bytes and a category",
-                             number));
+      return bad(
+          fmt::format("entry {} is not [time, action from 1 to 4, bytes, category]", number));
     if (time && entry->time < *time)
-      return bad(fmt::format("entry {} is earlier than the one before it", number));
+      return bad(fmt::format("entry {} is earlier than the previous one", number));
     if (time && entry->time > *time) {
       if (Status status = end_moment(entries); !status.ok()) return status;
     }
@@ -80,11 +81,11 @@ Result<RecordedMemory> ReadMemoryTimeline(const std::string& path) {
   };
   Status status = ForEachJsonElement(text.value(), path, "entry", take);
   if (status.ok()) status = end_moment(entries);
-  if (status.ok() && most.Total() <= 0) status = bad("nothing is ever allocated in it");
+  if (status.ok() && most.Total() <= 0) status = bad("the file has no allocation");
   if (!status.ok()) {
     return Status::BadInput(
         status.message() +
-        "; it must be what prof.export_memory_timeline(\"FILE.raw.json.gz\") wrote");
+        "; give a file written by prof.export_memory_timeline(\"FILE.raw.json.gz\")");
   }
   return most;
 }

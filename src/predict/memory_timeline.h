@@ -1,4 +1,4 @@
-// PyTorch's memory timeline: what was allocated over time, by what it is for.
+// PyTorch's memory timeline: allocated bytes over time, by purpose.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// Bytes at the moment at which most was allocated, by the profiler's categories
+/// Bytes at the moment with the most allocated bytes, by the profiler's categories
 /// (torch.profiler._memory_profiler.Category).
 struct RecordedMemory {
   double parameters = 0, optimizer_state = 0, gradients = 0, activations = 0;
@@ -22,10 +22,12 @@ struct RecordedMemory {
   }
 };
 
-/// Reads what `prof.export_memory_timeline("FILE.raw.json.gz")` wrote: a list of [time, action,
-/// bytes, category], also gzip or zstd; bytes are signed, and what changes its category leaves one
-/// and enters another. Moments between two times count only, not those within one. BadInput names
-/// the file, the entry and the remedy.
+/// Reads a file of `prof.export_memory_timeline("FILE.raw.json.gz")`, also gzip or zstd. Fails with
+/// kBadInput and names the file, the entry and the fix.
+///
+/// The file is a list of [time, action, bytes, category] with signed bytes. A tensor that changes
+/// its category has one entry that leaves the old one, and one that enters the new one. Only the
+/// state after all entries of a time counts.
 Result<RecordedMemory> ReadMemoryTimeline(const std::string& path);
 
 }  // namespace headroom

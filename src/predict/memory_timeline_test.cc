@@ -27,8 +27,8 @@ class MemoryTimelineTest : public testing::Test {
 };
 
 TEST_F(MemoryTimelineTest, ThePeakByWhatItIsFor) {
-  // A parameter and its state from before; an unknown tensor becomes an activation; a temporary
-  // that is made and freed at one time does not count.
+  // A parameter and its state exist from the start. An unknown tensor becomes an activation. A
+  // temporary created and freed at the same time does not count.
   const Result<RecordedMemory> memory = Read(R"([
       [-1, 1, 100, 0], [-1, 1, 200, 1],
       [10, 2, 50, 7], [20, 3, -50, 7], [20, 3, 50, 4],

@@ -27,10 +27,10 @@ using Extents = std::vector<double>;
 
 constexpr double kMaxElements = 1e15;
 
-/// Also of what is no number, as infinity times 0.
+/// Returns true also for NaN, such as infinity times 0.
 bool IsTooMany(double elements) { return !(elements <= kMaxElements); }
 
-/// A row of a list, whatever the format.
+/// A row of a list, in either format.
 struct Row {
   std::string place;  ///< For messages.
   std::string op = {}, name = {}, mode = {};
@@ -44,7 +44,7 @@ Status Bad(const std::string& place, std::string_view what) {
   return Status::BadInput(fmt::format("{}: {}", place, what));
 }
 
-/// A list as Python prints it, "[['BMM', (20, 64, 1)]]", or as JSON has it.
+/// Parses a list as Python prints it, "[['BMM', (20, 64, 1)]]", or in JSON.
 std::optional<Json> ParseLiteral(std::string_view text) {
   std::string json;
   json.reserve(text.size());
@@ -71,7 +71,7 @@ std::optional<Json> ParseLiteral(std::string_view text) {
   return value;
 }
 
-/// Extents of a tensor; a number is one extent. nullopt: something else.
+/// Returns the extents of a tensor, with a number as one extent; nullopt for other values.
 std::optional<Extents> ExtentsOf(const Json& value) {
   Extents extents;
   if (value.is_number()) {
@@ -94,7 +94,7 @@ double Elements(const Extents& extents) {
   return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
 }
 
-/// The largest tensor of [shape, shape, ...]; 0 if there is none.
+/// Returns the elements of the largest tensor of [shape, shape, ...]; 0 if there is none.
 double LargestElements(const Json& shapes) {
   double most = 0;
   if (!shapes.is_array()) return 0;
@@ -105,7 +105,7 @@ double LargestElements(const Json& shapes) {
   return most;
 }
 
-/// Of all tensors of [shape, shape, ...] together.
+/// Returns the sum of elements over all tensors of [shape, shape, ...].
 double AllElements(const Json& shapes) {
   double all = 0;
   for (const Json& shape : shapes) {
@@ -116,10 +116,10 @@ double AllElements(const Json& shapes) {
 
 constexpr double kFloat = 4;  // Bytes.
 
-/// Of an operator element by element: tensors of the result's size that it reads and writes.
+/// An elementwise operator, by the tensors of the result's size that it reads and writes.
 struct Pointwise {
   std::string_view name;
-  bool of_two;  ///< Two tensors, where the second is not a single number.
+  bool of_two;  ///< Reads two tensors unless the second is a single number.
 };
 constexpr std::array kPointwiseNames = {
     Pointwise{"add", true},      Pointwise{"mul", true},   Pointwise{"div", true},
@@ -129,7 +129,7 @@ constexpr std::array kPointwiseNames = {
     Pointwise{"sigmoid", false}, Pointwise{"exp", false},
 };
 
-/// Turns the kernels that a row lists into work.
+/// Converts the kernels that a row lists to work.
 class RowWorks {
  public:
   RowWorks(const Row& row, OperatorList& list) : row_(row), list_(list) {}
@@ -155,8 +155,8 @@ class RowWorks {
     return row_.inputs.size() == 1 || (row_.inputs.size() == 2 && Elements(row_.inputs[1]) == 1);
   }
 
-  /// Whether the list has the weight of a product by (k x n) as one, as it has addmm's: a layer
-  /// keeps it as (n x k), and is listed with its activation alone.
+  /// Returns whether the list contains the weight of a product as (k x n), as for addmm. A layer
+  /// stores its weight as (n x k), and its row lists only the activation.
   bool WeightIsListed(double m, double k, double n) const {
     const auto is_activation = [&](const Extents& shape) {
       return !shape.empty() && shape.back() == k && Elements(shape) == m * k;
@@ -168,7 +168,7 @@ class RowWorks {
     return false;
   }
 
-  /// A product of the list, with how its operands lie.
+  /// Returns a product of the list with the layout of its operands.
   ProductWork Product(StepPhase phase, double m, double k, double n, std::size_t index) {
     ProductWork work = {.m = m, .k = k, .n = n};
     if (phase == StepPhase::kForward) {
@@ -176,9 +176,9 @@ class RowWorks {
       work.second_along_k = !WeightIsListed(m, k, n);
       layer_ = work.second_along_k;
     } else if (index == 0 && forward_.m == m && forward_.k == n && forward_.n == k) {
-      work.second_along_k = !layer_;  // The data gradient, by the same weight the other way round.
+      work.second_along_k = !layer_;  // The data gradient uses the same weight, transposed.
     } else {
-      work.first_along_k = false;  // The weight gradient: its sum goes over rows of both.
+      work.first_along_k = false;  // The weight gradient sums over the rows of both operands.
     }
     return work;
   }
@@ -204,7 +204,7 @@ class RowWorks {
       const auto& kind = kernel[0].get_ref<const std::string&>();
       constexpr std::size_t kLongestKind = 64;
       if (kind.empty() || kind.size() > kLongestKind)
-        return Bad(row_.place, fmt::format("the kind of kernel {} is no name", i + 1));
+        return Bad(row_.place, fmt::format("the kind of kernel {} is not a name", i + 1));
       if (Status status = AddKernel(phase, kind, kernel[1], i); !status.ok()) return status;
     }
     return Status::Ok();
@@ -214,8 +214,9 @@ class RowWorks {
                    std::size_t index) {
     if (kind == "MEM") {
       if (IsTooMany(AllElements(dimensions))) {
-        return Bad(row_.place,
-                   fmt::format("shapes of MEM have more than {:g} elements", kMaxElements));
+        return Bad(
+            row_.place,
+            fmt::format("shapes of MEM have more than {:g} elements; correct them", kMaxElements));
       }
       AddMemory(phase, LargestElements(dimensions), dimensions, index);
       return Status::Ok();
@@ -224,11 +225,11 @@ class RowWorks {
     const bool is_vector = kind.starts_with("VEC"), is_collective = kind.starts_with("ALLREDUCE");
     if (!is_vector && !is_collective &&
         std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
-      ++list_.unpredicted[kind];  // What its dimensions mean is not known either.
+      ++list_.unpredicted[kind];  // The meaning of its dimensions is unknown too.
       return Status::Ok();
     }
     const std::optional<Extents> extents = ExtentsOf(dimensions);
-    // The padding of a convolution, its last extent, may be nothing.
+    // The padding of a convolution, its last extent, can be 0.
     const std::size_t padding = kind == "CONV2D" ? 1 : 0;
     const bool sound =
         extents && extents->size() >= padding &&
@@ -272,7 +273,8 @@ class RowWorks {
                                     .stride = (*extents)[5],
                                     .padding = (*extents)[6]};
       if (OutputSide(work) < 1)
-        return Bad(row_.place, "the kernel of CONV2D is larger than the padded image");
+        return Bad(row_.place,
+                   "the kernel of CONV2D is larger than the padded image; correct its dimensions");
       Push(phase, {.shape = work});
       return Status::Ok();
     }
@@ -293,7 +295,7 @@ class RowWorks {
            {.shape = RowwiseWork{.rows = rows, .columns = columns, .softmax = op == "softmax"}});
       return;
     }
-    // The backward of a layer norm is listed as a product; it reads gradient and input twice and
+    // The backward of a layer norm is listed as a product. It reads gradient and input twice, and
     // writes gradients of input, weight and bias.
     if (phase == StepPhase::kBackward && row_.op == "VECln") {
       constexpr double kTensors = 5;
@@ -304,19 +306,19 @@ class RowWorks {
                                     [&](const Pointwise& p) { return p.name == op; });
     if (known == kPointwiseNames.end()) ++list_.guessed[kind];
     const bool of_two = known != kPointwiseNames.end() && known->of_two;
-    // A second operand that is one number is not read, and has no gradient.
+    // A second operand that is a single number is not read and has no gradient.
     const bool scalar = of_two && row_.op == kind && ScalarOperand();
     if (scalar && phase == StepPhase::kBackward && index > 0) return;
     PushBytes(phase, bytes * (of_two && !scalar ? 3 : 2));
     if (phase == StepPhase::kAccumulate) list_.works.back().gradient_bytes = bytes;
   }
 
-  /// Kernels that are listed by the tensors that they touch.
+  /// Adds kernels that the list describes by their tensors.
   void AddMemory(StepPhase phase, double elements, const Json& shapes, std::size_t index) {
     const double bytes = elements * kFloat;
     if (row_.op == "getitem") return;  // A view.
     if (phase != StepPhase::kForward) {
-      // Backward lists one for each input; gradients of additions and copies are views.
+      // The backward lists one kernel per input. Gradients of additions and copies are views.
       if (index > 0) return;
       if (row_.op == "dropout") {
         // PyTorch: grad * (mask.type_as(grad) * scale), three kernels.
@@ -328,7 +330,8 @@ class RowWorks {
       return;
     }
     if (row_.op == "dropout") {
-      constexpr double kTraffic = 9.0 / 4;  // Reads, writes, and writes a mask of bytes.
+      // Reads, writes, and writes a mask of one byte per element.
+      constexpr double kTraffic = 9.0 / 4;
       PushBytes(phase, kTraffic * bytes);
     } else if (row_.op == "where" || row_.op == "contiguous" || row_.op == "EMBEDDING") {
       PushBytes(phase, 2 * bytes);
@@ -337,7 +340,7 @@ class RowWorks {
     }
   }
 
-  /// Operators that are listed without kernels although they have some, told by their names.
+  /// Adds operators that have kernels but are listed without them, identified by name.
   void AddUnlisted(bool training) {
     if (!row_.forward.empty() || row_.op != "misc") return;
     const std::string_view name = std::string_view(row_.name).substr(0, row_.name.find('_'));
@@ -354,14 +357,14 @@ class RowWorks {
 
   const Row& row_;
   OperatorList& list_;
-  ProductWork forward_;  ///< The row's last product of forward ...
-  bool layer_ = false;   ///< ... and whether its weight is a layer's.
+  ProductWork forward_;  ///< The row's last product in the forward ...
+  bool layer_ = false;   ///< ... and whether its weight has a layer's layout.
 };
 
-/// Collects rows into lists.
+/// Groups rows into lists.
 class Lists {
  public:
-  /// `batch`: of the first row of each list.
+  /// @param batch  batch size in the first row of each list
   Status Add(const Row& row, const std::string& key, const std::string& batch) {
     const auto [at, added] = index_.emplace(key, lists_.size());
     if (added) {
@@ -380,7 +383,7 @@ class Lists {
     for (std::size_t i = before; i < list.works.size(); ++i)
       all += list.works[i].repeats * Operations(list.works[i].work);
     if (!(all <= kMaxOperations)) {
-      return Bad(row.place, fmt::format("with it, the step is more work than {:g} operations; "
+      return Bad(row.place, fmt::format("with this row, the step exceeds {:g} operations; "
                                         "correct its dimensions or repeat",
                                         kMaxOperations));
     }
@@ -394,7 +397,7 @@ class Lists {
   std::vector<double> operations_;  ///< By list.
 };
 
-/// "gpt2_large train seq=1024 batch=4"; parallelism unless single.
+/// Returns "gpt2_large train seq=1024 batch=4", with the parallelism unless it is single.
 std::string NameOfList(const std::string& model, const std::string& mode, const std::string& seq,
                        const std::string& batch, const std::string& parallelism) {
   std::string name = model;
@@ -413,7 +416,7 @@ Status ReadRepeats(const std::string& text, Row& row) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), row.repeats);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(row.repeats) ||
       row.repeats <= 0 || row.repeats > kMaxElements)
-    return Bad(row.place, fmt::format("repeat is '{}', not a number above 0 and up to {:g}", text,
+    return Bad(row.place, fmt::format("repeat is '{}', not a number above 0 and at most {:g}", text,
                                       kMaxElements));
   return Status::Ok();
 }
@@ -427,7 +430,8 @@ Status ReadShapes(const Json& inputs, const Json& output, Row& row) {
   const std::optional<Extents> extents = ExtentsOf(output);
   if (!extents) return Bad(row.place, "output must be a shape");
   if (IsTooMany(Elements(*extents)))
-    return Bad(row.place, fmt::format("output has more than {:g} elements", kMaxElements));
+    return Bad(row.place,
+               fmt::format("output has more than {:g} elements; correct its shape", kMaxElements));
   row.output = *extents;
   return Status::Ok();
 }
@@ -435,10 +439,10 @@ Status ReadShapes(const Json& inputs, const Json& output, Row& row) {
 Result<std::vector<OperatorList>> ReadTable(const CsvTable& table) {
   for (const std::string_view needed : {"op", "fw"}) {
     if (!table.Column(needed)) {
-      return Status::BadInput(
-          fmt::format("{}: no column '{}'; a list of operators has op, fw and, for training, bw "
-                      "and acc (docs/predict.md)",
-                      table.name, needed));
+      return Status::BadInput(fmt::format(
+          "{}: no column '{}'; a list of operators requires op and fw, and for training bw "
+          "and acc (docs/predict.md)",
+          table.name, needed));
     }
   }
   Lists lists;
@@ -463,8 +467,9 @@ Result<std::vector<OperatorList>> ReadTable(const CsvTable& table) {
       const std::string text = cell(part.column);
       std::optional<Json> value = ParseLiteral(text);
       if (!value) {
-        return Bad(row.place, fmt::format("{} is '{}', not a list as [['BMM', (8, 64, 32, 64)]]",
-                                          part.column, text.substr(0, 60)));
+        return Bad(row.place,
+                   fmt::format("{} is '{}', not a list such as [['BMM', (8, 64, 32, 64)]]",
+                               part.column, text.substr(0, 60)));
       }
       *part.out = std::move(*value);
     }
@@ -492,7 +497,7 @@ Status AddObject(Json& object, const std::string& place, Lists& lists) {
       "name", "model", "mode", "seq", "batch",  "parallelism", "idx"};
   for (const auto& item : object.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), item.key()) == kKeys.end())
-      return Bad(row.place, fmt::format("key '{}' is not known; correct or remove it", item.key()));
+      return Bad(row.place, fmt::format("unknown key '{}'; correct or remove it", item.key()));
   }
   row.op = TextOf(object, "op");
   row.name = TextOf(object, "name");
@@ -524,7 +529,7 @@ Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::s
   return std::move(lists).Take();
 }
 
-/// "3 kernels of kinds that are not known (VECrsqrt, VECsilu) WHAT"; empty: there are none.
+/// Returns "3 kernels of unknown kinds (VECrsqrt, VECsilu) WHAT"; empty if there are none.
 std::string DoubtOf(const std::map<std::string, std::int64_t>& kinds, std::string_view what_of_one,
                     std::string_view what) {
   std::int64_t kernels = 0;
@@ -547,7 +552,7 @@ std::string DoubtOf(const std::map<std::string, std::int64_t>& kinds, std::strin
 std::string OperatorList::Doubt() const {
   const std::string as = DoubtOf(guessed, "is assumed to read one tensor and write one",
                                  "are assumed to read one tensor and write one");
-  const std::string without = DoubtOf(unpredicted, "is not in it", "are not in it");
+  const std::string without = DoubtOf(unpredicted, "is not included", "are not included");
   return as + (as.empty() || without.empty() ? "" : "; ") + without;
 }
 
@@ -565,7 +570,7 @@ Result<std::vector<OperatorList>> ReadOperatorLists(const std::string& path) {
   }();
   if (lists.ok() && lists.value().empty())
     return Status::BadInput(fmt::format(
-        "{}: lists no operator; each row behind the header is one (docs/predict.md)", path));
+        "{}: lists no operator; each row after the header is one (docs/predict.md)", path));
   return lists;
 }
 

@@ -1,4 +1,4 @@
-// What a step computes, told by operators and shapes alone: no trace, no GPU.
+// The operators and shapes of a step, without a trace or a GPU.
 #pragma once
 
 #include <cstdint>
@@ -20,35 +20,36 @@ struct ListedWork {
   StepPhase phase = StepPhase::kForward;
   double repeats = 1;
   KernelWork work;
-  double gradient_bytes = 0;  ///< Of kAccumulate: of the parameter's gradient.
+  double gradient_bytes = 0;  ///< For kAccumulate: bytes of the parameter's gradient.
 };
 
-/// One step of one model: forward, and for training backward and the accumulation of gradients; no
-/// loss, no optimizer.
+/// One step of one model: the forward, and for training the backward and the accumulation of
+/// gradients. Excludes the loss and the optimizer.
 struct OperatorList {
-  std::string name;  ///< "gpt2_large train seq=1024 batch=4"; empty: the file names none.
-  std::optional<std::int64_t> batch = {};  ///< Samples; none: not listed as a whole number.
+  std::string name;  ///< "gpt2_large train seq=1024 batch=4"; empty if the file has no names.
+  std::optional<std::int64_t> batch = {};  ///< Samples; nullopt if not listed as a whole number.
   std::vector<ListedWork> works;
   std::int64_t operators = 0;
-  /// Operators that are listed without kernels or shapes and are taken to cost nothing on a GPU:
-  /// views, sizes, and names that are not known.
+  /// Operators listed without kernels or shapes, assumed to have no GPU work: views, sizes and
+  /// unknown names.
   std::int64_t without_work = 0;
-  std::int64_t collectives = 0;  ///< Communication between GPUs, which is in no time here.
-  /// Kernels of kinds that are not known, by kind: those of vector operators (VEC) are taken as
-  /// reading one tensor and writing one ...
+  std::int64_t collectives = 0;  ///< Communication between GPUs, which counts as 0 ns here.
+  /// Kernels of unknown kinds, by kind. Those of vector operators (VEC) are assumed to read one
+  /// tensor and write one ...
   std::map<std::string, std::int64_t> guessed = {};
-  std::map<std::string, std::int64_t> unpredicted =
-      {};  ///< ... and all others are in no time here.
+  std::map<std::string, std::int64_t> unpredicted = {};  ///< ... and all others count as 0 ns here.
 
-  /// What of it is guessed or missing; empty: nothing.
+  /// Returns which parts are guessed or missing; empty if there are none.
   std::string Doubt() const;
 };
 
-/// Reads a list of operators: CSV with the columns that docs/predict.md describes (`op`, `fw`, and
-/// as they are there `bw`, `acc`, `repeat`, `name`, `inputs`, `output`, `model`, `mode`, `seq`,
-/// `batch`, `parallelism`), or JSON, an array of objects with the same keys; also gzip or zstd.
-/// Rows of one (model, mode, seq, batch, parallelism) are one step; the steps are in the order of
-/// the file. BadInput names the file, the line or object, and the remedy.
+/// Reads a list of operators, also gzip or zstd. Fails with kBadInput and names the file, the line
+/// or object, and the fix.
+///
+/// The file is CSV with the columns in docs/predict.md, or a JSON array of objects with the same
+/// keys. `op` and `fw` are required. Optional are `bw`, `acc`, `repeat`, `name`, `inputs`,
+/// `output`, `model`, `mode`, `seq`, `batch` and `parallelism`. Rows with the same (model, mode,
+/// seq, batch, parallelism) are one step. The steps are in the order of the file.
 Result<std::vector<OperatorList>> ReadOperatorLists(const std::string& path);
 
 }  // namespace headroom

@@ -38,7 +38,7 @@ class OperatorListTest : public testing::Test {
 
 constexpr const char* kHead = "model,mode,seq,batch,name,op,repeat,fw,bw,acc,inputs,output\n";
 
-/// As Python prints lists of tuples.
+/// In Python's format of lists of tuples.
 constexpr const char* kTraining =
     R"csv(m,train,8,2,fc,Linear,3,"[['Linear', (16, 32, 64)]]","[['Linear', (16, 64, 32)], ['Linear', (64, 16, 32)]]","[['VECadd', [1, 2048]]]","[(2, 8, 32)]","(2, 8, 64)"
 m,train,8,2,v,misc,1,[],[],[],"[(16, 64), (1,)]","(2, 8, 64)"
@@ -68,8 +68,8 @@ TEST_F(OperatorListTest, CsvAsPythonPrintsItAndJsonAreTheSame) {
   }
 }
 
-// A layer's weight is (n x k) in memory, addmm's (k x n). The data gradient multiplies by it the
-// other way round; the weight gradient sums over rows of both operands.
+// A layer's weight is (n x k) in memory, addmm's is (k x n). The data gradient uses it transposed.
+// The weight gradient sums over the rows of both operands.
 TEST_F(OperatorListTest, OperandsLieAsALayerOrAddmmHasThem) {
   using AlongK = std::vector<std::pair<bool, bool>>;  // First, second.
   const auto along_k = [&](const std::string& inputs, const std::string& extents) {
@@ -146,7 +146,7 @@ TEST_F(OperatorListTest, KindsThatAreNotKnownAreGuessedOrCountedAndNamed) {
   EXPECT_EQ(std::get<PointwiseWork>(list.works[0].work.shape).bytes, 64 * 32 * 8);
   EXPECT_EQ(list.Doubt(),
             "2 kernels of unknown kinds (VECrsqrt, VECsilu) are assumed to read one tensor and "
-            "write one; 1 kernel of unknown kinds (FLASH) is not in it");
+            "write one; 1 kernel of unknown kinds (FLASH) is not included");
   EXPECT_TRUE(lists.value()[2].works.empty());
 }
 
@@ -177,7 +177,8 @@ TEST_F(OperatorListTest, ConvolutionsAddTheirRangeToThatOfAStep) {
     EXPECT_GE(step.high, step.mid * std::exp(kernel.high)) << gpu;
     return step.high / step.mid;
   };
-  EXPECT_GT(reach("H100"), 1.5 * reach("A100-80")) << "its library was never seen to try";
+  EXPECT_GT(reach("H100"), 1.5 * reach("A100-80"))
+      << "its library was never measured trying all algorithms";
 }
 
 TEST_F(OperatorListTest, SaysWhereAListIsWrong) {
@@ -194,7 +195,7 @@ TEST_F(OperatorListTest, SaysWhereAListIsWrong) {
            Case{"op,fw\nx,\"[['VECspline', (1, 2, 3)]]\"\n",
                 "dimensions of VECspline must be (rows"},
            Case{"op,fw\nx,\"[['Spline', 7]]\"\n", "[kind, dimensions]"},
-           Case{"op,fw\nx,\"[['', (1, 2)]]\"\n", "kernel 1 is no name"},
+           Case{"op,fw\nx,\"[['', (1, 2)]]\"\n", "kernel 1 is not a name"},
            Case{"op,fw\nx,\"[3]\"\n", "[kind, dimensions]"},
            Case{"op,fw,repeat\nx,[],-1\n", "repeat is '-1'"},
            Case{"op,fw\n", "lists no operator; each row"},
@@ -228,12 +229,12 @@ TEST_F(OperatorListTest, WorkBeyondAllBoundsIsRefusedWhereItStands) {
     EXPECT_NE(lists.status().message().find("operator 1: "), std::string::npos)
         << lists.status().message();
   }
-  // Each is allowed, but not all of them.
+  // Each row is allowed, but their sum is not.
   std::string many = "op,repeat,fw\n";
   for (int i = 0; i < 600; ++i) many += "x,1000,\"[['Linear', (100000, 100000, 100000)]]\"\n";
   const auto lists = Read(many);
   ASSERT_FALSE(lists.ok());
-  EXPECT_NE(lists.status().message().find("line 502: with it"), std::string::npos)
+  EXPECT_NE(lists.status().message().find("line 502: with this row"), std::string::npos)
       << lists.status().message();
 }
 
@@ -256,7 +257,7 @@ TEST_F(OperatorListTest, DeepNestingIsRefusedWhereverItStands) {
   }
 }
 
-// Whatever a file holds: a list whose step has a finite time, or an error that names it.
+// Reading any file gives a list whose step has a finite time, or an error that names the file.
 RC_GTEST_PROP(OperatorListProperty, ADamagedListGivesASoundOneOrAnErrorThatNamesIt, ()) {
   const bool json = *rc::gen::arbitrary<bool>();
   const std::string text = Damaged(json ? kTrainingJson : std::string(kHead) + kTraining);

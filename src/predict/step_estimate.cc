@@ -19,8 +19,9 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   for (const ListedWork& listed : list.works) {
     const std::optional<double> ns = KernelNs(listed.work, rates, constants);
     if (!ns) {
-      return Status::NoAnswer(fmt::format("{}: no model of {} in {}", rates.device->name,
-                                          Name(ClassOf(listed.work)), Name(listed.work.dtype)));
+      return Status::NoAnswer(fmt::format("{}: no model for work of class {} in {}",
+                                          rates.device->name, Name(ClassOf(listed.work)),
+                                          Name(listed.work.dtype)));
     }
     const double ms = *ns * listed.repeats / kNsPerMs;
     step += ms;
@@ -46,7 +47,7 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   estimate.step.low = step * std::exp(error.low);
   estimate.step.high = step * std::exp(error.high);
   if (convolutions > 0) {
-    // The steps that the range was made from have none. They are wrong independently of the rest.
+    // The steps behind this range have no convolutions, whose errors are independent of the rest.
     const ErrorRange theirs =
         RangeOf(WorkClass::kConvolution, rates, measured_convolutions / convolutions, constants);
     const double less = convolutions * (1 - std::exp(theirs.low));
@@ -54,7 +55,7 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     estimate.step.low = std::max(0.0, step - std::hypot(step - estimate.step.low, less));
     estimate.step.high = step + std::hypot(estimate.step.high - step, more);
   }
-  constexpr double kMaxMs = 1e12;  // Some 30 years; times in nanoseconds have room for 300.
+  constexpr double kMaxMs = 1e12;  // About 30 years. Times in nanoseconds overflow after 300 years.
   if (!(estimate.step.high <= kMaxMs)) {
     return Status::BadInput(fmt::format(
         "{} would take more than {:g} ms per step on {}; correct its repeats and dimensions",

@@ -1,4 +1,4 @@
-// A step that is known by its operators alone, on a GPU.
+// Estimates a step on a GPU from its operators alone.
 #pragma once
 
 #include <array>
@@ -13,21 +13,19 @@
 
 namespace headroom {
 
-/// GPU time of a step: its kernels one after the other. What the host needs to launch them is not
-/// known without a trace.
+/// GPU time of a step: its kernels one after another. Without a trace, the host's time to launch
+/// them is unknown.
 struct StepEstimate {
   PredictedMs step;
   std::array<double, 3> phase_ms{};  ///< By StepPhase.
   StepActivity activity;
-  /// How much of the time is known by operators that were measured on the device, from 0 to 1.
+  /// Share of the time that rests on operators measured on the device, from 0 to 1.
   double measured_share = 0;
 };
 
-/// The range of the step is that of transformers' steps; convolutions, which those have none of,
-/// add theirs.
-///
-/// Fails (kNoAnswer) where some kernel has no model on the device, and (kBadInput) where the step
-/// would take decades.
+/// Returns the estimate of a step. Its range is that of transformers' steps. These have no
+/// convolutions, so convolutions add theirs. Fails with kNoAnswer if a kernel has no model on the
+/// device, and with kBadInput if the step would take decades.
 Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& rates,
                                   const KernelConstants& constants);
 

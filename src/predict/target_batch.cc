@@ -31,7 +31,7 @@ std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job
                    .step = predictor.StepAtBatch(target, host_factor, ratio, recorded_step),
                    .samples_per_s = 0};
     if (at.step.mid <= 0) continue;
-    // More samples take no less, however little is known of how the step grows.
+    // More samples never take less time, even if the growth of the step is uncertain.
     if (!curve.points.empty())
       at.step.low = std::min(at.step.mid, std::max(at.step.low, curve.points.back().step.low));
     at.samples_per_s = kMsPerS * static_cast<double>(samples) / at.step.mid;

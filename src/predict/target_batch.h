@@ -1,4 +1,4 @@
-// Step time, throughput and memory over the batch size on another GPU.
+// Step time, throughput and memory by batch size on another GPU.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,33 @@ namespace headroom {
 
 /// One batch size on one GPU.
 struct TargetBatch {
-  std::int64_t samples = 0;  ///< A step.
+  std::int64_t samples = 0;  ///< Samples per step.
   PredictedMs step = {};
   double samples_per_s = 0;
   std::optional<double> memory_bytes = {};  ///< At the peak.
-  /// The same were cuDNN's workspaces to stay as they are; none: they do not decide it.
+  /// The same if cuDNN's workspaces keep their size; nullopt if they do not matter.
   std::optional<double> memory_other_bytes = {};
-  /// Whether what is reserved for it leaves kMemoryMargin of the GPU's memory; none: not known.
+  /// True if the reserved bytes leave kMemoryMargin of the GPU's memory free; nullopt if unknown.
   std::optional<bool> fits = {};
-  bool beyond = false;  ///< The peak alone is more than the GPU has.
+  bool beyond = false;  ///< The peak alone exceeds the GPU's memory.
 };
 
 struct TargetBatchCurve {
-  std::int64_t recorded = 0;        ///< Samples a step of the job as it is.
-  std::vector<TargetBatch> points;  ///< By samples, ascending.
-  /// The least of those that fit from which on twice the batch never brings kWorthDoubling times
-  /// the throughput; none: beyond the last of them.
+  std::int64_t recorded = 0;        ///< Samples per step in the recorded job.
+  std::vector<TargetBatch> points;  ///< In ascending order of samples.
+  /// The smallest batch that fits, and from which doubling never multiplies the throughput by
+  /// kWorthDoubling. nullopt if it is larger than all of these.
   std::optional<std::int64_t> knee = {};
-  /// Of those that fit, the one with the highest throughput; none: nothing fits, or nobody knows.
+  /// The batch that fits with the highest throughput; nullopt if none fits or the memory is
+  /// unknown.
   std::optional<std::int64_t> best = {};
 };
 
-/// The recorded batch, its halves and doubles, and the largest that fits; nullopt where the trace
-/// does not tell the samples of a step.
+/// Returns the recorded batch, its halves and doubles, and the largest that fits. Returns nullopt
+/// if the trace does not show the samples per step.
 ///
-/// @param recorded_step  there, at the recorded batch
-/// @param memory_bytes   of the GPU; none: not known
+/// @param recorded_step  predicted step at the recorded batch
+/// @param memory_bytes   memory of the GPU; nullopt if unknown
 std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job& job,
                                               const DeviceRates& target, double host_factor,
                                               const PredictedMs& recorded_step,

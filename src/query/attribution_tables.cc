@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-/// By Phase.
+/// Indexed by Phase.
 constexpr std::array<std::string_view, 8> kPhases = {"other",          "forward",      "backward",
                                                      "optimizer",      "data_wait",    "callback",
                                                      "host_to_device", "communication"};
@@ -27,7 +27,7 @@ static_assert(kPhases.size() == static_cast<std::size_t>(Phase::kCommunication) 
 constexpr std::size_t kFamilies = static_cast<std::size_t>(WorkFamily::kFused) + 1;
 constexpr std::uint8_t kMemcpyClass = kFamilies, kMemsetClass = kFamilies + 1;
 
-/// By WorkFamily, and the kinds of tasks that are no kernels.
+/// Returns the names by WorkFamily, and of the tasks that are not kernels.
 std::span<const std::string_view> TaskClasses() {
   static const std::array<std::string_view, kFamilies + 2> names = [] {
     std::array<std::string_view, kFamilies + 2> made;
@@ -39,7 +39,7 @@ std::span<const std::string_view> TaskClasses() {
   return names;
 }
 
-/// Where host events or GPU tasks stand; a row each.
+/// Phase, operator, layer, line and step of host events or GPU tasks, one entry per row.
 struct Places {
   LargeVector<std::uint8_t> phase;
   LargeVector<std::uint32_t> operator_id, operator_name, layer_id, layer, line_id, line;
@@ -67,7 +67,7 @@ struct Places {
   }
 };
 
-/// The steps as a report has them.
+/// The steps as in a report, one entry per step.
 struct StepTimes {
   std::vector<std::int64_t> number, start, wall, gpu_busy, host_start, host, host_wait, tasks,
       queue_depth_max;
@@ -117,15 +117,16 @@ TableColumn RowColumn(std::string_view name, std::string_view refers, std::strin
 
 std::vector<TableColumn> PlaceColumns() {
   return {
-      LabelColumn("phase", kPhases, "What the step does at that time."),
-      RowColumn("operator_id", "host_events", "Innermost operator around it or its launch."),
+      LabelColumn("phase", kPhases, "Phase of the step at that time."),
+      RowColumn("operator_id", "host_events",
+                "Innermost operator around the event, or around the task's launch."),
       MakeColumn("operator", ColumnKind::kString, "", true, "Name of that operator."),
       RowColumn("layer_id", "host_events",
                 "Innermost module or layer range; in backward, that of the forward operator."),
       MakeColumn("layer", ColumnKind::kString, "", true, "Name of that layer."),
-      RowColumn("line_id", "host_events",
-                "Innermost Python frame of the user's own code; in backward, that of the forward "
-                "operator."),
+      RowColumn(
+          "line_id", "host_events",
+          "Innermost Python frame of the user's code; in backward, that of the forward operator."),
       MakeColumn("line", ColumnKind::kString, "", true,
                  "Name of that frame: file, line, function."),
       MakeColumn("step", ColumnKind::kInt64, "", true,
@@ -140,7 +141,8 @@ void PointAt(const Places& places, std::span<TableColumn> columns) {
   for (std::size_t i = 0; i < data.size(); ++i) columns[i].data = data[i];
 }
 
-/// Numbers of the steps in whose time on the host the events begin. `steps` do not overlap.
+/// Sets the step of each host event that begins in a step's time on the host. `steps` do not
+/// overlap.
 void SetHostSteps(const TraceStore& store, const StepAnalysis& steps, Places& places) {
   std::vector<std::pair<Interval, std::int64_t>> hosts;
   for (std::size_t i = 0; i < steps.hosts.size(); ++i)
@@ -179,12 +181,13 @@ std::vector<Table> AttributionTables::Declared(const TraceStore& store) {
   Table host;
   host.name = "host_attribution";
   host.sentence =
-      "Where each host event stands: the row `id` of host_events. Computed at first use.";
+      "Phase, operator, layer, line and step of each host event: the row `id` of host_events. "
+      "Computed at first use.";
   host.rows = store.host_events.rows();
   host.columns = PlaceColumns();
   host.columns.push_back(
       RowColumn("forward_id", "host_events",
-                "In backward: the forward operator that made the innermost node around."));
+                "In backward: the forward operator that created the innermost enclosing node."));
   host.columns.push_back(
       MakeColumn("recomputed", ColumnKind::kFlag, "", false,
                  "1 inside a forward operator that runs again in backward (checkpointing)."));
@@ -192,7 +195,7 @@ std::vector<Table> AttributionTables::Declared(const TraceStore& store) {
   Table gpu;
   gpu.name = "gpu_attribution";
   gpu.sentence =
-      "What launched each GPU task, and what work it is: the row `id` of gpu_tasks. Computed at "
+      "Launch context and kind of work of each GPU task: the row `id` of gpu_tasks. Computed at "
       "first use.";
   gpu.rows = store.gpu_tasks.rows();
   gpu.columns = PlaceColumns();
@@ -207,19 +210,20 @@ std::vector<Table> AttributionTables::Declared(const TraceStore& store) {
     return MakeColumn(name, ColumnKind::kInt64, "ns", nullable, sentence);
   };
   steps.columns = {
-      MakeColumn("number", ColumnKind::kInt64, "", false, "Step number, as `step` elsewhere."),
-      ns("start_ns", false, "Where `wall_ns` begins."),
-      ns("wall_ns", false, "Distance between the ends of GPU work of successive steps."),
-      ns("gpu_busy_ns", true, "Time in which the GPU works, within `wall_ns`."),
-      ns("host_start_ns", false, "Start as the host sees the step."),
+      MakeColumn("number", ColumnKind::kInt64, "", false, "Step number, as in the columns `step`."),
+      ns("start_ns", false, "Start of `wall_ns`."),
+      ns("wall_ns", false, "Time between the ends of GPU work of the previous step and this step."),
+      ns("gpu_busy_ns", true, "Time in `wall_ns` in which the GPU is busy."),
+      ns("host_start_ns", false, "Start of the step on the host."),
       ns("host_ns", true, "Length of the annotation."),
       ns("host_wait_ns", false, "GPU idle time caused by late launches."),
-      MakeColumn("tasks", ColumnKind::kInt64, "", false, "GPU tasks launched in it."),
+      MakeColumn("tasks", ColumnKind::kInt64, "", false, "GPU tasks launched in the step."),
       MakeColumn("queue_depth_mean", ColumnKind::kReal, "tasks", false,
-                 "Launched but not started tasks, at launches of the step: the mean."),
-      MakeColumn("queue_depth_max", ColumnKind::kInt64, "tasks", false, "The same: the most."),
+                 "Mean number of launched but not started tasks, at launches of the step."),
+      MakeColumn("queue_depth_max", ColumnKind::kInt64, "tasks", false,
+                 "Maximum number of launched but not started tasks, at launches of the step."),
       MakeColumn("whole", ColumnKind::kFlag, "", false,
-                 "0 where tasks of it are lost; its times then say little.")};
+                 "0 if the step lost tasks, which makes its times unreliable.")};
   std::vector<Table> tables;
   tables.push_back(std::move(host));
   tables.push_back(std::move(gpu));

@@ -1,5 +1,5 @@
-// What the analyses say of each row, as columns: phase, operator, layer, source line and step of
-// host events and GPU tasks, and the steps as a report measures them.
+// Results of the analyses as columns. Host events and GPU tasks get phase, operator, layer, source
+// line and step. Steps are as a report measures them.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace headroom {
 /// The columns of the tables host_attribution, gpu_attribution and step_times.
 class AttributionTables {
  public:
-  /// The tables without their columns' data.
+  /// Returns the tables without their columns' data.
   static std::vector<Table> Declared(const TraceStore& store);
-  /// One pass over the trace, about as long as a report takes.
+  /// Computes all columns in one pass over the trace, which takes about as long as a report.
   static Result<AttributionTables> Make(const TraceStore& store);
 
   AttributionTables(AttributionTables&&) noexcept;
   AttributionTables& operator=(AttributionTables&&) noexcept;
   ~AttributionTables();
 
-  /// Points the columns of the declared tables at the data, which live as long as this object.
+  /// Sets the data of the declared tables' columns. The data lives as long as this object.
   void FillIn(std::span<Table> declared) const;
 
  private:

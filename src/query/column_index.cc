@@ -8,12 +8,12 @@
 namespace headroom {
 namespace {
 
-/// Position of a key of a ranked column; none comes first.
+/// Returns the position of a key of a ranked column; kNoRow comes first.
 std::size_t Slot(std::int64_t key) {
   return key == std::int64_t{kNoRow} ? 0 : static_cast<std::size_t>(key) + 1;
 }
 
-/// Ranks of the keys that occur, by slot, in the order that `less` gives the others.
+/// Returns the rank of each key that occurs, by slot, in the order of `less`. Rank 0 is kNoRow.
 template <typename Less>
 std::pair<std::vector<std::uint32_t>, std::size_t> RankOccurring(const std::vector<bool>& occurs,
                                                                  const Less& less) {

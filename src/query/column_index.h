@@ -1,4 +1,4 @@
-// The rows of a table in the order of one column: for lookups and for groups.
+// The rows of a table in the order of one column, for lookups and groups.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace headroom {
 
-/// Rows by the value of a column in SQL's order: null, then numbers by value or text by its bytes;
-/// rows of one value by number. 4 bytes a row.
+/// Rows by the value of a column in SQL's order: null, then numbers by value or text by its bytes.
+/// Rows with equal values are in row order. Takes 4 bytes per row.
 class ColumnIndex {
  public:
   /// REQUIRES: the table is loaded, the column is not kReal.
   ColumnIndex(const TraceTables& tables, const Table& table, std::size_t column);
 
-  /// All rows.
+  /// Returns all rows.
   std::span<const std::uint32_t> rows() const { return rows_; }
-  /// The rows with this key (Table::Key), in ascending order.
+  /// Returns the rows with this key (Table::Key), in ascending order.
   std::span<const std::uint32_t> Lookup(std::int64_t key) const;
 
  private:
@@ -29,12 +29,13 @@ class ColumnIndex {
   const Table& table_;
   std::size_t column_;
   LargeVector<std::uint32_t> rows_;
-  // Of columns of ids and words: where the rows of each key begin. Empty: numbers, found by search.
+  // Start of each key's rows, for columns of ids and words. Empty for numbers, which are found by
+  // binary search.
   std::vector<std::uint32_t> rank_of_key_;  ///< By key + 1; 0 is none.
-  std::vector<std::uint32_t> begin_;        ///< By rank, and one past the end.
+  std::vector<std::uint32_t> begin_;        ///< By rank, plus one entry for the end.
 };
 
-/// Whether the values of such a column are few enough to be sorted by counting.
+/// Returns true if a column of this kind has few enough values for counting sort.
 bool HasRanks(ColumnKind kind);
 
 }  // namespace headroom

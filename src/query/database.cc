@@ -14,16 +14,15 @@
 namespace headroom {
 namespace {
 
-/// Instructions of SQLite's machine between looks at the clock: well below a millisecond.
+/// Number of SQLite instructions between checks of the clock; they take well below a millisecond.
 constexpr int kInstructionsPerLook = 2000;
 constexpr int kLongestText = 256 << 20;
-constexpr int kLongestPattern = 1000;  ///< LIKE takes up to the square of it.
+constexpr int kLongestPattern = 1000;  ///< LIKE takes up to the square of the pattern's length.
 
 constexpr std::string_view kOnlyRead =
-    "a trace is only read: SELECT, WITH, VALUES and EXPLAIN are allowed, and of these none that "
-    "reaches beyond the trace";
+    "queries are read-only: use SELECT, WITH, VALUES or EXPLAIN on the tables of the trace";
 
-/// What a statement may do: read.
+/// Allows a statement only to read.
 int Authorize(void*, int action, const char*, const char* detail, const char*, const char*) {
   switch (action) {
     case SQLITE_SELECT:
@@ -31,7 +30,7 @@ int Authorize(void*, int action, const char*, const char* detail, const char*, c
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_FUNCTION: {
-      // fts3_tokenizer gives the address of a function.
+      // fts3_tokenizer would expose the address of a function.
       const std::string_view name(detail);
       return name == "load_extension" || name == "fts3_tokenizer" ? SQLITE_DENY : SQLITE_OK;
     }
@@ -40,7 +39,7 @@ int Authorize(void*, int action, const char*, const char* detail, const char*, c
   }
 }
 
-/// Ends the statement whose resources it holds, whatever way it is left.
+/// Finalizes its statement on every exit path.
 class Statement {
  public:
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
@@ -53,8 +52,8 @@ class Statement {
   sqlite3_stmt* statement_;
 };
 
-/// Bounds what SQLite may allocate, while it lives. SQLite has one bound for the process: that of
-/// several threads' statements is the widest of theirs.
+/// Bounds SQLite's memory during this object's lifetime. SQLite has one bound per process, so
+/// statements in several threads share the largest of their bounds.
 class MemoryBound {
  public:
   explicit MemoryBound(std::int64_t bytes) : bounds_(bytes > 0) {
@@ -96,16 +95,16 @@ QueryValue ValueOf(sqlite3_stmt* statement, int column) {
   }
 }
 
-/// "line 2, column 7, at "frm host_events"".
+/// Returns a place such as "line 2, column 7, at "frm host_events"".
 std::string Place(std::string_view before_statement, std::string_view sql, std::size_t offset) {
   constexpr std::size_t kShown = 30;
   const std::string before = std::string(before_statement).append(sql.substr(0, offset));
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0.
+  const std::size_t begin = before.rfind('\n') + 1;  // Uses npos + 1 == 0.
   std::string_view rest = sql.substr(offset);
   rest = rest.substr(0, rest.find('\n'));
   if (rest.empty()) return fmt::format("line {}, at its end", line);
-  // Not in the middle of a character.
+  // Does not cut inside a UTF-8 character.
   std::size_t shown = std::min(kShown, rest.size());
   while (shown < rest.size() && (static_cast<unsigned char>(rest[shown]) & 0xC0) == 0x80) ++shown;
   return fmt::format("line {}, column {}, at \"{}{}\"", line, before.size() - begin + 1,
@@ -114,7 +113,7 @@ std::string Place(std::string_view before_statement, std::string_view sql, std::
 
 }  // namespace
 
-/// What the progress handler looks at.
+/// Data of the progress handler.
 struct Database::Running {
   std::chrono::steady_clock::time_point deadline;
   bool has_deadline = false;
@@ -136,7 +135,7 @@ Result<std::unique_ptr<Database>> Database::Open(QueryTables& tables) {
       sqlite3_open_v2(":memory:", &connection,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   auto database = std::unique_ptr<Database>(new Database(connection));
-  if (code != SQLITE_OK) return Status::Environment("cannot make a database in memory");
+  if (code != SQLITE_OK) return Status::Environment("cannot create a database in memory");
   if (Status status = database->MakeSchema(tables); !status.ok()) return status;
   return database;
 }
@@ -146,13 +145,13 @@ Database::~Database() { sqlite3_close_v2(connection_); }
 Status Database::MakeSchema(QueryTables& tables) {
   const auto failed = [&] {
     return Status::Environment(
-        fmt::format("cannot make the tables: {}", sqlite3_errmsg(connection_)));
+        fmt::format("cannot create the tables: {}", sqlite3_errmsg(connection_)));
   };
   const auto execute = [&](const std::string& sql) {
     return sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   };
   if (RegisterTables(connection_, tables) != SQLITE_OK) return failed();
-  // What is sorted stays in memory, where its bound is: nothing of a trace goes into files.
+  // Sorts in memory, where the bound applies, so that no trace data goes into files.
   if (!execute("PRAGMA temp_store = MEMORY")) return failed();
   for (std::size_t i = 0; i < tables.tables().size(); ++i) {
     const Table& table = tables.tables().table(i);
@@ -171,10 +170,10 @@ Status Database::MakeSchema(QueryTables& tables) {
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
-  // A name in double quotes that is none is an error, not a text that equals nothing.
+  // Makes an unknown name in double quotes an error. SQLite would otherwise read it as text.
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
-  // SQLite makes these two at first use by what the authorizer takes for writing.
+  // SQLite creates these two at first use by operations that the authorizer rejects as writes.
   for (const char* function : {"json_each", "json_tree"}) {
     if (!execute(fmt::format("SELECT 1 FROM {}('[]')", function))) return failed();
   }
@@ -186,7 +185,7 @@ Status Database::MakeSchema(QueryTables& tables) {
   return Status::Ok();
 }
 
-/// "; did you mean duration_ns?" for a name that is not there.
+/// Returns a hint such as "; did you mean duration_ns?" for an unknown name.
 std::string Database::Hint(std::string_view message) const {
   const std::size_t colon = message.find(": ");
   if (!message.starts_with("no such ") || colon == std::string_view::npos) return "";
@@ -204,14 +203,14 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
     case SQLITE_INTERRUPT:
       if (!running.late) return Status::Usage("interrupted");
       return Status::Environment(
-          fmt::format("the query was stopped after {} s; ask for less (a range of start_ns, one "
-                      "step, a join by id), or give it more time with {} (0: any)",
+          fmt::format("the query was stopped after {} s; request less (one step, a range of "
+                      "start_ns, a join by id), or allow more with {} (0: no limit)",
                       limits.time.ms() / 1e3, limits.more_time));
     case SQLITE_NOMEM:
-      return Status::Environment(fmt::format(
-          "the query took more than {} MB of memory; sort or group fewer rows and columns, or give "
-          "it more with {} (0: any)",
-          limits.memory_bytes >> 20, limits.more_memory));
+      return Status::Environment(
+          fmt::format("the query took more than {} MB of memory; sort or group fewer rows and "
+                      "columns, or allow more with {} (0: no limit)",
+                      limits.memory_bytes >> 20, limits.more_memory));
     case SQLITE_AUTH:
     case SQLITE_READONLY:
       return Status::Usage(std::string(kOnlyRead));
@@ -219,7 +218,7 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
       break;
   }
   const std::string_view message = sqlite3_errmsg(connection_);
-  // Of a table and of a view.
+  // The messages for a table and for a view.
   if (message.ends_with(" may not be modified") || message.starts_with("cannot modify "))
     return Status::Usage(std::string(kOnlyRead));
   const int offset = sqlite3_error_offset(connection_);
@@ -234,9 +233,9 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
 Result<std::string_view> Database::RunFirst(std::string_view sql, const QueryLimits& limits,
                                             QuerySink& sink) {
   constexpr std::size_t kLongest = 1'000'000;
-  if (sql.size() > kLongest) return Status::Usage("SQL: a text of over 1 MB is no query");
+  if (sql.size() > kLongest) return Status::Usage("SQL: the text is over 1 MB; shorten it");
   if (sql.find('\0') != std::string_view::npos)
-    return Status::Usage("SQL: a zero byte stands in the text");
+    return Status::Usage("SQL: the text contains a zero byte; remove it");
   Running running;
   running.interrupted = limits.interrupted;
   running.has_deadline = limits.time > DurationNs(0);
@@ -252,11 +251,11 @@ Result<std::string_view> Database::RunFirst(std::string_view sql, const QueryLim
   if (code != SQLITE_OK) return Explain(code, sql, running, limits);
   const std::string_view rest = sql.substr(static_cast<std::size_t>(tail - sql.data()));
   if (prepared == nullptr) return rest;
-  // What gives no columns (REINDEX) is no question.
+  // A statement without result columns (REINDEX) is not a query.
   if (sqlite3_stmt_readonly(prepared) == 0 || sqlite3_column_count(prepared) == 0)
     return Explain(SQLITE_READONLY, sql, running, limits);
   if (sqlite3_bind_parameter_count(prepared) > 0) {
-    return Status::Usage(fmt::format("SQL: a parameter ({}) has no value; write the value itself",
+    return Status::Usage(fmt::format("SQL: the parameter {} has no value; write the value instead",
                                      sqlite3_bind_parameter_name(prepared, 1) == nullptr
                                          ? "?"
                                          : sqlite3_bind_parameter_name(prepared, 1)));

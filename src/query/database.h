@@ -1,4 +1,4 @@
-// SQL over the tables of a trace: read-only, bounded in time and memory.
+// SQL over the tables of a trace: read-only, with limits on time and memory.
 #pragma once
 
 #include <atomic>
@@ -18,38 +18,41 @@ struct sqlite3;  // NOLINT(readability-identifier-naming): the name that the lib
 
 namespace headroom {
 
-/// A value of a result: null, a number, text, or bytes.
+/// A binary value. QueryValue is null, a number, text, or bytes.
 struct QueryBytes {
   std::string_view bytes;
 };
 using QueryValue = std::variant<std::monostate, std::int64_t, double, std::string_view, QueryBytes>;
 
 struct QueryLimits {
-  DurationNs time = {};           ///< A statement may run; 0: any.
-  std::int64_t memory_bytes = 0;  ///< A statement may take beyond what the trace takes; 0: any.
-  /// Ends the statement once it is set; nullptr: nothing does.
+  DurationNs time = {};  ///< Time limit of a statement; 0: none.
+  /// Memory limit of a statement, in addition to the trace; 0: none.
+  std::int64_t memory_bytes = 0;
+  /// Stops the statement once it is set; nullptr: never.
   const std::atomic<bool>* interrupted = nullptr;
-  /// How whoever asks gives more of each, for messages.
+  /// Options with which the user raises the limits, for messages.
   std::string_view more_time = "--timeout-s N", more_memory = "--memory-mb N";
-  /// What stands before the statement in the text that holds it, for the places of mistakes.
+  /// Text before the statement in its source, for the positions in error messages.
   std::string_view before = {};
 };
 
-/// Takes a result row by row.
+/// Receives a result row by row.
 class QuerySink {
  public:
   virtual ~QuerySink() = default;
   virtual void Begin(std::span<const std::string> columns) = 0;
-  /// Text lives until it returns. False: no more rows are wanted.
+  /// Adds a row, whose text lives until the call returns. Returns false to stop the query.
   virtual bool Add(std::span<const QueryValue> row) = 0;
 };
 
-/// A view that is there beside the tables.
+/// A view in addition to the tables.
 struct QueryView {
-  /// Of the column with the same number in `select`.
+  /// Describes the column with the same index in `select`.
   struct Column {
     std::string_view name;
-    std::string_view origin;  ///< "gpu_tasks.start_ns", whose value it is; else it has its own ...
+    /// Column whose value it has, e.g. "gpu_tasks.start_ns"; if empty, the members below describe
+    /// it.
+    std::string_view origin;
     std::string_view type = {}, unit = {}, sentence = {};
     bool nullable = false;
   };
@@ -58,27 +61,29 @@ struct QueryView {
 };
 std::span<const QueryView> QueryViews();
 
-/// A connection to the tables of a trace. One thread at a time; several connections may share the
-/// tables.
+/// A connection to the tables of a trace. Only one thread may use it at a time; several connections
+/// may share the tables.
 class Database {
  public:
-  /// `tables` outlives it.
+  /// `tables` must outlive the database.
   static Result<std::unique_ptr<Database>> Open(QueryTables& tables);
   ~Database();
 
-  /// Runs the first statement of `sql` and gives its rows to `sink`. Returns what follows it; the
-  /// text that is left holds no statement where it is blank. Nothing but comments: runs nothing.
+  /// Runs the first statement of `sql` and passes its rows to `sink`. Returns the text after the
+  /// statement; blank text holds no further statement. Runs nothing if `sql` contains only
+  /// comments.
   ///
-  /// kUsage: it is no SQL, names what is not there, or is not allowed, with the place; or it was
-  /// interrupted. kEnvironment: it went beyond a limit. The sink may have got rows before a
-  /// failure.
+  /// Fails with kUsage and the place if the SQL is invalid, contains an unknown name, or is not
+  /// allowed; also if it was interrupted. Fails with kEnvironment if it exceeds a limit. The sink
+  /// may have received rows before a failure.
   Result<std::string_view> RunFirst(std::string_view sql, const QueryLimits& limits,
                                     QuerySink& sink);
 
-  /// Whether `sql` holds more than blanks and comments; what is no SQL counts as a statement.
+  /// Returns true if `sql` contains more than blanks and comments. Invalid SQL counts as a
+  /// statement.
   bool HoldsStatement(std::string_view sql) const;
 
-  /// Whether `text` ends with a whole statement, its semicolon included.
+  /// Returns true if `text` ends with a whole statement, including its semicolon.
   static bool IsComplete(const std::string& text);
 
  private:
@@ -91,7 +96,8 @@ class Database {
   std::string Hint(std::string_view message) const;
 
   sqlite3* connection_;
-  std::vector<std::string> names_;  ///< Of tables, views and all their columns, each once.
+  /// Names of tables, views and all their columns, without duplicates.
+  std::vector<std::string> names_;
 };
 
 }  // namespace headroom

@@ -17,8 +17,8 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kMain = 1, kBackward = 2, kStream = 7;
 
-/// Two threads, names that share a prefix, values that are not recorded, and enough rows for
-/// lookups to make indexes.
+/// Returns a store with two threads, names that share a prefix, values that are not recorded, and
+/// enough rows for lookups to create indexes.
 std::unique_ptr<TraceStore> MakeStore() {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
@@ -142,7 +142,7 @@ TEST_F(DatabaseTest, GroupsAndOrdersThatAreThereAreNotSorted) {
                           "select count(*) from host_events group by name order by name"}) {
     EXPECT_THAT(Plan(sql), testing::Not(HasSubstr("TEMP B-TREE"))) << sql;
   }
-  // Across threads, starts are in no order.
+  // Across threads, starts are not sorted.
   EXPECT_THAT(Plan("select id from host_events order by start_ns"), HasSubstr("TEMP B-TREE"));
 }
 
@@ -161,7 +161,7 @@ TEST_F(DatabaseTest, GroupsComeInTheOrderThatIsAskedFor) {
 }
 
 TEST_F(DatabaseTest, JoinsAreNoNestedWalks) {
-  // 2500 x 6000 comparisons would take far longer than this bound of instructions allows.
+  // 2500 x 6000 comparisons would take far longer than this bound of instructions.
   Rows rows;
   const auto rest = database_->RunFirst(
       "select count(*) from gpu_tasks t join host_events e on e.correlation = t.correlation where "
@@ -214,7 +214,7 @@ TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
 TEST_F(DatabaseTest, AChangeIsRefusedInTheSameWordsForATableAndAView) {
   for (const char* sql : {"delete from gpu_tasks", "delete from kernels", "drop view kernels",
                           "update kernels set name = ''"})
-    EXPECT_THAT(Refused(sql).message(), HasSubstr("a trace is only read")) << sql;
+    EXPECT_THAT(Refused(sql).message(), HasSubstr("queries are read-only")) << sql;
 }
 
 TEST_F(DatabaseTest, MistakesAreShownWhereTheyAre) {
@@ -246,7 +246,7 @@ TEST_F(DatabaseTest, TimeAndMemoryAreBounded) {
                       {.interrupted = &interrupted})
                   .message(),
               HasSubstr("interrupted"));
-  EXPECT_THAT(Ask("select 1"), ElementsAre("1"));  // And goes on.
+  EXPECT_THAT(Ask("select 1"), ElementsAre("1"));  // The connection still works.
 }
 
 TEST_F(DatabaseTest, OneStatementAtATime) {
@@ -259,7 +259,8 @@ TEST_F(DatabaseTest, OneStatementAtATime) {
   EXPECT_TRUE(database_->RunFirst("select id from host_events", {}, rows).ok());
 }
 
-/// Random conditions give what SQLite finds by itself: LIMIT keeps them from reaching the table.
+/// Compares the results of random conditions with those of SQLite alone. LIMIT keeps SQLite from
+/// passing the conditions to the table.
 RC_GTEST_PROP(DatabaseProperty, PushDownChangesNoAnswer, ()) {
   static QueryTables tables(Store());
   static const std::unique_ptr<Database> database = Database::Open(tables).value();
@@ -313,7 +314,7 @@ RC_GTEST_PROP(DatabaseProperty, PushDownChangesNoAnswer, ()) {
                                     : " order by stream_id, id";
   RC_LOG() << fast << " where " << where << sorted << "\n";
   RC_ASSERT(ask(fast, sorted) == ask(slow, sorted));
-  // Groups by one column, in whatever order they come.
+  // Groups by one column, in any order.
   const std::string grouped_by = pick(texts);
   const auto groups = [&](const std::string& table) {
     Rows rows;

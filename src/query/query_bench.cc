@@ -1,4 +1,4 @@
-// What queries take on a large trace, and whether the answers are those that it was made with.
+// Measures queries on a large trace, and checks their answers against the generated data.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -16,8 +16,7 @@ constexpr std::int64_t kEvents = 4'000'000;
 constexpr std::int64_t kThreads = 4, kNames = 400;
 constexpr std::int64_t kPeriodNs = 2000, kLengthNs = 1500;
 
-/// 4 million operators on 4 threads with 400 names, one after another: the sizes of an hour of a
-/// host-bound job.
+/// Returns 4 million operators on 4 threads with 400 names, about an hour of a host-bound job.
 std::unique_ptr<TraceStore> MakeStore() {
   auto store = std::make_unique<TraceStore>();
   const StringId category = store->strings.Intern("cpu_op");
@@ -36,7 +35,7 @@ std::unique_ptr<TraceStore> MakeStore() {
     const std::size_t row = AppendUnknown(events);
     events.start.MutablePending(row) = TimeNs(i / kThreads * kPeriodNs);
     events.duration.MutablePending(row) = DurationNs(kLengthNs);
-    // Names repeat with some disorder, as those of a layer's operators.
+    // Names repeat with some disorder, like those of a layer's operators.
     events.name.MutablePending(row) = names[static_cast<std::size_t>(i * 7919 % 1009 % kNames)];
     events.category.MutablePending(row) = category;
     events.thread.MutablePending(row) = ThreadId(static_cast<std::size_t>(i % kThreads));
@@ -67,7 +66,7 @@ class Sum : public QuerySink {
   std::size_t column_;
 };
 
-/// Each time with indexes that are not there yet.
+/// Runs each time without existing indexes.
 void RunFresh(benchmark::State& state, std::string_view sql, std::size_t column, std::int64_t rows,
               std::int64_t sum) {
   Store();

@@ -16,15 +16,15 @@ namespace {
 
 constexpr std::string_view kPage = R"(# Tables
 
-What `headroom query` ([query.md](query.md)) offers of a trace. `headroom query --reference` prints this page.
+Tables and views of a trace for `headroom query` ([query.md](query.md)). `headroom query --reference` prints this page.
 
-Times are whole nanoseconds on the clock of the trace. `id` is the number of a row, from 0; a column `x_id` holds that of a row in the table that it refers to. Words and texts compare as they
-stand, and case counts. What is not recorded is null.
+Times are whole nanoseconds on the clock of the trace. `id` is the number of a row, from 0; a column `x_id` refers to the `id` of another table. Comparisons of text are case-sensitive. Null
+means not recorded.
 )";
 
 constexpr std::string_view kIdSentence = "Number of the row.";
 
-/// As SQL takes names.
+/// Compares names like SQL.
 bool IsSameName(std::string_view a, std::string_view b) { return LowerCase(a) == LowerCase(b); }
 
 std::string_view TypeOf(ColumnKind kind) {
@@ -43,7 +43,7 @@ std::string_view TypeOf(ColumnKind kind) {
   return "integer";
 }
 
-/// The sentence, and what values there are.
+/// Returns the column's sentence, and the possible values.
 std::string AboutOf(const TableColumn& column) {
   std::string text = column.sentence;
   if (column.kind == ColumnKind::kRow) text += fmt::format(" A row of {}.", column.refers);
@@ -55,7 +55,7 @@ std::string AboutOf(const TableColumn& column) {
   return text;
 }
 
-/// A column as every form of the reference shows it.
+/// A column as all forms of the reference show it.
 struct ShownColumn {
   std::string_view name, type, unit;
   bool nullable = false;
@@ -72,7 +72,7 @@ std::vector<ShownColumn> ColumnsOf(const Table& table) {
   return columns;
 }
 
-/// REQUIRES: there is one of this name.
+/// REQUIRES: there is a table of this name.
 const Table& TableNamed(const TraceTables& tables, std::string_view name) {
   std::size_t i = 0;
   while (tables.table(i).name != name) ++i;
@@ -100,7 +100,7 @@ std::vector<ShownColumn> ColumnsOf(const QueryView& view, const TraceTables& tab
   return columns;
 }
 
-/// As a table of Markdown.
+/// Returns the columns as a Markdown table.
 std::string MarkdownOf(const std::vector<ShownColumn>& columns) {
   std::string text = "| column | type | unit | null | |\n|---|---|---|---|---|\n";
   for (const ShownColumn& column : columns) {
@@ -111,7 +111,7 @@ std::string MarkdownOf(const std::vector<ShownColumn>& columns) {
   return text;
 }
 
-/// A line each.
+/// Returns one line per column.
 std::string TextOf(const std::vector<ShownColumn>& columns) {
   std::size_t width = 0;
   for (const ShownColumn& column : columns) width = std::max(width, column.name.size());
@@ -156,7 +156,7 @@ std::string SchemaOf(const TraceTables& tables, std::string_view name) {
   }
   for (const QueryView& view : QueryViews()) {
     if (IsSameName(view.name, name))
-      return fmt::format("{}: {}\n{}It is:\n{}\n", view.name, view.sentence,
+      return fmt::format("{}: {}\n{}Definition:\n{}\n", view.name, view.sentence,
                          TextOf(ColumnsOf(view, tables)), view.select);
   }
   return "";

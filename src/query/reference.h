@@ -1,4 +1,4 @@
-// What the tables and views are and what their columns say, for people.
+// Descriptions of the tables, views and columns, for people.
 #pragma once
 
 #include <string>
@@ -9,21 +9,23 @@
 
 namespace headroom {
 
-/// docs/tables.md: all tables and views, in Markdown.
+/// Returns docs/tables.md: all tables and views, in Markdown.
 std::string ReferencePage(const TraceTables& tables);
 
-/// Names of tables with their rows, then of views; a line each.
+/// Returns the names of the tables with their row counts, then of the views, one per line.
 std::string ListOfTables(const TraceTables& tables);
 
-/// The columns of a table, or of a view with its SELECT; empty where there is none of this name, in
-/// any case of letters.
+/// Returns the columns of a table, or of a view with its SELECT; empty for an unknown name. Ignores
+/// case.
 std::string SchemaOf(const TraceTables& tables, std::string_view name);
 
-/// The same as results: `name`, `type` (table or view), `rows` (null of a view), `about` ...
+/// Passes the tables to `sink` as a result with the columns `name`, `type` (table or view), `rows`
+/// (null for a view) and `about`.
 void TablesAsRows(const TraceTables& tables, QuerySink& sink);
-/// ... and `table`, `column`, `type`, `unit`, `nullable` (1 or 0), `about`, `sql`: before its
-/// columns, a view has a row of type view with its SELECT as `sql`. What does not apply is null.
-/// `name`: of that one alone; empty: of all. False where there is none.
+/// Passes the columns to `sink` as a result with `table`, `column`, `type`, `unit`, `nullable` (1
+/// or 0), `about` and `sql`. Before its columns, a view has a row of type view with its SELECT as
+/// `sql`. Values that do not apply are null. `name` selects one table or view; empty: all. Returns
+/// false if the name is unknown.
 bool SchemaAsRows(const TraceTables& tables, std::string_view name, QuerySink& sink);
 
 }  // namespace headroom

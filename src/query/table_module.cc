@@ -15,18 +15,18 @@
 namespace headroom {
 namespace {
 
-/// How a comparison of the statement narrows the walk.
+/// Kind of a comparison that restricts the scan.
 enum class Comparison : std::uint8_t { kEqual, kLess, kGreater, kAnyOf };
 
-/// One comparison that the walk makes use of. SQLite checks each row again, so that a term may be
-/// taken for less than it says.
+/// A comparison that the scan uses. SQLite checks each row again, so a term may accept more rows
+/// than its comparison.
 struct Term {
   std::size_t column;
   Comparison comparison;
   bool operator==(const Term&) const = default;
 };
 
-/// What xBestIndex decided, for xFilter: argument i belongs to term i.
+/// The decision of xBestIndex, for xFilter: argument i belongs to term i.
 struct Plan {
   std::vector<Term> terms;
   ScanOrder order;
@@ -34,11 +34,11 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// SQLite's base struct first, as it wants it.
+/// SQLite requires its base struct first.
 struct VirtualTable : sqlite3_vtab {
   QueryTables* shared;
   std::size_t index;
-  /// Plans of statements by their number; equal ones once, so that they stay few.
+  /// Plans of statements by number. Equal plans are stored once, so their number stays small.
   std::deque<Plan> plans;
 
   const Table& table() const { return shared->tables().table(index); }
@@ -50,7 +50,7 @@ struct VirtualCursor : sqlite3_vtab_cursor {
   TableScan scan;
 };
 
-/// In SQL the first column is the row's number.
+/// Returns the column's index. In SQL, the first column is the row's number.
 std::size_t ColumnOf(int sql_column) {
   return sql_column <= 0 ? kIdColumn : static_cast<std::size_t>(sql_column) - 1;
 }
@@ -61,7 +61,7 @@ int Fail(VirtualTable& table, const std::string& message) {
   return SQLITE_ERROR;
 }
 
-/// The walk works on the table's data; so it is loaded before.
+/// Loads the table's data, which the scan requires.
 int EnsureLoaded(VirtualTable& table) {
   const Status status = table.shared->tables().Load(table.index);
   return status.ok() ? SQLITE_OK : Fail(table, status.message());
@@ -96,7 +96,7 @@ int Connect(sqlite3* connection, void* context, int, const char* const* argument
     declaration += ")";
     if (const int code = sqlite3_declare_vtab(connection, declaration.c_str()); code != SQLITE_OK)
       return code;
-    // It reads memory and does nothing else, so views may use it.
+    // The table only reads memory, so views may use it.
     sqlite3_vtab_config(connection, SQLITE_VTAB_INNOCUOUS);
     auto virtual_table = std::make_unique<VirtualTable>();
     virtual_table->shared = &shared;
@@ -122,7 +122,7 @@ bool HoldsText(ColumnKind kind) {
   return kind == ColumnKind::kString || kind == ColumnKind::kLabel;
 }
 
-/// The term of a constraint; nullopt: the walk has no use for it.
+/// Returns the term of a constraint; nullopt if the scan cannot use it.
 std::optional<Term> TermOf(const Table& table, sqlite3_index_info* info, int i) {
   const auto& constraint = info->aConstraint[i];
   if (constraint.usable == 0) return std::nullopt;
@@ -132,7 +132,7 @@ std::optional<Term> TermOf(const Table& table, sqlite3_index_info* info, int i) 
   if (text && !IsBinary(info, i)) return std::nullopt;
   switch (constraint.op) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
-      // A list of ids or names at once; of other columns SQLite asks for one value after another.
+      // Takes a whole list of ids or names. SQLite passes the values of other columns one by one.
       if ((column == kIdColumn || text) && sqlite3_vtab_in(info, i, -1) != 0) {
         sqlite3_vtab_in(info, i, 1);
         return Term{column, Comparison::kAnyOf};
@@ -156,9 +156,9 @@ bool HasTerm(const Plan& plan, std::size_t column) {
                      [&](const Term& term) { return term.column == column; });
 }
 
-/// Whether rows by number are rows in the order that the statement wants.
+/// Returns true if the order of row numbers meets the statement's order.
 bool IsNaturalOrder(const Table& table, const Plan& plan, const sqlite3_index_info& info) {
-  // The columns that rise together with the row's number, the first of them first.
+  // Columns that rise with the row number, the most significant first.
   std::vector<std::size_t> rising;
   const bool in_one_run = table.runs.size() == 1 ||
                           (table.run_key != Table::kNoColumn &&
@@ -171,7 +171,9 @@ bool IsNaturalOrder(const Table& table, const Plan& plan, const sqlite3_index_in
   for (int i = 0; i < info.nOrderBy; ++i) {
     const std::size_t column = ColumnOf(info.aOrderBy[i].iColumn);
     if (info.aOrderBy[i].desc != info.aOrderBy[0].desc) return false;
-    if (i == 0 && column == kIdColumn) return true;  // What follows decides nothing more.
+    if (i == 0 && column == kIdColumn)
+      return true;  // The row number is unique, so further columns
+                    // have no effect.
     if (next == 0 && rising[0] == table.run_key && in_one_run && column != rising[0]) ++next;
     if (next >= rising.size() || rising[next] != column) return false;
     if (column == kIdColumn) return true;
@@ -180,22 +182,22 @@ bool IsNaturalOrder(const Table& table, const Plan& plan, const sqlite3_index_in
   return true;
 }
 
-/// Takes over the statement's order where the walk can give it.
+/// Lets the scan produce the statement's order if possible.
 void ChooseOrder(const Table& table, sqlite3_index_info& info, Plan& plan) {
-  // For a mere DISTINCT, SQLite keeps its own set of values, whatever the order.
+  // For DISTINCT alone, SQLite keeps a set of values in any order.
   constexpr int kDistinctOnly = 2;
   if (info.nOrderBy == 0 || sqlite3_vtab_distinct(&info) == kDistinctOnly) return;
   const bool reverse = info.aOrderBy[0].desc != 0;
   if (IsNaturalOrder(table, plan, info)) {
-    // A list of ids is given in their order, too.
+    // Lists of ids are also processed in row order.
     plan.order.reverse = reverse;
     info.orderByConsumed = 1;
     return;
   }
   const std::size_t column = ColumnOf(info.aOrderBy[0].iColumn);
   if (info.nOrderBy != 1 || column == kIdColumn || !HasRanks(table.columns[column].kind)) return;
-  // An index gives all rows: what leaves few is better sorted.
-  // One of a few words leaves many.
+  // An index visits all rows, so SQLite should sort if the terms leave few rows. A column of few
+  // words leaves many.
   const bool narrows = std::any_of(plan.terms.begin(), plan.terms.end(), [&](const Term& term) {
     if (term.column == kIdColumn || term.column == table.time) return true;
     const bool one_key =
@@ -207,7 +209,8 @@ void ChooseOrder(const Table& table, sqlite3_index_info& info, Plan& plan) {
   info.orderByConsumed = 1;
 }
 
-/// What share of the rows a term leaves: rough, for SQLite's choice between joins.
+/// Returns a rough estimate of the share of rows that a term leaves, for SQLite's choice between
+/// joins.
 double ShareOf(const QueryTables& shared, const Table& table, const Term& term) {
   const auto rows = static_cast<double>(std::max<std::size_t>(1, table.rows));
   if (term.comparison == Comparison::kLess || term.comparison == Comparison::kGreater) {
@@ -246,13 +249,13 @@ int BestIndex(sqlite3_vtab* base, sqlite3_index_info* info) {
   const Table& table = virtual_table.table();
   const auto rows = static_cast<double>(table.rows);
   Plan plan;
-  double walked = rows, found = rows;  // Of the rows, how many are looked at and given.
+  double walked = rows, found = rows;  // Estimated numbers of visited and returned rows.
   for (int i = 0; i < info->nConstraint; ++i) {
     const std::optional<Term> term = TermOf(table, info, i);
     if (!term) continue;
     const bool one_key =
         term->comparison == Comparison::kEqual || term->comparison == Comparison::kAnyOf;
-    // One list or key of a column is enough; bounds may come in pairs.
+    // One list or key per column suffices; bounds may come in pairs.
     if (one_key && HasTerm(plan, term->column)) continue;
     plan.terms.push_back(*term);
     info->aConstraintUsage[i].argvIndex = static_cast<int>(plan.terms.size());
@@ -267,13 +270,13 @@ int BestIndex(sqlite3_vtab* base, sqlite3_index_info* info) {
       info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
   }
   ChooseOrder(table, *info, plan);
-  constexpr int kBits = 64;  // The last stands for all columns from there on.
+  constexpr int kBits = 64;  // The last bit represents all further columns.
   for (int i = 1; i < kBits - 1 && static_cast<std::size_t>(i) <= table.columns.size(); ++i) {
     const std::size_t column = ColumnOf(i);
     if ((info->colUsed >> i & 1) != 0 && table.columns[column].kind != ColumnKind::kReal)
       plan.read.push_back(column);
   }
-  constexpr double kWalkCost = 0.02, kStartCost = 2;  // Against 1 for a row that is given.
+  constexpr double kWalkCost = 0.02, kStartCost = 2;  // Relative to a cost of 1 per returned row.
   info->estimatedRows = static_cast<sqlite3_int64>(std::ceil(std::max(1.0, found)));
   info->estimatedCost = kStartCost + walked * kWalkCost + found;
   const auto known = std::find(virtual_table.plans.begin(), virtual_table.plans.end(), plan);
@@ -292,7 +295,7 @@ int Close(sqlite3_vtab_cursor* cursor) {
   return SQLITE_OK;
 }
 
-/// The key that a text stands for in a column; nullopt: no row has it.
+/// Returns the key of a text in a column; nullopt if no row has it.
 std::optional<std::int64_t> KeyOfText(const QueryTables& shared, const TableColumn& column,
                                       sqlite3_value* value) {
   const auto* const text = static_cast<const char*>(sqlite3_value_blob(value));
@@ -308,12 +311,12 @@ std::optional<std::int64_t> KeyOfText(const QueryTables& shared, const TableColu
   return at - column.labels.begin();
 }
 
-/// The keys that equal a value; sets `certain` where the list is all of them. A value of another
-/// type may equal one by SQL's conversions, which are left to SQLite.
+/// Adds the keys that equal a value. Sets `certain` to false if the list may be incomplete: SQL's
+/// conversions, which only SQLite applies, can make a value of another type equal.
 void AddKey(const QueryTables& shared, const TableColumn* column, sqlite3_value* value,
             bool& certain, std::vector<std::int64_t>& keys) {
   const int type = sqlite3_value_type(value);
-  if (type == SQLITE_NULL) return;  // Equals nothing.
+  if (type == SQLITE_NULL) return;  // Null equals nothing.
   if (column != nullptr && HoldsText(column->kind)) {
     if (type != SQLITE_TEXT) {
       certain = false;
@@ -326,7 +329,8 @@ void AddKey(const QueryTables& shared, const TableColumn* column, sqlite3_value*
     keys.push_back(sqlite3_value_int64(value));
   } else if (type == SQLITE_FLOAT) {
     const double number = sqlite3_value_double(value);
-    constexpr double kExact = 9007199254740992;  // 2^53: beyond it a double stands for several.
+    constexpr double kExact = 9007199254740992;  // 2^53: a larger double can equal several
+                                                 // integers.
     if (!(std::abs(number) < kExact)) {
       certain = false;
     } else if (number == std::floor(number)) {
@@ -361,7 +365,7 @@ void AddEqual(const QueryTables& shared, const TableColumn* column, const Term& 
   }
 }
 
-/// Bounds that hold the value itself, which SQLite leaves out where it must.
+/// Adds an inclusive bound. SQLite itself excludes the bound's value if necessary.
 void AddBound(const Term& term, sqlite3_value* value, KeyCondition& condition) {
   constexpr double kLimit = 9.2e18;  // Below 2^63.
   const int type = sqlite3_value_type(value);
@@ -425,7 +429,7 @@ int AtEnd(sqlite3_vtab_cursor* cursor) {
 }
 
 void ShowText(sqlite3_context* context, std::string_view text) {
-  // It lies in the trace, which outlives the statement.
+  // The text is part of the trace, which outlives the statement.
   sqlite3_result_text64(context, text.empty() ? "" : text.data(), text.size(), SQLITE_STATIC,
                         SQLITE_UTF8);
 }
@@ -445,7 +449,7 @@ int Column(sqlite3_vtab_cursor* base, sqlite3_context* context, int sql_column) 
     return SQLITE_OK;
   }
   const std::int64_t key = cursor.scan.Key(at);
-  if (table.IsNull(at, key)) return SQLITE_OK;  // Null is what stands there.
+  if (table.IsNull(at, key)) return SQLITE_OK;  // An unset result is null.
   if (column.kind == ColumnKind::kString) {
     ShowText(context, virtual_table.shared->tables().store().Text(
                           StringId(static_cast<std::uint32_t>(key))));
@@ -462,7 +466,7 @@ int RowId(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
   return SQLITE_OK;
 }
 
-/// SQLite is C: what a callback throws would not get past it.
+/// SQLite is written in C, so exceptions must not leave a callback.
 template <auto callback>
 struct Guarded;
 

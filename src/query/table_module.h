@@ -13,7 +13,8 @@ struct sqlite3;  // NOLINT(readability-identifier-naming): the name that the lib
 
 namespace headroom {
 
-/// What the virtual tables of all connections to one trace share: the tables and their indexes.
+/// Data that the virtual tables of all connections to one trace share: the tables and their
+/// indexes.
 class QueryTables {
  public:
   explicit QueryTables(const TraceStore& store);
@@ -23,11 +24,12 @@ class QueryTables {
 
  private:
   TraceTables tables_;
-  std::deque<TableIndexes> indexes_;  ///< By table; they do not move.
+  std::deque<TableIndexes> indexes_;  ///< Indexed by table; elements must not move.
 };
 
-/// Makes the module `headroom_table` known to a connection, of which CREATE VIRTUAL TABLE t USING
-/// headroom_table makes the table t. `tables` outlives the connection. Returns SQLite's code.
+/// Registers the module `headroom_table` with a connection. CREATE VIRTUAL TABLE t USING
+/// headroom_table then creates the table t. `tables` must outlive the connection. Returns SQLite's
+/// code.
 int RegisterTables(sqlite3* connection, QueryTables& tables);
 
 }  // namespace headroom

@@ -5,11 +5,11 @@
 namespace headroom {
 namespace {
 
-/// Below so many rows, walking them is faster than a lookup's preparation can be made good.
+/// Below this number of rows, a full scan is faster than preparing a lookup.
 constexpr std::size_t kFewRows = 4096;
 
-/// Lets `visit` see the column's keys through a function made for its kind, so that the loop over
-/// rows holds no choice.
+/// Passes `visit` a function for the column's kind that returns keys, so that the loop over rows
+/// has no branch on the kind.
 template <typename Visit>
 void WithKeys(const Table& table, std::size_t column, const Visit& visit) {
   const void* const data = column == kIdColumn ? nullptr : table.columns[column].data;
@@ -87,7 +87,7 @@ void TableScan::AddRanges(std::int64_t first_id, std::int64_t last_id) {
     if (time != nullptr) {
       const auto find = [&](std::uint32_t from, const auto& before) {
         std::uint32_t count = last - from;
-        while (count > 0) {  // The first row from `from` on that is not before.
+        while (count > 0) {  // Finds the first row from `from` on that is not before.
           const std::uint32_t half = count / 2;
           if (before(table_.Key(table_.time, from + half))) {
             from += half + 1;
@@ -112,7 +112,7 @@ void TableScan::UseList(std::span<const std::uint32_t> rows) {
   list_ = rows;
 }
 
-/// The index that answers a condition for one key, where walking `rows` would take longer.
+/// Returns an index for a condition with one key, if it is faster than a scan of `rows`.
 const ColumnIndex* TableScan::ChooseIndex(std::size_t rows, std::int64_t& key) {
   if (rows < kFewRows) return nullptr;
   for (const KeyCondition& condition : conditions_) {
@@ -170,7 +170,7 @@ void TableScan::Start(std::vector<KeyCondition> conditions, ScanOrder order,
 void TableScan::StartAt(std::int64_t row) {
   conditions_.clear();
   if (place_of_.empty() || !read_.empty()) {
-    read_.clear();  // One row is not worth being gathered.
+    read_.clear();  // Gathering keys does not pay off for one row.
     place_of_.assign(table_.columns.size(), kNotGathered);
   }
   UseList({});
@@ -180,7 +180,7 @@ void TableScan::StartAt(std::int64_t row) {
   buffer_[0] = static_cast<std::uint32_t>(row);
 }
 
-/// Puts the next rows of the source into the buffer; how many. 0: there are none.
+/// Copies the next rows of the source into the buffer. Returns their number; 0 at the end.
 std::size_t TableScan::Take() {
   std::size_t n = 0;
   if (from_list_) {
@@ -203,7 +203,7 @@ std::size_t TableScan::Take() {
   return n;
 }
 
-/// Leaves those rows of the buffer that fulfil the condition.
+/// Keeps the rows of the buffer that meet the condition.
 void TableScan::Keep(const KeyCondition& condition) {
   WithKeys(table_, condition.column, [&](const auto& key_of) {
     std::size_t kept = 0;

@@ -1,5 +1,5 @@
-// Walks the rows of a table that may fulfil some conditions, in the order that was asked for. It
-// knows nothing of SQL: conditions are bounds on keys.
+// Scans the rows of a table that meet some conditions, in the requested order. Independent of SQL:
+// conditions are bounds on keys.
 #pragma once
 
 #include <array>
@@ -17,36 +17,38 @@
 
 namespace headroom {
 
-/// The row's own number, where a column is asked for.
+/// Selects the row number in place of a column.
 inline constexpr std::size_t kIdColumn = SIZE_MAX - 1;
 
-/// low <= key <= high and, where there is a list, key in it. A null's key may fulfil it, too.
+/// A condition on keys: low <= key <= high and, if there is a list, the list contains the key. The
+/// key of a null can also meet it.
 struct KeyCondition {
   std::size_t column = kIdColumn;
   std::int64_t low = INT64_MIN;
   std::int64_t high = INT64_MAX;
-  std::optional<std::vector<std::int64_t>> any_of = {};  ///< Sorted, each once.
+  std::optional<std::vector<std::int64_t>> any_of = {};  ///< Sorted, without duplicates.
 
   bool Fulfils(std::int64_t key) const;
   bool IsOneKey() const { return low == high && !any_of; }
 };
 
-/// In which order rows are walked: natural (by id) or that of a column with an index.
+/// Order of the scan: by row number, or by a column with an index.
 struct ScanOrder {
   std::size_t column = kIdColumn;
   bool reverse = false;
   bool operator==(const ScanOrder&) const = default;
 };
 
-/// The indexes of one table, each made at the second lookup of its column or for an order.
-/// Threads may share it.
+/// The indexes of one table. Each is created at the second lookup in its column, or when a scan
+/// requires its order. Thread-safe.
 class TableIndexes {
  public:
   TableIndexes(const TraceTables& tables, std::size_t table) : tables_(tables), table_(table) {}
 
-  /// Made where it is not there.
+  /// Returns the index and creates it if necessary.
   const ColumnIndex& Of(std::size_t column);
-  /// The same, but nullptr at the first call for the column, which a scan may serve as well.
+  /// Returns the index, but nullptr at the first call for the column, for which a scan may be as
+  /// fast.
   const ColumnIndex* ForLookup(std::size_t column);
 
  private:
@@ -59,24 +61,24 @@ class TableIndexes {
   std::map<std::size_t, int> lookups_;
 };
 
-/// A walk. The rows that it leaves out fulfil not all conditions; of those that it gives, all do.
+/// A scan. Returns exactly the rows that meet all conditions.
 class TableScan {
  public:
-  /// REQUIRES: the table is loaded; all outlive the walk.
+  /// REQUIRES: the table is loaded; both outlive the scan.
   TableScan(const Table& table, TableIndexes& indexes) : table_(table), indexes_(indexes) {}
 
-  /// @param read  columns that Key() will be asked for
+  /// @param read  columns that the caller will pass to Key()
   void Start(std::vector<KeyCondition> conditions, ScanOrder order,
              std::span<const std::size_t> read = {});
-  /// The row of this number alone, if there is one: what a join asks for, row by row.
+  /// Selects only the row of this number, if it exists, as joins request row by row.
   void StartAt(std::int64_t row);
-  /// Whether there is a row; `row` is it.
+  /// Return whether the scan has ended, and the current row.
   bool AtEnd() const { return at_ >= filled_; }
   std::uint32_t row() const { return buffer_[at_]; }
   void Next() {
     if (++at_ >= filled_) Refill();
   }
-  /// What Table::Key() says of the row at hand. REQUIRES: the column has keys.
+  /// Returns Table::Key() of the current row. REQUIRES: the column has keys.
   std::int64_t Key(std::size_t column) const {
     const std::size_t place = place_of_[column];
     return place == kNotGathered ? table_.Key(column, row()) : gathered_[place * kBlock + at_];
@@ -94,13 +96,13 @@ class TableScan {
 
   const Table& table_;
   TableIndexes& indexes_;
-  std::vector<KeyCondition> conditions_;  ///< What is checked row by row.
+  std::vector<KeyCondition> conditions_;  ///< Conditions to check for each row.
   bool reverse_ = false;
 
-  // Where rows come from: ranges of row numbers, or a list.
+  // Source of the rows: ranges of row numbers, or a list.
   Table::Runs ranges_;
-  std::size_t next_range_ = 0;  ///< Counted in the direction of the walk.
-  std::uint32_t in_range_ = 0;  ///< Rows of that range that were taken.
+  std::size_t next_range_ = 0;  ///< Counted in the direction of the scan.
+  std::uint32_t in_range_ = 0;  ///< Rows already taken from that range.
   bool from_list_ = false;
   std::span<const std::uint32_t> list_;
   std::size_t in_list_ = 0;
@@ -110,12 +112,12 @@ class TableScan {
   std::array<std::uint32_t, kBlock> buffer_;
   std::size_t filled_ = 0, at_ = 0;
 
-  // Keys of the buffer's rows, a block a column. Read one after another between SQLite's work on
-  // each row, those of a walk out of order would each be waited for; in a loop of their own the
-  // processor waits for many at once.
+  // Keys of the buffer's rows, one block per column. Gathering them in a separate loop lets the
+  // processor load many in parallel. Between SQLite's work on each row, it would wait for each load
+  // of a scan in random order.
   static constexpr std::size_t kNotGathered = SIZE_MAX;
   std::vector<std::size_t> read_;
-  std::vector<std::size_t> place_of_;  ///< By column.
+  std::vector<std::size_t> place_of_;  ///< Indexed by column.
   std::vector<std::int64_t> gathered_;
 };
 

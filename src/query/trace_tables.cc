@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-/// What the declaration of a column says beside its type.
+/// Properties that a column's declaration has in addition to its type.
 struct Declared {
   std::string_view unit, null, sentence;
 };
@@ -76,13 +76,13 @@ void SetType(TableColumn& column) {
   } else {
     static_assert(std::is_same_v<T, std::int64_t> || std::is_same_v<T, TimeNs> ||
                       std::is_same_v<T, DurationNs>,
-                  "a type of column that SQL does not know yet");
+                  "SQL does not support this column type yet");
     static_assert(sizeof(T) == sizeof(std::int64_t));
     column.kind = ColumnKind::kInt64;
   }
 }
 
-/// Names that would be the row's own, or that SQL has taken.
+/// Returns a name that collides neither with the row's number nor with a keyword of SQL.
 std::string PlainName(std::string_view table, std::string_view member) {
   if (table == "flows" && member == "id") return "arrow_id";
   if (table == "steps" && member == "index") return "number";
@@ -116,7 +116,8 @@ Table TableOf(std::string_view name, std::string_view sentence, const Columns& c
   return table;
 }
 
-/// Whether the rows are sorted by the time; only those of an own order are known to be.
+/// Returns true if the rows are sorted by time. Most tables define no order, so this checks all
+/// rows.
 bool IsSorted(const Table& table) {
   for (std::size_t row = 1; row < table.rows; ++row) {
     if (table.Key(table.time, row) < table.Key(table.time, row - 1)) return false;

@@ -1,5 +1,5 @@
-// The tables of a trace as SQL and Python see them: the store's own columns as they lie in memory,
-// named with their units, and what the analyses add to each row, found when first asked for.
+// The tables of a trace as SQL and Python see them. The store's columns are used in place, and
+// their names include units. The results of the analyses per row are computed on first use.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace headroom {
 
-/// What the values of a column are, and how they lie in memory.
+/// Type of a column's values and their layout in memory.
 enum class ColumnKind : std::uint8_t {
   kInt64,   ///< int64
   kInt32,   ///< int32
@@ -31,19 +31,20 @@ enum class ColumnKind : std::uint8_t {
 
 inline constexpr std::uint32_t kNoRow = 0xFFFFFFFFu;
 
-/// One column. `name`, `unit` and the sentences are what every face of the table shows.
+/// One column. All interfaces to the table show `name`, `unit` and the sentence.
 struct TableColumn {
-  std::string name;  ///< Holds the unit where that is a time or a number of bytes: start_ns.
+  std::string name;  ///< Includes the unit of a time or a number of bytes, e.g. start_ns.
   ColumnKind kind = ColumnKind::kInt64;
-  std::string unit;                          ///< Empty for a plain value.
-  bool nullable = false;                     ///< Whether "not recorded" or "none" can stand in it.
-  std::string_view refers;                   ///< Of kRow: the table.
-  std::span<const std::string_view> labels;  ///< Of kLabel, by value; an empty one is null.
+  std::string unit;  ///< Empty for a plain value.
+  /// True if values can be missing ("not recorded" or "none").
+  bool nullable = false;
+  std::string_view refers;                   ///< The other table, for kRow.
+  std::span<const std::string_view> labels;  ///< Words by value, for kLabel; an empty word is null.
   std::string sentence;
-  const void* data = nullptr;  ///< Of each row in turn; null until the table is loaded.
+  const void* data = nullptr;  ///< One value per row; null until the table is loaded.
 };
 
-/// One table. Rows are known by their number, which SQL shows as the column `id`.
+/// One table. The number of a row identifies it, and SQL shows it as the column `id`.
 class Table {
  public:
   using Runs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
@@ -54,35 +55,36 @@ class Table {
   std::size_t rows = 0;  ///< An estimate until the table is loaded.
   std::vector<TableColumn> columns;
 
-  /// Rows [first, second) within each of which the column `time` does not fall. Empty: not known.
+  /// Row ranges [first, second) in each of which the column `time` does not decrease. Empty if
+  /// unknown.
   Runs runs;
   std::size_t time = kNoColumn;  ///< Column by which runs are sorted.
   std::size_t run_key =
-      kNoColumn;  ///< Column that has one value in a run, and rises from run to run.
+      kNoColumn;  ///< Column with one value per run, which increases from run to run.
 
-  /// A value as a number: kString and kRow as the id (kNoRow: none), kLabel and kFlag as they are.
-  /// REQUIRES: loaded, not kReal.
+  /// Returns a value as a number: the id for kString and kRow (kNoRow: none), the value itself for
+  /// kLabel and kFlag. REQUIRES: loaded, not kReal.
   std::int64_t Key(std::size_t column, std::size_t row) const;
   double Real(std::size_t column, std::size_t row) const;
-  /// Whether the key of a column stands for null.
+  /// Returns true if the key of a column means null.
   bool IsNull(std::size_t column, std::int64_t key) const;
-  /// The position of the column with this name; kNoColumn: there is none.
+  /// Returns the index of the column with this name; kNoColumn if there is none.
   std::size_t Find(std::string_view column) const;
 };
 
-/// All tables of one trace. What is computed is found once; threads may share it.
+/// All tables of one trace. Computed tables are computed once. Thread-safe.
 class TraceTables {
  public:
-  /// `store` outlives it.
+  /// `store` must outlive the tables.
   explicit TraceTables(const TraceStore& store);
   ~TraceTables();
 
   const TraceStore& store() const { return store_; }
   std::size_t size() const { return tables_.size(); }
   const Table& table(std::size_t index) const { return tables_[index]; }
-  /// Whether a table's rows are known once it is loaded; those of the others always are.
+  /// Returns true for a table whose rows are known only after it is loaded.
   bool IsComputed(std::size_t index) const;
-  /// Fills a table that is computed in; nothing where it is there.
+  /// Loads a computed table; does nothing if it is already loaded.
   Status Load(std::size_t index) const;
 
  private:

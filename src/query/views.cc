@@ -1,4 +1,4 @@
-// Views over the tables, for the questions that come first.
+// Views over the tables, for the most common questions.
 #include <array>
 
 #include "query/database.h"
@@ -21,8 +21,8 @@ constexpr std::array kKernels = {
     QueryView::Column{"step", "gpu_attribution.step"},
     QueryView::Column{"launch_id", "gpu_tasks.launch_id"},
     QueryView::Column{"launch_to_start_ns", "", "integer", "ns",
-                      "From the begin of the call that launched it to its own; null where that "
-                      "call is not known.",
+                      "Time from the start of the launching call to the start of the kernel; null "
+                      "if the call is unknown.",
                       true},
     QueryView::Column{"grid_x", "gpu_tasks.grid_x"},
     QueryView::Column{"grid_y", "gpu_tasks.grid_y"},
@@ -44,7 +44,7 @@ constexpr std::array kCopies = {
     QueryView::Column{"direction", "gpu_tasks.copy"},
     QueryView::Column{"bytes", "gpu_tasks.bytes"},
     QueryView::Column{"gb_per_s", "", "real", "GB/s",
-                      "Bytes over its length; null where one of them is not known or 0.", true},
+                      "Bytes divided by the duration; null if either is unknown or 0.", true},
     QueryView::Column{"device", "devices.ordinal"},
     QueryView::Column{"stream", "streams.number"},
     QueryView::Column{"phase", "gpu_attribution.phase"},
@@ -89,16 +89,15 @@ constexpr std::array kCalls = {
 constexpr std::array kGpuGaps = {
     QueryView::Column{"device", "devices.ordinal"},
     QueryView::Column{"start_ns", "", "integer", "ns",
-                      "End of the last task before, on the clock of the trace."},
+                      "End of the previous task, on the clock of the trace."},
     QueryView::Column{"duration_ns", "", "integer", "ns", "Time without a task."},
-    QueryView::Column{"next_id", "", "integer", "",
-                      "The task that begins after it. A row of gpu_tasks."},
+    QueryView::Column{"next_id", "", "integer", "", "The task after the gap. A row of gpu_tasks."},
 };
 
-// LEFT JOIN where each row has one: so the rows of interest stay the outer loop, in the order that
-// a group by name wants, and what is not asked for is looked up least.
+// LEFT JOIN although each row has a match. It keeps the main table as the outer loop, in the order
+// that a group by name requires. Unused columns are then rarely looked up.
 constexpr std::array kViews = {
-    QueryView{"kernels", "Kernels with where they ran, what launched them and their step.",
+    QueryView{"kernels", "Kernels with their device, launch context and step.",
               R"(SELECT t.id, t.start_ns, t.duration_ns, t.name, a.class, d.ordinal AS device,
   s.number AS stream, a.phase, a.operator, a.layer, a.line, a.step, t.launch_id,
   t.start_ns - l.start_ns AS launch_to_start_ns,
@@ -109,7 +108,7 @@ FROM gpu_tasks t JOIN gpu_attribution a ON a.id = t.id LEFT JOIN streams s ON s.
 WHERE t.kind = 'kernel')",
               kKernels},
     QueryView{
-        "copies", "Copies and sets with their bytes and bandwidth.",
+        "copies", "Copies and memory sets with their bytes and bandwidth.",
         R"(SELECT t.id, t.start_ns, t.duration_ns, t.name, t.kind, t.copy AS direction, t.bytes,
   t.bytes * 1.0 / nullif(t.duration_ns, 0) AS gb_per_s, d.ordinal AS device, s.number AS stream,
   a.phase, a.operator, a.layer, a.step, t.launch_id
@@ -132,7 +131,7 @@ FROM host_events e JOIN host_attribution a ON a.id = e.id LEFT JOIN threads t ON
 WHERE e.kind IN ('runtime_call', 'driver_call'))",
         kCalls},
     QueryView{
-        "gpu_gaps", "Times in which a GPU has no task, and what begins after each.",
+        "gpu_gaps", "Times in which a GPU has no task, and the task after each.",
         R"(SELECT device, busy_until_ns AS start_ns, start_ns - busy_until_ns AS duration_ns, next_id
 FROM (SELECT d.ordinal AS device, t.start_ns, t.id AS next_id,
         max(t.start_ns + t.duration_ns) OVER (PARTITION BY d.ordinal ORDER BY t.start_ns, t.id

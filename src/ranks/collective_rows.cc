@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Element types as c10::toString() prints them, which is how collectives tell theirs.
+/// Element types as c10::toString() prints them. Traces of collectives use these names.
 constexpr std::array<std::pair<std::string_view, int>, 12> kElementBytes = {{
     {"Float", 4},
     {"Half", 2},
@@ -25,14 +25,15 @@ constexpr std::array<std::pair<std::string_view, int>, 12> kElementBytes = {{
     {"Float8_e5m2", 1},
 }};
 
-/// 0: not known.
+/// Returns 0 if the type is unknown.
 int ElementBytes(std::string_view dtype) {
   const auto* const found = std::find_if(kElementBytes.begin(), kElementBytes.end(),
                                          [&](const auto& entry) { return entry.first == dtype; });
   return found == kElementBytes.end() ? 0 : found->second;
 }
 
-/// Of a string without escapes, which is all that descriptions are; any other as it stands.
+/// Removes the quotes of a JSON string without escapes; descriptions have none. Returns any other
+/// text unchanged.
 std::string_view Unquoted(std::string_view json) {
   if (json.size() >= 2 && json.front() == '"' && json.back() == '"')
     return json.substr(1, json.size() - 2);
@@ -57,10 +58,11 @@ std::optional<CollectiveArguments> CollectiveRows::Of(std::size_t gpu_task) cons
   arguments.description =
       Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], kGroupDescriptionArg));
   arguments.ranks = Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], kGroupRanksArg));
-  // Kineto writes so where it does not know them.
+  // Kineto writes "[]" if it does not know the ranks.
   if (arguments.ranks == "[]") arguments.ranks = {};
   if (rows.group_size[row] > 0) arguments.members = rows.group_size[row];
-  // The larger side is the whole tensor: before a reduce-scatter, and after an all-gather.
+  // The larger side is the whole tensor: the input of a reduce-scatter, the output of an
+  // all-gather.
   const std::int64_t elements = std::max(rows.in_elements[row], rows.out_elements[row]);
   const int bytes = ElementBytes(store_.Text(rows.dtype[row]));
   if (bytes > 0 && elements > 0) arguments.bytes = static_cast<double>(elements) * bytes;

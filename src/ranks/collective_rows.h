@@ -1,4 +1,4 @@
-// What a trace tells of its collectives beside the kernels' times, by kernel.
+// Arguments of collectives that a trace records in addition to the kernels' times, by kernel.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,26 @@
 namespace headroom {
 
 struct CollectiveArguments {
-  std::string_view name;                ///< "allreduce"; empty: not told.
-  std::string_view group;               ///< Of ranks; empty: not told.
-  std::optional<double> bytes;          ///< Of the whole tensor.
-  std::optional<std::int64_t> members;  ///< Ranks of the group.
-  std::string_view description;         ///< Of the group: "mesh_tp"; empty: not told.
-  std::string_view ranks;               ///< Its members in words: "[0, 1]"; empty: not told.
+  std::string_view name;                ///< "allreduce"; empty if not recorded.
+  std::string_view group;               ///< Process group; empty if not recorded.
+  std::optional<double> bytes;          ///< Size of the whole tensor.
+  std::optional<std::int64_t> members;  ///< Number of ranks in the group.
+  /// The group's description, such as "mesh_tp"; empty if not recorded.
+  std::string_view description;
+  std::string_view ranks;  ///< The group's ranks as text, such as "[0, 1]"; empty if not recorded.
 };
 
 class CollectiveRows {
  public:
-  /// `store` is kept and must outlive the object.
+  /// Keeps a reference to `store`, which must outlive the object.
   explicit CollectiveRows(const TraceStore& store);
 
-  /// nullopt: nothing was recorded of this row of the GPU tasks.
+  /// Returns nullopt if the store has no collective for this row of the GPU tasks.
   std::optional<CollectiveArguments> Of(std::size_t gpu_task) const;
 
  private:
   const TraceStore& store_;
-  std::map<std::size_t, std::size_t> row_of_;  ///< Of the collectives, by GPU task.
+  std::map<std::size_t, std::size_t> row_of_;  ///< Rows of the collectives, by GPU task.
 };
 
 }  // namespace headroom

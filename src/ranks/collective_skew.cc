@@ -9,15 +9,15 @@
 namespace headroom {
 namespace {
 
-/// A collective on the clock of the ranks that are compared.
+/// A collective on the common clock of the compared ranks.
 struct OnOneClock {
-  const RankCollective* own = nullptr;  ///< Of the rank that is asked about.
+  const RankCollective* own = nullptr;  ///< The part of the rank that the caller asks about.
   TimeNs own_start, last_start;
-  std::vector<TimeNs> ends;  ///< Of all parts.
-  DurationNs doubt;          ///< Of two clocks.
+  std::vector<TimeNs> ends;  ///< Ends of all parts.
+  DurationNs doubt;          ///< Uncertainty of two clocks.
 };
 
-/// nullopt: the rank has no part in it, or is alone.
+/// Returns nullopt if the rank has no part in it, or if no other part is on the same clock.
 std::optional<OnOneClock> Place(const MatchedCollective& collective,
                                 std::span<const RankTimeline> ranks, const Alignment& alignment,
                                 std::size_t rank) {

@@ -1,4 +1,5 @@
-// What collectives of several ranks took, and what a rank waited in them for the last to come.
+// Durations of collectives of several ranks, and the time that a rank waits in them for the last
+// rank.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +15,24 @@
 
 namespace headroom {
 
-/// What a rank waited in its collectives, by start and end of each on its own clock, as in
-/// RankCollective: rows of GPU tasks are others in a stretch of a trace.
+/// Time that a rank waits in each of its collectives. The key is the collective's start and end on
+/// the rank's own clock, as in RankCollective. Rows of GPU tasks would not do, because they differ
+/// in a stretch of a trace.
 using CollectiveWaits = std::map<std::pair<TimeNs, TimeNs>, DurationNs>;
 
 struct CollectiveSkew {
-  CollectiveWaits waits;                       ///< Of one rank.
-  std::vector<MeasuredAllReduce> all_reduces;  ///< Of the whole job, waits left out.
+  CollectiveWaits waits;                       ///< Waits of one rank.
+  std::vector<MeasuredAllReduce> all_reduces;  ///< All-reduces of the whole job, without waits.
 };
 
-/// Of the collectives that all ranks leave together, of those ranks that are on one clock with
-/// `rank`: it waits from its own start to the last one's, for all that it takes at most. An
-/// all-reduce takes what is left until its median end; left out where that is no more than two
-/// clocks are uncertain by, and where its group has fewer ranks than `members`.
+/// Uses collectives that all ranks leave together, and the ranks whose clocks are aligned with that
+/// of `rank`. A rank waits from its own start to the last rank's start, and never longer than its
+/// collective takes. An all-reduce takes the time from the last start to the median end. Leaves out
+/// an all-reduce if that time is at most the uncertainty of two clocks, or if its group has fewer
+/// ranks than `members`.
 ///
-/// @param rank     index of its timeline
-/// @param members  ranks of the job
+/// @param rank     index of the rank's timeline
+/// @param members  number of ranks of the job
 CollectiveSkew MeasureSkew(std::span<const RankTimeline> ranks, const Alignment& alignment,
                            std::size_t rank, std::int64_t members);
 

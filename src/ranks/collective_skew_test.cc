@@ -9,8 +9,8 @@ namespace collective_skew_test {
 
 constexpr double kBytes = 1e6;
 
-/// Three ranks whose clocks are a second apart. In each of four steps, ranks 0, 1 and 2 come at
-/// 500, 600 and 700 us to an all-reduce that ends at 900.
+/// Three ranks whose clocks differ by one second. In each of four steps, ranks 0, 1 and 2 arrive at
+/// 500, 600 and 700 us. The all-reduce ends at 900 us.
 RankBuilder ThreeRanks() {
   RankBuilder job(3);
   job.Clock(1, 1e6).Clock(2, -1e6);
@@ -59,7 +59,7 @@ TEST(CollectiveSkewTest, OfAPartOfTheJobOnlyWaitsAreTold) {
 
 TEST(CollectiveSkewTest, WhatIsShorterThanTheClocksAreUncertainMeasuresNothing) {
   RankBuilder job = ThreeRanks();
-  // Each clock is known to 1 us at best.
+  // Each clock is accurate to 1 us at best.
   job.AllReduce({3950, 3960, 3970}, 3971.5, kBytes);
   job.AllReduce({3980, 3980, 3980}, 3983, kBytes);
   const CollectiveSkew skew = Measure(job, 0);
@@ -71,7 +71,7 @@ TEST(CollectiveSkewTest, WhatIsShorterThanTheClocksAreUncertainMeasuresNothing) 
 TEST(CollectiveSkewTest, NobodyWaitsLongerThanTheCollectiveTakes) {
   RankBuilder job = ThreeRanks();
   const Alignment alignment = AlignRanks(job.ranks());
-  // Rank 0 left before the last came.
+  // Rank 0 leaves before the last rank arrives.
   RankCollective& early = job.rank(0).collectives[1];
   early.end = early.start + DurationNs(190'000);
   const CollectiveSkew skew = MeasureSkew(job.ranks(), alignment, 0, 3);

@@ -1,4 +1,4 @@
-// Names of communicators, where one stands for several.
+// Unique names for communicators that share a name.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,10 @@
 
 namespace headroom {
 
-/// Frameworks may call all groups of an axis alike ("tp"). A name of which ranks recorded different
-/// members gets these behind it ("tp [0, 1]"), in their groups and collectives, so that each is
-/// compared with its own; what was recorded without members keeps its name.
+/// Frameworks may give all groups of an axis the same name ("tp"). Appends the members ("tp [0,
+/// 1]") to a name for which ranks recorded different members. Renames both the groups and their
+/// collectives, so that each is compared within its own group. A group without recorded members
+/// keeps its name.
 void TellGroupsApart(std::vector<RankTimeline>& ranks);
 
 }  // namespace headroom

@@ -15,7 +15,7 @@
 namespace headroom {
 namespace {
 
-/// "0, 2 and 5 more".
+/// Returns, for example, "0, 2 and 5 more".
 std::string SomeOf(const std::vector<std::int64_t>& ranks) {
   constexpr std::size_t kShown = 8;
   std::vector<std::int64_t> shown(
@@ -49,7 +49,7 @@ void FindMissing(JobRanks& job) {
                                     job.ranks.size(), *world, SomeOf(missing))});
 }
 
-/// Files that say another world size, or a rank that their world does not have.
+/// Finds files that state another world size, or a rank beyond their world size.
 bool FindOtherJobs(JobRanks& job) {
   std::set<std::int64_t> sizes;
   for (const RankTimeline& rank : job.ranks) {
@@ -58,21 +58,21 @@ bool FindOtherJobs(JobRanks& job) {
   if (sizes.size() > 1) {
     job.issues.push_back(
         {ImportIssue::kOtherJob, static_cast<std::int64_t>(sizes.size()),
-         fmt::format("the files are of jobs of {} ranks", fmt::join(sizes, " and of "))});
+         fmt::format("the files belong to jobs of {} ranks", fmt::join(sizes, " and of "))});
     return true;
   }
   if (sizes.empty()) return false;
-  // What such a file is of, nobody knows; the rest is compared without it.
+  // The origin of such a file is unknown, so the other files are compared without it.
   std::vector<std::string> odd;
   std::erase_if(job.ranks, [&](const RankTimeline& rank) {
     const bool is_odd = *rank.rank >= *sizes.begin();
-    if (is_odd) odd.push_back(fmt::format("{} is of rank {}", rank.path, *rank.rank));
+    if (is_odd) odd.push_back(fmt::format("{} belongs to rank {}", rank.path, *rank.rank));
     return is_odd;
   });
   if (!odd.empty()) {
     job.issues.push_back(
         {ImportIssue::kOtherJob, static_cast<std::int64_t>(odd.size()),
-         fmt::format("{}{}, and the job has {} ranks: not compared", odd.front(),
+         fmt::format("{}{}, but the job has {} ranks: not compared", odd.front(),
                      odd.size() > 1 ? fmt::format(" and {} more", odd.size() - 1) : "",
                      *sizes.begin())});
   }
@@ -80,7 +80,7 @@ bool FindOtherJobs(JobRanks& job) {
 }
 
 void FindUnaligned(JobRanks& job) {
-  // Ranks that never talked to each other need no common clock.
+  // Ranks that never communicated need no common clock.
   const bool talked = std::any_of(job.ranks.begin(), job.ranks.end(), [](const RankTimeline& rank) {
     return !rank.collectives.empty();
   });
@@ -92,13 +92,13 @@ void FindUnaligned(JobRanks& job) {
   if (unaligned.empty()) return;
   job.issues.push_back(
       {ImportIssue::kUnalignedRanks, static_cast<std::int64_t>(unaligned.size()),
-       fmt::format("rank {}: fewer than {} collectives that all leave together (all-reduce, "
-                   "all-gather, reduce-scatter) could be matched with those of other ranks, by "
-                   "communicator, kind, size and step; it is not compared",
+       fmt::format("rank {}: fewer than {} collectives that all ranks leave together (all-reduce, "
+                   "all-gather, reduce-scatter) match those of other ranks by communicator, kind, "
+                   "size and step; the rank is not compared",
                    SomeOf(unaligned), kMinMatches)});
 }
 
-/// Ranks on clocks of their own: of another stage, or of another job of as many ranks.
+/// Finds sets of ranks with separate clocks: other stages, or another job of the same world size.
 void FindSeparate(JobRanks& job) {
   std::map<std::size_t, std::vector<std::int64_t>> by_root;
   for (std::size_t r = 0; r < job.ranks.size(); ++r) {
@@ -118,14 +118,14 @@ void FindSeparate(JobRanks& job) {
   });
   job.issues.push_back(
       {ImportIssue::kSeparateRanks, static_cast<std::int64_t>(by_root.size()),
-       fmt::format(
-           "ranks {}{} share no collective that all leave together: {}; each set has its own clock "
-           "and is compared separately",
-           fmt::join(sets, " | "), more > 0 ? fmt::format(" | and {} sets more", more) : "",
-           stages ? "they are stages, or of different jobs" : "they may be of different jobs")});
+       fmt::format("ranks {}{} share no collective that all ranks leave together: {}; each set has "
+                   "its own clock and is compared separately",
+                   fmt::join(sets, " | "), more > 0 ? fmt::format(" | and {} sets more", more) : "",
+                   stages ? "they are pipeline stages, or belong to different jobs"
+                          : "they may belong to different jobs")});
 }
 
-/// Steps that only some of the ranks have.
+/// Finds steps that only some of the ranks have.
 void FindDifferentSteps(JobRanks& job) {
   std::map<std::size_t, std::vector<std::int64_t>> by_count;
   for (const RankTimeline& rank : job.ranks) by_count[rank.steps.size()].push_back(*rank.rank);
@@ -139,7 +139,7 @@ void FindDifferentSteps(JobRanks& job) {
                         Plural(static_cast<std::int64_t>(count), "step"), SomeOf(ranks));
   }
   job.issues.push_back({ImportIssue::kDifferentSteps, static_cast<std::int64_t>(by_count.size()),
-                        text + ": steps that several ranks have are compared"});
+                        text + ": only steps that several ranks have are compared"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A job's ranks on one clock: who waits for whom, and what of that cannot be told.
+// A job's ranks on one clock: which ranks wait for which, and the limits of that comparison.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace headroom {
 
-/// What is wrong with the set of files, not with one of them.
+/// A problem of the set of files, not of one file.
 struct RankSetIssue {
   ImportIssue issue;
   std::int64_t count = 0;
@@ -24,7 +24,7 @@ struct RankSetIssue {
 };
 
 struct JobRanks {
-  std::vector<RankTimeline> ranks;  ///< By rank.
+  std::vector<RankTimeline> ranks;  ///< Sorted by rank.
   Alignment alignment;
   JobWaits waits;
   JobWork work;
@@ -34,8 +34,8 @@ struct JobRanks {
   std::vector<RankSetIssue> issues;
 };
 
-/// Ranks of different jobs (another world size) are not compared: there are no waits then.
-/// REQUIRES: every timeline has its rank, each another one.
+/// Does not compare ranks of jobs with different world sizes, so the result then has no waits.
+/// REQUIRES: every timeline has a rank, and all ranks are distinct.
 JobRanks AnalyzeJobRanks(std::vector<RankTimeline> ranks);
 
 }  // namespace headroom

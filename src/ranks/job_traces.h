@@ -1,4 +1,4 @@
-// The traces of a job's ranks, once each was read alone.
+// The traces of a job's ranks, after each was read alone.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,12 @@
 
 namespace headroom {
 
-/// There is at least one rank. Each has a clock, a base and a first stamp.
+/// Has at least one rank. Each rank has a clock, a base and a first timestamp.
 struct JobTraces {
   JobRanks ranks;
-  std::vector<DurationNs> bases;  ///< By rank's index: of each trace's zero, in Unix time.
-  std::vector<TimeNs> firsts;     ///< By rank's index: first stamp of any row, on its own clock.
+  std::vector<DurationNs> bases;  ///< Unix time of each trace's zero, by rank index.
+  /// Earliest timestamp of any row on the rank's own clock, by rank index.
+  std::vector<TimeNs> firsts;
 };
 
 }  // namespace headroom

@@ -13,7 +13,7 @@ namespace headroom {
 namespace {
 
 constexpr double kHalf = 0.5;
-/// What is told apart in words.
+/// Relative differences below this count as equal in the explanation.
 constexpr double kAlike = 0.01;
 
 std::string_view InWords(WorkMeasure measure) {
@@ -37,7 +37,8 @@ class CauseFinder {
            static_cast<double>(std::max<std::int64_t>(1, waits_.steps));
   }
 
-  /// Each by itself; the one that holds the others up most stands for all, where they differ.
+  /// Explains each straggler alone. If causes differ, the straggler that costs the others most
+  /// decides.
   LateReason ExplainStragglers() const {
     LateReason all{.cause = LateCause::kUnknown};
     constexpr std::size_t kMaxSaid = 3;
@@ -56,21 +57,20 @@ class CauseFinder {
   LateReason ExplainRotating() const {
     if (static_cast<double>(work_.longest_excess.ns()) < kHalf * PerStep(waits_.lost)) {
       return {LateCause::kLateStart,
-              "Ranks hardly differ in how long they compute: they start late in turn."};
+              "Ranks hardly differ in computing time: they start late in turn."};
     }
     if (work_.measure == WorkMeasure::kNone) {
       return {LateCause::kUnknown, "The work per step was not recorded (record_shapes=True)."};
     }
     if (!work_.explained) {
       return {LateCause::kUnknown,
-              "Ranks differ in how long they compute; their work does not differ, or too few steps "
-              "tell."};
+              "Ranks differ in computing time, but their work does not differ, or there are too "
+              "few steps to compare."};
     }
-    return {
-        *work_.explained >= kHalf ? LateCause::kMoreWork : LateCause::kUnknown,
-        fmt::format(
-            "Among the ranks of a step, the work ({}) explains {:.0f} % of how computing varies.",
-            InWords(work_.measure), 100 * *work_.explained)};
+    return {*work_.explained >= kHalf ? LateCause::kMoreWork : LateCause::kUnknown,
+            fmt::format("Among the ranks of a step, the work ({}) explains {:.0f} % of the "
+                        "variation in computing time.",
+                        InWords(work_.measure), 100 * *work_.explained)};
   }
 
   /// The median of the ranks that are not late.

@@ -11,29 +11,32 @@
 
 namespace headroom {
 
-/// Why the late are late.
+/// Cause of the lateness of the stragglers.
 enum class LateCause : std::uint8_t {
   kNobodyIsLate,
   kUnknown,
-  kMoreWork,   ///< Their steps have more to compute: longer samples, more layers, more tokens.
+  kMoreWork,   ///< Their steps need more compute: longer samples, more layers, more tokens.
   kSlowGpu,    ///< Their GPU takes longer for the same work.
-  kLateStart,  ///< They compute no longer: host, loader or network let them start late.
+  kLateStart,  ///< They do not compute longer: host, data loader or network makes them start late.
 };
 
 struct LateReason {
   LateCause cause = LateCause::kNobodyIsLate;
-  std::string why = {};  ///< A sentence or several; empty: nobody is late.
+  std::string why = {};  ///< One or more sentences; empty if no rank is late.
 };
 
-/// Finds the cause for each late rank; the one that costs the others most names the cause of all.
+/// Finds the cause for each late rank. The rank that costs the others most determines the cause of
+/// the job.
 ///
-/// A rank that computes longer than a usual rank, by at least half of the time that it costs the
-/// others, has more work (if its work is larger by at least half as large a share) or a slow GPU.
-/// Equal bytes of input do not decide between the two. Any other late rank starts late.
+/// A late rank computes longer if its excess over the median rank is at least half of the time that
+/// it costs the others. Such a rank has a slow GPU, or more work if the relative excess of its work
+/// is at least half that of its time. Equal bytes of input do not decide between the two. Any other
+/// late rank starts late.
 ///
-/// If the late rank changes from step to step, the cause is more work if the work explains at least
-/// half of the variance of computing times. It is a late start if the longest computing exceeds the
-/// mean of its step by less than half of what a step loses.
+/// If the late rank changes from step to step, the cause is one of these:
+/// - Late start: the longest computing time exceeds the mean of its step by less than half of the
+///   time that a step loses.
+/// - More work: work explains at least half of the variance of computing times.
 ///
 /// @param work  CompareWork() of the ranks
 LateReason FindLateCause(std::span<const RankTimeline> ranks, const JobWaits& waits,

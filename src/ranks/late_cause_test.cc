@@ -11,7 +11,7 @@ namespace late_cause_test {
 
 constexpr DurationNs Ms(double ms) { return DurationNs(static_cast<std::int64_t>(ms * 1e6)); }
 
-/// Four ranks and four steps of 100 ms; each computes 50 ms with 1e12 FLOPs.
+/// Four ranks and four steps of 100 ms. Each rank computes 50 ms with 1e12 FLOPs per step.
 class LateCauseTest : public testing::Test {
  protected:
   LateCauseTest() : ranks_(4) {
@@ -97,7 +97,7 @@ TEST_F(LateCauseTest, OfSeveralEachIsJudged) {
   waits_.stragglers = {1, 2};
   waits_.ranks[2].caused = Ms(4 * 20);
   const Judged work = Work();
-  // The one that holds the others up most comes first.
+  // The rank that costs the others most comes first.
   EXPECT_EQ(work.cause, LateCause::kLateStart);
   EXPECT_EQ(work.why.find("Rank 2 computes as long as"), 0u) << work.why;
   EXPECT_NE(work.why.find("Rank 1 computes 1.2 times as long"), std::string::npos) << work.why;
@@ -111,14 +111,14 @@ TEST_F(LateCauseTest, WithoutShapesSamplesAndGpuAreNotToldApart) {
   EXPECT_EQ(work.measure, WorkMeasure::kNone);
   EXPECT_EQ(work.cause, LateCause::kUnknown);
   EXPECT_NE(work.why.find("record_shapes=True"), std::string::npos) << work.why;
-  // What was copied to the GPU tells, too.
+  // The input bytes copied to the GPU also measure the work.
   for (std::size_t r = 0; r < 4; ++r) {
     for (RankStep& step : ranks_[r].steps) step.input_bytes = r == 2 ? 1.4e6 : 1e6;
   }
   work = Work();
   EXPECT_EQ(work.measure, WorkMeasure::kInputBytes);
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
-  // As much input may still be more to compute.
+  // Equal input may still need more compute.
   for (RankStep& step : ranks_[2].steps) step.input_bytes = 1e6;
   EXPECT_EQ(Work().cause, LateCause::kUnknown);
 }
@@ -134,9 +134,9 @@ TEST_F(LateCauseTest, AnotherIsLateEachTime) {
   Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
   EXPECT_EQ(work.why,
-            "Among the ranks of a step, the work (FLOPs, by shapes) explains 100 % of how "
-            "computing varies.");
-  // As late with less work: nothing of it is the data's.
+            "Among the ranks of a step, the work (FLOPs, by shapes) explains 100 % of the "
+            "variation in computing time.");
+  // The late rank now has less work, so the data explains none of its lateness.
   for (int step = 0; step < 4; ++step)
     ranks_[static_cast<std::size_t>(step)].steps[static_cast<std::size_t>(step)].flops = 0.5e12;
   work = Work();

@@ -11,7 +11,8 @@
 namespace headroom {
 namespace {
 
-/// Indices of the ranks of the largest set on one clock; all where no clocks are aligned.
+/// Returns the indices of the largest set of ranks on one clock, or of all ranks if no clocks are
+/// aligned.
 std::vector<std::size_t> Comparable(const JobRanks& job) {
   std::map<std::size_t, std::vector<std::size_t>> by_root;
   std::vector<std::size_t> all;
@@ -26,7 +27,7 @@ std::vector<std::size_t> Comparable(const JobRanks& job) {
   return most == by_root.end() ? all : most->second;
 }
 
-/// Mean over the steps of which it is known; 0: of none.
+/// Returns the mean over the steps with a recorded computing time; 0 if there are none.
 std::int64_t ComputingNs(const RankTimeline& rank) {
   std::int64_t ns = 0, steps = 0;
   for (const RankStep& step : rank.steps) {

@@ -1,4 +1,4 @@
-// Which of a job's ranks stands for all.
+// Choice of the rank that represents a job.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-/// Index of the median by what a rank computes in a step (mean over its steps; of two in the
-/// middle, the one that computes less), among the most that are on one clock and hold nobody up.
-/// Ranks of which no computing is known, and stragglers, count where there is no other.
-/// REQUIRES: there is a rank.
+/// Returns the index of the rank with the median computing time per step (mean over its steps). If
+/// two ranks are in the middle, returns the one that computes less. Considers the largest set of
+/// ranks on one clock, without stragglers. Uses stragglers and ranks without a recorded computing
+/// time only if there are no others. REQUIRES: there is a rank.
 std::size_t MedianRank(const JobRanks& job);
 
 }  // namespace headroom

@@ -7,7 +7,8 @@
 namespace headroom {
 namespace median_rank_test {
 
-/// Ranks that compute so long in each of two steps, in us; all on the first one's clock.
+/// Ranks that compute for these times in each of two steps, in us. All are on the first rank's
+/// clock.
 JobRanks Computing(const std::vector<std::int64_t>& us) {
   JobRanks job;
   for (std::size_t r = 0; r < us.size(); ++r) {

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// What a group sends, in bytes; where those of any were not recorded, in collectives.
+/// Traffic of a group in bytes, or in collectives if the bytes of any collective were not recorded.
 struct Traffic {
   double all = 0;
   double point_to_point = 0, all_to_all = 0;
@@ -49,9 +49,9 @@ void Infer(const Traffic& traffic, GroupAxis& group) {
   } else if (traffic.reduced_forward >= kPartsOfLayers * traffic.all) {
     is(ParallelAxis::kTensor, "reduces in the forward");
   } else if (traffic.reduced_behind > 0) {
-    is(ParallelAxis::kData, "reduces behind the forward alone");
+    is(ParallelAxis::kData, "reduces only after the forward");
   } else {
-    group.why = "neither described nor told by what it sends";
+    group.why = "neither its description nor its traffic shows the axis";
   }
 }
 
@@ -89,7 +89,7 @@ std::vector<GroupAxis> FindParallelAxes(std::span<const RankTimeline> ranks) {
     group.group = name;
     if (group.members == 0) group.members = static_cast<std::int64_t>(group.ranks.size());
     if (name.empty()) {
-      group.why = "collectives that tell no group, maybe of several";
+      group.why = "collectives without a recorded group, possibly of several groups";
     } else if (!group.recorded) {
       Infer(traffic, group);
     }

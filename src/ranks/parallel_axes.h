@@ -1,4 +1,4 @@
-// Which axis of a job's parallelism each of its communicators serves: data, tensor, pipeline, ...
+// The parallelism axis (data, tensor, pipeline, ...) that each communicator of a job serves.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,25 @@
 namespace headroom {
 
 struct GroupAxis {
-  std::string group;                 ///< As recorded; empty: of collectives that tell none.
-  std::optional<ParallelAxis> axis;  ///< nullopt: cannot be told.
-  bool recorded = false;             ///< By its description; else by what it sends.
-  std::string why;                   ///< The description, or what it sends.
-  std::int64_t members = 0;          ///< Of the group; the ranks that ran it, where it is not told.
-  std::vector<std::size_t> ranks;    ///< Indices of the timelines that ran it.
+  std::string group;  ///< Recorded name; empty for collectives without a recorded group.
+  std::optional<ParallelAxis> axis;  ///< nullopt if unknown.
+  /// True if the group's description states the axis; false if its traffic implies it.
+  bool recorded = false;
+  std::string why;  ///< The description, or the traffic that implies the axis.
+  /// Members of the group; if not recorded, the number of ranks that ran it.
+  std::int64_t members = 0;
+  std::vector<std::size_t> ranks;  ///< Indices of the timelines that ran it.
 };
 
-/// By name. Where no description tells: groups that send between two ranks are of a pipeline;
-/// all-to-alls are of experts; all-reduces and reduce-scatters that the forward calls join parts of
-/// layers, from a fifth of the group's bytes on (smaller ones are statistics and losses); those of
-/// the backward and the update join gradients. Collectives that tell no group may be of several.
+/// Returns the axes by group name. If no description states the axis, traffic implies it:
+/// - Sends between two ranks: pipeline.
+/// - All-to-alls: expert.
+/// - All-reduces and reduce-scatters in the forward join parts of layers, so the axis is tensor.
+///   They need at least a fifth of the group's bytes; smaller ones are statistics and losses.
+/// - All-reduces and reduce-scatters in the backward and the update join gradients, so the axis is
+///   data.
+///
+/// Collectives without a recorded group may belong to several groups.
 std::vector<GroupAxis> FindParallelAxes(std::span<const RankTimeline> ranks);
 
 }  // namespace headroom

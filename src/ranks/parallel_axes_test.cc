@@ -14,7 +14,7 @@ struct Sent {
   double bytes;
 };
 
-/// One rank that sends this in the group "7", described so.
+/// One rank that sends this traffic in group "7", with the recorded axis.
 RankTimeline RankOf(const std::vector<Sent>& sent, std::optional<ParallelAxis> recorded = {}) {
   RankTimeline rank;
   for (const Sent& one : sent) {
@@ -67,7 +67,7 @@ TEST(ParallelAxes, ShardedDataIsGatheredInTheForwardAndReducedBehindIt) {
 }
 
 TEST(ParallelAxes, StatisticsOfTheForwardAreNoPartsOfLayers) {
-  // Batch norm's, of a job that shares out samples.
+  // Statistics of batch norm in a data-parallel job.
   EXPECT_EQ(
       AxisOf({{"allreduce", Phase::kForward, 1e3}, {"allreduce", Phase::kBackward, 1e6}}).axis,
       ParallelAxis::kData);
@@ -76,7 +76,7 @@ TEST(ParallelAxes, StatisticsOfTheForwardAreNoPartsOfLayers) {
 TEST(ParallelAxes, WhatNothingTellsIsNotNamed) {
   const GroupAxis axis = AxisOf({{"broadcast", Phase::kOther, 1e6}});
   EXPECT_FALSE(axis.axis.has_value());
-  EXPECT_EQ(axis.why, "neither described nor told by what it sends");
+  EXPECT_EQ(axis.why, "neither its description nor its traffic shows the axis");
   EXPECT_TRUE(FindParallelAxes({}).empty());
 }
 

@@ -19,7 +19,7 @@ class StageSum {
     }
   }
 
-  /// False: there is no step.
+  /// Returns false if there is no step.
   bool Fill(PipelineStage& stage) const {
     if (steps_ == 0) return false;
     const auto mean = [&](DurationNs sum) { return DurationNs(sum.ns() / steps_); };
@@ -42,7 +42,7 @@ std::optional<Pipeline> FindPipeline(std::span<const RankTimeline> ranks,
   Pipeline pipeline;
   for (const GroupAxis& group : axes) {
     if (group.axis != ParallelAxis::kPipeline) continue;
-    // The first and the last stage have a group of their own for an embedding.
+    // The first and the last stage also share a separate group for an embedding.
     const bool sends = std::any_of(group.ranks.begin(), group.ranks.end(), [&](std::size_t r) {
       return std::any_of(ranks[r].collectives.begin(), ranks[r].collectives.end(),
                          [&](const RankCollective& collective) {
@@ -52,7 +52,7 @@ std::optional<Pipeline> FindPipeline(std::span<const RankTimeline> ranks,
     });
     const std::size_t length = group.ranks.size();
     if (!sends) continue;
-    // A name may stand for several groups, and then their ranks are no one's stages.
+    // Several groups may share a name. Their ranks then do not form the stages of one pipeline.
     if (length < 2 || static_cast<std::int64_t>(length) != group.members) continue;
     if (pipeline.stages.empty()) pipeline.stages.resize(length);
     if (pipeline.stages.size() != length) return std::nullopt;

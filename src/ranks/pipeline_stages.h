@@ -1,5 +1,4 @@
-// Stages of a pipeline: how evenly the layers are shared out, and what waiting for each other
-// takes.
+// Stages of a pipeline: how evenly they share the layers, and how long they wait for each other.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +11,25 @@
 
 namespace headroom {
 
-/// Means over steps and over the ranks of the stage.
+/// Means over the steps and the ranks of the stage.
 struct PipelineStage {
-  std::vector<std::size_t> ranks;  ///< Indices; one of each pipeline.
+  std::vector<std::size_t> ranks;  ///< Indices; one rank of each pipeline.
   DurationNs step, computing;
-  DurationNs bubble;  ///< In sends and receives, while it computes nothing: waiting for neighbours.
-  /// The rest in which it neither computes nor is in a collective: its host, its loader, or waits
-  /// that no kernel of a receive shows.
+  DurationNs bubble;  ///< Time in sends and receives without computing: waiting for neighbours.
+  /// Time in which it neither computes nor runs a collective. Covers the host, the data loader, and
+  /// waits that no receive kernel shows.
   DurationNs idle;
 };
 
 struct Pipeline {
-  std::vector<PipelineStage> stages;  ///< In order of rank within each pipeline; two or more.
-  double imbalance = 0;     ///< By how much the stage that computes longest is above the mean.
-  double bubble_share = 0;  ///< Of the steps' time, over all stages.
+  std::vector<PipelineStage> stages;  ///< Sorted by rank within each pipeline; at least two.
+  /// Excess of the longest computing time of a stage over the mean, as a share of the mean.
+  double imbalance = 0;
+  double bubble_share = 0;  ///< Share of the steps' time, over all stages.
 };
 
-/// Of the groups of the axis kPipeline whose ranks are all there; nullopt: there are none, or they
-/// have different lengths. Frameworks number stages as ranks, and so does this.
+/// Combines the groups of axis kPipeline whose ranks are all present. Returns nullopt if there are
+/// none, or if their lengths differ. Numbers stages by rank, as frameworks do.
 std::optional<Pipeline> FindPipeline(std::span<const RankTimeline> ranks,
                                      std::span<const GroupAxis> axes);
 

@@ -10,7 +10,7 @@ namespace pipeline_stages_test {
 
 constexpr DurationNs Ms(std::int64_t ms) { return DurationNs(ms * 1'000'000); }
 
-/// Two steps of 100 ms in a pipeline of that name.
+/// Two steps of 100 ms in the named pipeline.
 RankTimeline Stage(std::int64_t rank, const std::string& pipeline, std::int64_t computing_ms,
                    std::int64_t members) {
   RankTimeline timeline;
@@ -51,12 +51,12 @@ TEST(PipelineStages, MeansOverReplicas) {
 }
 
 TEST(PipelineStages, NoneWhereARankIsMissing) {
-  // Which stage is which cannot be told.
+  // The stage of each rank is unknown.
   EXPECT_FALSE(PipelineOf({Stage(0, "a", 60, 4), Stage(1, "a", 50, 4)}).has_value());
 }
 
 TEST(PipelineStages, NoneOfCollectivesThatTellNoGroup) {
-  // An all-to-all is a kernel of sends and receives, too.
+  // An all-to-all kernel also sends and receives.
   EXPECT_FALSE(PipelineOf({Stage(0, "", 60, 2), Stage(1, "", 50, 2)}).has_value());
 }
 

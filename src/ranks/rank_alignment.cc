@@ -12,7 +12,7 @@ namespace headroom {
 namespace {
 
 using Key = std::tuple<std::string, std::string, std::int64_t>;  ///< Group, kind, step.
-using Ordinals = std::map<Key, std::vector<std::size_t>>;        ///< Collectives in order.
+using Ordinals = std::map<Key, std::vector<std::size_t>>;  ///< Indices of collectives in order.
 
 Ordinals OrdinalsOf(const RankTimeline& rank) {
   Ordinals ordinals;
@@ -23,9 +23,10 @@ Ordinals OrdinalsOf(const RankTimeline& rank) {
   return ordinals;
 }
 
-/// Those of one key, where all ranks ran as many: a rank that lost one would be joined out of step.
+/// Matches the collectives of one key if all ranks ran the same number of them. A rank that lost
+/// one would be matched out of order.
 ///
-/// @param world  ranks of the job; 0: not told
+/// @param world  number of ranks of the job; 0 if not recorded
 void MatchKey(std::span<const RankTimeline> ranks, const std::vector<Ordinals>& ordinals,
               const Key& key, std::int64_t world, std::vector<MatchedCollective>& matched) {
   const auto& [group, kind, step] = key;
@@ -56,7 +57,7 @@ void MatchKey(std::span<const RankTimeline> ranks, const std::vector<Ordinals>& 
   }
 }
 
-/// A point in time, and how much later a rank saw it than the first rank's clock says.
+/// A point in time, and how much later a rank recorded it than the reference clock.
 struct Distance {
   TimeNs at;
   double ns;
@@ -68,7 +69,8 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-/// Median slope of pairs half of the points apart (Theil, Sen; every pair costs too much).
+/// Returns the median slope of pairs that are half of the points apart (Theil-Sen; using every pair
+/// costs too much).
 double SlopeOf(const std::vector<Distance>& distances) {
   std::vector<double> slopes;
   const std::size_t half = distances.size() / 2;
@@ -79,7 +81,7 @@ double SlopeOf(const std::vector<Distance>& distances) {
   return slopes.empty() ? 0 : MedianOf(std::move(slopes));
 }
 
-/// Distances from a line, ascending.
+/// Returns the absolute distances from a line, ascending.
 std::vector<double> Residuals(const std::vector<Distance>& distances, TimeNs origin, double slope,
                               double* offset) {
   std::vector<double> rest;
@@ -94,7 +96,8 @@ std::vector<double> Residuals(const std::vector<Distance>& distances, TimeNs ori
 
 RankClock FitClock(std::vector<Distance> distances) {
   constexpr std::size_t kMinForDrift = 8;
-  constexpr double kBetterBy = 0.7;  // Of the median residual: else a slope is noise.
+  // Share of the median residual. A slope that improves less is noise.
+  constexpr double kBetterBy = 0.7;
   constexpr int kOfTen = 90;
   std::sort(distances.begin(), distances.end(),
             [](const Distance& a, const Distance& b) { return a.at < b.at; });
@@ -133,12 +136,12 @@ class ClockFinder {
       alignment_.clocks[*root].root = *root;
       bool any = false;
       while (FindSome(*root)) any = true;
-      // A clock that tells nobody's is none.
+      // A root that aligns no other clock does not count as aligned.
       if (!any) alignment_.clocks[*root].aligned = false;
     }
   }
 
-  /// Ends of a collective by the clocks of one root, ascending.
+  /// Returns the ends of a collective by the clocks of one root, ascending.
   std::vector<TimeNs> EndsOf(const MatchedCollective& collective, std::size_t root) const {
     std::vector<TimeNs> ends;
     for (const MatchedCollective::Part& part : collective.parts) {
@@ -151,7 +154,7 @@ class ClockFinder {
   }
 
  private:
-  /// Of those whose clock is not known, the rank of most joined collectives.
+  /// Returns the rank with the most matched collectives among those without an aligned clock.
   std::optional<std::size_t> NextRoot() const {
     std::vector<std::size_t> shared(ranks_.size());
     for (const MatchedCollective& collective : alignment_.collectives) {
@@ -165,7 +168,8 @@ class ClockFinder {
     return static_cast<std::size_t>(most - shared.begin());
   }
 
-  /// Ranks that share enough with those that are known; whether there were any.
+  /// Aligns ranks that share enough collectives with the aligned ranks. Returns true if there were
+  /// any.
   bool FindSome(std::size_t root) {
     std::vector<std::vector<Distance>> distances(ranks_.size());
     DurationNs inherited;
@@ -199,7 +203,8 @@ class ClockFinder {
   std::vector<bool> tried_;
 };
 
-/// What must have ended together and, by clocks that are known well, did not was joined wrongly.
+/// Drops matches whose ends differ although the clocks are accurate enough: those were matched
+/// wrongly.
 void DropMisfits(std::span<const RankTimeline> ranks, Alignment& alignment) {
   constexpr std::int64_t kTimesUncertain = 8;
   constexpr DurationNs kAtLeast{50'000};
@@ -247,7 +252,7 @@ Alignment AlignRanks(std::span<const RankTimeline> ranks) {
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   for (const Key& key : keys) MatchKey(ranks, ordinals, key, world, alignment.collectives);
-  // In order of time on each rank: what a rank waited for in one tells of the next.
+  // Orders collectives by time on each rank, because a wait in one collective influences the next.
   std::stable_sort(alignment.collectives.begin(), alignment.collectives.end(),
                    [](const MatchedCollective& a, const MatchedCollective& b) {
                      return std::tie(a.parts.front().rank, a.parts.front().collective) <

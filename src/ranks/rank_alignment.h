@@ -1,4 +1,4 @@
-// Clocks of ranks, aligned on the collectives that they ran together.
+// Clocks of ranks, aligned on the collectives that the ranks ran together.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@
 
 namespace headroom {
 
-/// A collective of which several ranks' parts are known.
+/// A collective that several ranks recorded.
 struct MatchedCollective {
   std::string group, kind;
   std::int64_t step = RankCollective::kNoStep;
   std::optional<double> bytes;
   struct Part {
-    std::size_t rank;        ///< Index of its timeline.
-    std::size_t collective;  ///< Of its collectives.
+    std::size_t rank;        ///< Index of the rank's timeline.
+    std::size_t collective;  ///< Index into the rank's collectives.
   };
-  std::vector<Part> parts;  ///< By rank; at least two.
+  std::vector<Part> parts;  ///< Sorted by rank; at least two.
 };
 
-/// What turns a rank's clock into that of another, its root.
+/// Converts a rank's clock into that of another rank, the root.
 struct RankClock {
-  /// Whether enough collectives were matched (kMinMatches) to tell.
+  /// True if at least kMinMatches collectives match.
   bool aligned = false;
-  std::size_t root = 0;        ///< Index of the rank whose clock it is turned into.
-  std::int64_t offset_ns = 0;  ///< At `origin`, to be taken off.
-  double drift = 0;            ///< By which it runs faster: 1e-6 is 1 us per second.
+  std::size_t root = 0;        ///< Index of the rank whose clock is the target.
+  std::int64_t offset_ns = 0;  ///< Subtract this at `origin`.
+  double drift = 0;            ///< Excess speed of the clock: 1e-6 is 1 us per second.
   TimeNs origin;
-  /// Nine of ten ends of matched collectives lie within this of where the clock puts them.
+  /// 90 % of the ends of matched collectives are within this of the predicted time.
   DurationNs uncertainty;
   std::size_t matches = 0;
 
@@ -42,28 +42,34 @@ struct RankClock {
 
 inline constexpr std::size_t kMinMatches = 3;
 
-/// No clock is said to be known better: a profiler takes a GPU's stamps to the host's clock to
-/// about this.
+/// Lower bound of a clock's uncertainty: profilers convert GPU timestamps to the host's clock with
+/// about this precision.
 inline constexpr DurationNs kStampsAreWithin{1'000};
 
-/// Whether no rank leaves such a collective before the last has come.
+/// Returns true if no rank leaves such a collective before the last rank arrives.
 bool LeftTogether(std::string_view kind);
 
 struct Alignment {
-  std::vector<RankClock> clocks;               ///< By rank; a root is its own.
-  std::vector<MatchedCollective> collectives;  ///< In order of the first rank that ran each.
-  std::size_t misfits = 0;                     ///< Joined ones that did not end together: left out.
-  std::size_t unmatched = 0;                   ///< Collectives of any rank without a counterpart.
+  std::vector<RankClock> clocks;  ///< Indexed by rank; a root's clock has itself as root.
+  /// Sorted by first rank, then in the order in which that rank ran them.
+  std::vector<MatchedCollective> collectives;
+  /// Matched collectives that were dropped because they did not end together.
+  std::size_t misfits = 0;
+  std::size_t unmatched = 0;  ///< Collectives of any rank without a counterpart.
 };
 
-/// Joins collectives by communicator, kind, step and order in it, where all ranks ran as many.
-/// Those whose sizes differ are not joined, nor those of a communicator that has more members than
-/// are here, unless it is the whole job: its name may stand for several. Collectives that all ranks
-/// leave together (LeftTogether()) tell the clocks: the median distance of their ends, and its
-/// slope over time where there are enough (Theil and Sen). Ranks that share none, not even by way
-/// of others, have different roots: the rank of most collectives is one, and so on with the rest.
+/// Matches collectives by communicator, kind, step and their order in the step.
+/// - All ranks must have run the same number of them.
+/// - Their sizes must be equal.
+/// - All members of the communicator must be present, unless it spans the whole job. Otherwise
+///   several groups may share the name.
 ///
-/// O(collectives x ranks); no clock is trusted, whatever it says.
+/// Collectives that all ranks leave together (LeftTogether()) align the clocks. The offset is the
+/// median difference of their ends, and the drift is its slope over time (Theil-Sen) if there are
+/// enough. Ranks that share no such collectives, even indirectly, have different roots. The first
+/// root is the rank with the most matched collectives; the remaining ranks follow the same rule.
+///
+/// O(collectives x ranks). Does not trust any clock.
 Alignment AlignRanks(std::span<const RankTimeline> ranks);
 
 }  // namespace headroom

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace rank_alignment_test {
 
-/// Four collectives a step; the last rank arrives last.
+/// Four collectives per step; the last rank arrives last.
 void RunSteps(RankBuilder& job, std::size_t ranks, int steps = 4) {
   for (int step = 0; step < steps; ++step) {
     const double at = 10'000.0 * step;
@@ -42,7 +42,7 @@ TEST(RankAlignmentTest, ClocksHoursApart) {
 TEST(RankAlignmentTest, ClocksThatRunAtDifferentSpeeds) {
   RankBuilder job(2);
   job.Clock(1, 500, 50e-6);
-  RunSteps(job, 2, 100);  // A second: 50 us apart at its end.
+  RunSteps(job, 2, 100);  // One second: the clocks differ by 50 us at its end.
   const RankClock clock = AlignRanks(job.ranks()).clocks[1];
   EXPECT_NEAR(clock.drift, 50e-6, 1e-8);
   EXPECT_EQ(clock.uncertainty, kStampsAreWithin);
@@ -59,12 +59,12 @@ TEST(RankAlignmentTest, TooFewCollectivesAlignNothing) {
 TEST(RankAlignmentTest, StepsThatOneRankLacksAreNotJoined) {
   RankBuilder job(2);
   RunSteps(job, 2);
-  // Rank 1 began to record a step later, and lost the end of the last.
+  // Rank 1 starts recording a step later, and lost the end of the last step.
   auto& late = job.rank(1).collectives;
   late.erase(late.begin(), late.begin() + 4);
   late.pop_back();
   const Alignment alignment = AlignRanks(job.ranks());
-  // Steps 1 and 2 whole; of step 3, who knows which one is missing.
+  // Steps 1 and 2 match completely. Step 3 does not, because the missing collective is unknown.
   EXPECT_EQ(alignment.collectives.size(), 8u);
   EXPECT_EQ(alignment.unmatched, 11u);
   EXPECT_TRUE(alignment.clocks[1].aligned);
@@ -85,7 +85,7 @@ TEST(RankAlignmentTest, OtherSizesAreOtherCollectives) {
 TEST(RankAlignmentTest, WhatDidNotEndTogetherIsNotJoined) {
   RankBuilder job(2);
   RunSteps(job, 2, 10);
-  // In step 2, each rank lost another one of equal size.
+  // In step 2, each rank lost a different collective of equal size.
   for (std::size_t r = 0; r < 2; ++r) {
     for (RankCollective& collective : job.rank(r).collectives) collective.bytes = 1e6;
     job.rank(r).collectives.erase(job.rank(r).collectives.begin() + 8 + 3 * static_cast<int>(r));
@@ -116,7 +116,7 @@ TEST(RankAlignmentTest, ByWayOfOthers) {
   RankBuilder job(3);
   job.Clock(1, 100).Clock(2, 1000);
   RunSteps(job, 3);
-  // Pipeline stages: 0 and 1 share a group, 1 and 2 another.
+  // Pipeline stages: 0 and 1 share a group, 1 and 2 share another.
   for (std::size_t r = 0; r < 3; ++r) {
     auto& own = job.rank(r).collectives;
     for (std::size_t c = 0; c < own.size(); ++c) {
@@ -128,7 +128,7 @@ TEST(RankAlignmentTest, ByWayOfOthers) {
     });
   }
   const Alignment alignment = AlignRanks(job.ranks());
-  // Rank 1 knows both.
+  // Rank 1 shares collectives with both.
   for (const RankClock& clock : alignment.clocks) EXPECT_EQ(clock.root, 1u);
   EXPECT_EQ(alignment.clocks[0].offset_ns, -100'000);
   EXPECT_EQ(alignment.clocks[2].offset_ns, 900'000);

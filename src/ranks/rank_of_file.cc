@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// "job.3.et": so simulators look for the trace of each rank.
+/// Simulators look for the trace of each rank under such a name: "job.3.et".
 std::optional<std::int64_t> RankOfChakraName(std::string_view name) {
   for (const std::string_view compression : {".gz", ".zst", ".zstd", ".xz", ".bz2", ".zip"}) {
     if (name.ends_with(compression)) name.remove_suffix(compression.size());
@@ -57,8 +57,8 @@ std::string HostOfFileName(std::string_view path) {
   const std::size_t ending = name.find(".pt.trace.json");
   if (ending == std::string_view::npos) return {};
   name = name.substr(0, ending);
-  // From the end: a time stamp (of milliseconds or less, so ten digits at least) behind a dot, a
-  // process number behind an underscore.
+  // Parses from the end: a timestamp after a dot (milliseconds or finer, so at least ten digits),
+  // and a process id after an underscore.
   for (const auto& [mark, least] : {std::pair('.', 10), std::pair('_', 1)}) {
     std::size_t digits = name.size();
     while (digits > 0 && IsDigit(name[digits - 1])) --digits;
@@ -78,8 +78,8 @@ Status AssignRanks(std::vector<TraceReport>& files) {
     const auto [same, fresh] = taken.emplace(*file.input.rank, &file);
     if (fresh) continue;
     return Status::Usage(fmt::format(
-        "{} and {} are both rank {} by their own words: pass one file per rank, or report each by "
-        "itself",
+        "{} and {} both state that they are rank {}: pass one file per rank, or report each file "
+        "separately",
         Printable(same->second->input.path), Printable(file.input.path), *file.input.rank));
   }
   for (TraceReport& file : files) {

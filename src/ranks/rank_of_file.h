@@ -1,4 +1,4 @@
-// Which rank each of several trace files belongs to.
+// Maps each of several trace files to its rank.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,21 @@
 
 namespace headroom {
 
-/// The number behind the last "rank" in a file's name ("trace_rank-3.json.gz": 3); folders do not
-/// count.
+/// Returns the number after the last "rank" in a file's name ("trace_rank-3.json.gz": 3). Ignores
+/// folders.
 std::optional<std::int64_t> RankOfFileName(std::string_view path);
 
-/// The machine by the name that PyTorch's tensorboard_trace_handler gives a file
-/// ("node7_4711.1700000000000.pt.trace.json.gz": node7); empty: it has another form.
+/// Returns the host name from the file name that PyTorch's tensorboard_trace_handler writes
+/// ("node7_4711.1700000000000.pt.trace.json.gz": node7). Returns "" if the name has another form.
 std::string HostOfFileName(std::string_view path);
 
-/// Gives every report of several files a rank: what the trace says; else what the file name says,
-/// if no other file has that rank; else the file's position, or the next free number. A single file
-/// keeps what it has. Fails (kUsage) where two traces say that they are the same rank: rows of one
-/// rank could not be told apart.
+/// Gives every report of several files a rank, in this order of preference:
+/// 1. The rank that the trace states.
+/// 2. The rank in the file name, if no other file has that rank.
+/// 3. The file's position, or the next free number.
+///
+/// A single file keeps its rank. Fails with kUsage if two traces state the same rank, because their
+/// rows could not be distinguished.
 Status AssignRanks(std::vector<TraceReport>& files);
 
 }  // namespace headroom

@@ -51,7 +51,7 @@ std::vector<std::optional<std::int64_t>> RanksOf(std::vector<TraceReport> files)
 TEST(AssignRanks, TraceThenNameThenPosition) {
   using Ranks = std::vector<std::optional<std::int64_t>>;
   EXPECT_EQ(RanksOf(Files({{"rank3.json", std::nullopt}})), Ranks{std::nullopt})
-      << "one file: nothing to tell apart";
+      << "one file needs no rank";
   EXPECT_EQ(RanksOf(Files({{"rank3.json", 5}, {"rank7.json", std::nullopt}})), (Ranks{5, 7}));
   EXPECT_EQ(RanksOf(Files({{"a.json", std::nullopt}, {"b.json", std::nullopt}})), (Ranks{0, 1}));
   EXPECT_EQ(RanksOf(Files({{"a.json", std::nullopt}, {"b.json", 0}})), (Ranks{1, 0}));

@@ -1,5 +1,5 @@
-// What one rank's trace tells of its collectives: kept when the trace itself is gone, so that a job
-// of many ranks is read one file at a time.
+// Collectives of one rank's trace. Outlives the trace, so that a job of many ranks is read one file
+// at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,22 @@ namespace headroom {
 struct AnalyzedTrace;
 
 /// One collective as one rank ran it. A kernel begins when its rank arrives, and spins until all
-/// others have.
+/// other ranks arrive.
 struct RankCollective {
-  std::string group;  ///< Communicator as recorded; empty: not told.
-  std::string kind;   ///< As recorded ("allreduce"), else by the kernel ("AllReduce"); lower case.
-  std::int64_t step = kNoStep;  ///< Number of the step in which it was launched.
-  TimeNs start, end;            ///< On the rank's own clock, in Unix time where the trace has it.
-  std::optional<double> bytes;  ///< Of the whole tensor.
-  std::optional<std::int64_t> members;  ///< Ranks of the group.
-  DurationNs hidden;                    ///< Of it, while a kernel that computes ran.
-  Phase phase = Phase::kOther;          ///< Of what called it.
+  std::string group;  ///< Recorded communicator; empty if not recorded.
+  /// Recorded kind ("allreduce"), else from the kernel's name ("AllReduce"); lower case.
+  std::string kind;
+  std::int64_t step = kNoStep;  ///< Number of the step that launched it.
+  TimeNs start, end;  ///< Times on the rank's own clock; Unix time if the trace records it.
+  std::optional<double> bytes;          ///< Size of the whole tensor.
+  std::optional<std::int64_t> members;  ///< Number of ranks in the group.
+  DurationNs hidden;                    ///< Part of its time in which a compute kernel ran.
+  Phase phase = Phase::kOther;          ///< Phase of the caller.
 
   static constexpr std::int64_t kNoStep = -1;
 };
 
-/// Whether it is between two ranks, as stages of a pipeline hand on what they computed.
+/// Returns true for transfers between two ranks, as between stages of a pipeline.
 bool IsPointToPoint(std::string_view kind);
 
 /// A step on the rank's own clock.
@@ -42,36 +43,38 @@ struct RankStep {
   std::int64_t number = 0;
   TimeNs start;
   DurationNs wall;
-  DurationNs computing = {};         ///< While a kernel ran that is no collective.
-  DurationNs collectives = {};       ///< Of the rest, while a collective of a group did.
-  DurationNs neighbours = {};        ///< Of the rest, while it sent to or waited for one rank.
-  std::optional<double> flops = {};  ///< By the shapes of its operators; none: not recorded.
-  double input_bytes = 0;            ///< Copied from the host to the GPU.
+  DurationNs computing = {};    ///< Time in which a compute kernel ran.
+  DurationNs collectives = {};  ///< Remaining time in which a collective of a group ran.
+  DurationNs neighbours = {};   ///< Remaining time in which it sent to or waited for one rank.
+  /// FLOPs from the shapes of its operators; nullopt if not recorded.
+  std::optional<double> flops = {};
+  double input_bytes = 0;  ///< Bytes copied from the host to the GPU.
 };
 
 /// A group of ranks as one of them recorded it.
 struct RankGroup {
   std::string name;
-  std::string description;           ///< Empty: not told.
-  std::optional<ParallelAxis> axis;  ///< By its description.
-  std::string ranks = {};            ///< Its members in words: "[0, 1]"; empty: not told.
+  std::string description;           ///< Empty if not recorded.
+  std::optional<ParallelAxis> axis;  ///< Axis that the description states.
+  std::string ranks = {};  ///< Its members as text, such as "[0, 1]"; empty if not recorded.
 };
 
-/// Of one rank.
+/// Timeline of one rank.
 struct RankTimeline {
   std::optional<std::int64_t> rank, world_size;
   std::string path;
-  std::string host;  ///< The machine, where the file's name tells it; else empty.
-  std::vector<RankCollective> collectives;  ///< By start.
+  std::string host;  ///< Host name if the file's name contains it, else empty.
+  std::vector<RankCollective> collectives;  ///< Sorted by start.
   std::vector<RankStep> steps;
-  std::vector<RankGroup> groups;  ///< That have a name, each once.
+  std::vector<RankGroup> groups;  ///< Groups with a name, each once.
 };
 
-/// Of the trace's zero, in Unix time; none where what the trace says of it cannot be.
+/// Returns the Unix time of the trace's zero, or zero if the recorded value is invalid.
 DurationNs UnixBaseOf(const TraceStore& store);
 
-/// @param trace    of the store, with its attribution; steps are of the trace's own process
-/// @param options  of the analysis; where they choose steps, collectives of no step are left out
+/// @param trace    analysis of the store with its attribution; steps are of the trace's own process
+/// @param options  options of the analysis; if they choose steps, collectives outside these steps
+/// are left out
 RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names, const GroupRules& rules,
                               const AnalyzedTrace& trace, const AnalysisOptions& options);
 

@@ -16,15 +16,15 @@ namespace {
 
 struct Arrival {
   std::size_t rank;
-  TimeNs start, end;  ///< On the first rank's clock.
+  TimeNs start, end;  ///< Times on the first rank's clock.
   DurationNs exposed;
-  DurationNs hidden;  ///< While the rank computed beside it.
+  DurationNs hidden;  ///< Time that overlaps the rank's compute.
 };
 
 std::vector<Arrival> ArrivalsOf(const MatchedCollective& collective,
                                 std::span<const RankTimeline> ranks, const Alignment& alignment) {
   std::vector<Arrival> arrivals;
-  // Ranks that share a collective share a root, unless they share hardly any.
+  // Ranks that share a collective share a root, unless they share too few collectives.
   const std::size_t root = alignment.clocks[collective.parts.front().rank].root;
   for (const MatchedCollective::Part& part : collective.parts) {
     const RankClock& clock = alignment.clocks[part.rank];
@@ -45,8 +45,8 @@ std::vector<Arrival> ArrivalsOf(const MatchedCollective& collective,
 /// Sums over the collectives of a class.
 struct ClassSums {
   CollectiveClass row;
-  DurationNs exposed, hidden;  ///< Of all parts.
-  DurationNs doubt;            ///< Largest.
+  DurationNs exposed, hidden;  ///< Sums over all parts.
+  DurationNs doubt;            ///< Largest uncertainty.
   std::int64_t parts = 0;
 };
 
@@ -68,8 +68,9 @@ class WaitMeter {
     const Arrival& median = arrivals[(arrivals.size() - 1) / 2];
     const TimeNs usual = median.start;
     const DurationNs late = last.start - usual;
-    // Without the late, the transfer would have begun that much earlier beside the same computing:
-    // the collective is shorter by its wait, and of that the step by what nothing else hides.
+    // Without the late ranks, the transfer would begin earlier by `late` and overlap the same
+    // compute. The collective would be shorter by its wait, and the step by the exposed part of
+    // that wait.
     const TimeNs idle = last.start - std::min(late, median.exposed);
     for (const Arrival& arrival : arrivals) {
       const DurationNs wait = last.start - arrival.start;
@@ -120,10 +121,10 @@ class WaitMeter {
   }
 
   struct StepLoss {
-    std::vector<Interval> lost = {};  ///< When somebody usual waited.
+    std::vector<Interval> lost = {};  ///< Intervals in which the median rank waited.
     std::map<std::size_t, DurationNs> culprits = {};
   };
-  /// What a rank waited in its last collective.
+  /// Time that a rank waited in its last collective.
   struct Before {
     std::string group = {};
     std::int64_t step = RankCollective::kNoStep;
@@ -184,7 +185,7 @@ class WaitMeter {
     row.bus_gbs = *row.algorithm_gbs * passes * (n - 1) / n;
   }
 
-  /// Lengths of the steps, by whichever rank recorded them.
+  /// Takes the length of each step from the first rank that recorded it.
   void CountSteps() {
     std::map<std::int64_t, DurationNs> walls;
     for (const RankTimeline& rank : ranks_) {
@@ -202,7 +203,7 @@ class WaitMeter {
       time += wall->second;
       lost += measure;
     }
-    // What lies in no step is told where there are no steps alone: shares are of steps.
+    // Losses outside steps count only if there are no steps, because shares refer to steps.
     waits_.lost = waits_.steps > 0 ? lost : outside;
     if (time.ns() > 0)
       waits_.lost_share = static_cast<double>(lost.ns()) / static_cast<double>(time.ns());
@@ -236,8 +237,8 @@ class WaitMeter {
   const Alignment& alignment_;
   JobWaits waits_;
   std::map<std::tuple<std::string, std::string, double>, ClassSums> classes_;
-  std::map<std::int64_t, StepLoss> steps_;  ///< By number.
-  std::map<std::size_t, Before> before_;    ///< By rank.
+  std::map<std::int64_t, StepLoss> steps_;  ///< Keyed by step number.
+  std::map<std::size_t, Before> before_;    ///< Keyed by rank index.
 };
 
 }  // namespace
@@ -254,7 +255,7 @@ JobWaits MeasureWaits(std::span<const RankTimeline> ranks, const Alignment& alig
     std::vector<Arrival> arrivals = ArrivalsOf(collective, ranks, alignment);
     if (arrivals.size() > 1) compared.emplace_back(&collective, std::move(arrivals));
   }
-  // As time went: what a rank waited for before tells of what it does next.
+  // Adds collectives in order of time, because a rank's wait influences its next arrival.
   std::stable_sort(compared.begin(), compared.end(), [](const auto& a, const auto& b) {
     return a.second.back().start < b.second.back().start;
   });

@@ -1,4 +1,4 @@
-// Who waits for whom in a job of several ranks: the culprit, not its victims.
+// Waits between the ranks of a job: finds the rank that causes them, not the ranks that suffer.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace headroom {
 
-/// Of one rank, over all compared collectives.
+/// Figures of one rank over all compared collectives.
 struct RankWaits {
-  DurationNs waited;  ///< For others, in collectives.
-  /// By which it came behind the usual rank (the median) where it was one of the late, without
-  /// what the usual rank computed meanwhile.
+  DurationNs waited;  ///< Time that it waited for others in collectives.
+  /// Time by which it arrived after the median rank, when it was late. Excludes what the median
+  /// rank computed meanwhile.
   DurationNs caused;
-  std::int64_t last = 0;     ///< Collectives at which it was one of the late.
-  std::int64_t culprit = 0;  ///< Steps that lost most by it, or nearly.
+  std::int64_t last = 0;     ///< Number of collectives at which it was late.
+  std::int64_t culprit = 0;  ///< Number of steps in which it caused the largest loss, or nearly.
 };
 
 /// Collectives of one kind, communicator and size.
@@ -27,51 +27,56 @@ struct CollectiveClass {
   std::string group, kind;
   std::optional<double> bytes;
   std::int64_t count = 0;
-  std::int64_t ranks = 0;    ///< Whose parts are known.
-  std::int64_t members = 0;  ///< Of the communicator; `ranks` where it is not told.
-  /// Mean, from the first arrival to the last; no time where that is below what the clocks tell.
+  std::int64_t ranks = 0;    ///< Number of ranks that recorded it.
+  std::int64_t members = 0;  ///< Members of the communicator; `ranks` if not recorded.
+  /// Mean time from the first arrival to the last. Arrivals that differ by less than the clocks'
+  /// uncertainty count as 0.
   DurationNs wait;
-  DurationNs transfer;  ///< Mean, from the last arrival (else the usual one) to the end.
-  DurationNs exposed;   ///< Mean over ranks, of wait and transfer, while nothing computed.
-  DurationNs hidden;    ///< The same while a kernel did.
-  /// Bytes over `transfer`, and what the links carried of them (nccl-tests' bus bandwidth); GB/s.
-  /// None where `transfer` is below what the clocks tell.
+  /// Mean time from the last arrival (the median one if `wait` is uncertain) to the end.
+  DurationNs transfer;
+  DurationNs exposed;  ///< Mean over ranks of wait and transfer while no compute kernel ran.
+  DurationNs hidden;   ///< Mean over ranks of wait and transfer while a compute kernel ran.
+  /// GB/s: bytes over `transfer`, and the bus bandwidth of nccl-tests. nullopt if `transfer` is
+  /// below the clocks' uncertainty.
   std::optional<double> algorithm_gbs, bus_gbs;
 };
 
 enum class StragglerPattern : std::uint8_t {
-  kNone,       ///< No rank was late by more than is uncertain, for a share of time that counts.
-  kRecurrent,  ///< The same rank or ranks, in most steps.
-  kRotating,   ///< Another one each time.
-  kOnce,       ///< In one step alone: whether it recurs cannot be told.
+  kNone,       ///< No rank was late by more than the uncertainty, for a significant share of time.
+  kRecurrent,  ///< The same rank or ranks in most steps.
+  kRotating,   ///< A different rank each time.
+  kOnce,       ///< Late in one step only; it is unknown if that recurs.
 };
 
 struct JobWaits {
-  std::vector<RankWaits> ranks;          ///< By rank's index.
+  std::vector<RankWaits> ranks;          ///< Indexed by rank.
   std::vector<CollectiveClass> classes;  ///< Longest first.
   StragglerPattern pattern = StragglerPattern::kNone;
-  std::vector<std::size_t> stragglers;  ///< Of kRecurrent and kOnce; indices of the ranks.
-  std::string straggler_host;           ///< Of all of those; empty: not told, or of several.
-  /// Time of the steps by which a usual rank's collectives were exposed for longer because of a
-  /// late one, whichever: what the job loses. Of collectives in no step where there are no steps.
+  std::vector<std::size_t> stragglers;  ///< Indices of the ranks for kRecurrent and kOnce.
+  /// Host of all stragglers; empty if unknown or if they are on several hosts.
+  std::string straggler_host;
+  /// Time that the job loses to late ranks: the additional exposed time of the median rank's
+  /// collectives in the steps. Without steps, counts the collectives outside steps.
   DurationNs lost;
-  std::int64_t steps = 0;            ///< In which compared collectives lie.
-  std::optional<double> lost_share;  ///< Of the time of those steps; none: of no steps.
-  std::int64_t other_kinds = 0;      ///< Joined, but of kinds in which not all wait for all.
-  DurationNs uncertainty;            ///< Largest of the clocks that were aligned.
+  std::int64_t steps = 0;            ///< Number of steps with compared collectives.
+  std::optional<double> lost_share;  ///< Share of the time of those steps; nullopt without steps.
+  /// Matched collectives of kinds in which not every rank waits for all others.
+  std::int64_t other_kinds = 0;
+  DurationNs uncertainty;  ///< Largest uncertainty of the aligned clocks.
 };
 
-/// From this share of the steps' time on, waiting for the last is worth a name.
+/// Waiting for the last rank is reported from this share of the steps' time.
 inline constexpr double kWorthNaming = 0.01;
-/// Of the steps that lose by anybody: a straggler that holds so many is recurrent.
+/// A straggler is recurrent if it causes this share of the steps with a loss.
 inline constexpr double kRecurrentShare = 2.0 / 3;
 
-/// Of the collectives that all leave together. The usual rank is the median one; late are those
-/// that come behind it by more than half of what the last does, if that is more than twice the
-/// clocks' uncertainty: several may be equally late.
-/// Lost is of a wait what the usual rank's collective exposes: without the late, the transfer would
-/// have run beside the same computing. What a rank waited in the collective of
-/// another communicator just before is not its own lateness.
+/// Uses the collectives that all ranks leave together. A rank is late if it arrives after the
+/// median rank by more than half of the last rank's delay. That delay must exceed twice the clocks'
+/// uncertainty. Several ranks may be late together.
+///
+/// The lost time of a wait is the exposed part of the median rank's collective: without the late
+/// ranks, the transfer would overlap the same compute. A rank's wait in a preceding collective of
+/// another communicator does not count as its own lateness.
 JobWaits MeasureWaits(std::span<const RankTimeline> ranks, const Alignment& alignment);
 
 }  // namespace headroom

@@ -11,7 +11,7 @@ JobWaits Measure(const RankBuilder& job) {
   return MeasureWaits(job.ranks(), AlignRanks(job.ranks()));
 }
 
-/// Steps of 1 ms with one all-reduce; in step s, rank `late(s)` comes `by_us` behind the others.
+/// Steps of 1 ms with one all-reduce. In step s, rank `late(s)` arrives `by_us` after the others.
 template <typename Late>
 RankBuilder Steps(std::size_t ranks, int steps, double by_us, Late late) {
   RankBuilder job(ranks);
@@ -65,7 +65,7 @@ TEST(RankWaitsTest, NobodyIsNamedForLess) {
 
 TEST(RankWaitsTest, NoClaimBelowWhatTheClocksTell) {
   RankBuilder job = Steps(2, 8, 50, [](int) { return 1; });
-  // The ends are 100 us apart, to either side.
+  // The ends are 100 us apart, alternately in either direction.
   for (std::size_t c = 0; c < 8; ++c)
     job.rank(1).collectives[c].end += DurationNs(c % 2 == 0 ? 100'000 : -100'000);
   const JobWaits waits = Measure(job);
@@ -81,14 +81,14 @@ TEST(RankWaitsTest, SeveralMayBeEquallyLate) {
     const double at = 1000.0 * step;
     job.Step(step, at, 1000);
     std::vector<double> arrivals(8, at + 500);
-    // One bad machine of three ranks: which of them is last is chance.
+    // One slow machine has three ranks. Chance decides which of them is last.
     for (int r = 5; r < 8; ++r) arrivals[static_cast<std::size_t>(r)] += 200 + (r + step) % 3;
     job.AllReduce(arrivals, at + 900);
   }
   const JobWaits waits = Measure(job);
   EXPECT_EQ(waits.pattern, StragglerPattern::kRecurrent);
   EXPECT_EQ(waits.stragglers, (std::vector<std::size_t>{5, 6, 7}));
-  EXPECT_EQ(waits.lost.ns(), 6 * 202'000);  // Once, not for each of them.
+  EXPECT_EQ(waits.lost.ns(), 6 * 202'000);  // Counted once, not for each of them.
 }
 
 TEST(RankWaitsTest, AVictimIsNoCulpritInItsNextGroup) {
@@ -97,7 +97,8 @@ TEST(RankWaitsTest, AVictimIsNoCulpritInItsNextGroup) {
     const double at = 1000.0 * step;
     job.Step(step, at, 1000);
     for (int c = 0; c < 4; ++c) job.AllReduce({at + 10, at + 10, at + 10, at + 10}, at + 20 + c);
-    // Rank 0 is late with 1; so 1 is late with 3, and nobody else.
+    // Rank 0 arrives late at the collective with rank 1. Rank 1 is therefore late at the one with
+    // rank 3; no other rank is late.
     job.AllReduce({at + 400, at + 100, -1, -1}, at + 410);
     job.AllReduce({-1, at + 420, -1, at + 110}, at + 430);
     for (const std::size_t r : {0u, 1u}) {
@@ -115,7 +116,7 @@ TEST(RankWaitsTest, AVictimIsNoCulpritInItsNextGroup) {
   EXPECT_EQ(waits.stragglers, std::vector<std::size_t>{0});
   EXPECT_EQ(waits.ranks[0].caused.ns(), 6 * 300'000);
   EXPECT_LE(waits.ranks[1].caused.ns(), 6 * 10'000);
-  EXPECT_EQ(waits.lost.ns(), 6 * 320'000);  // From 100 to 420, though two groups wait.
+  EXPECT_EQ(waits.lost.ns(), 6 * 320'000);  // From 100 to 420, although two groups wait.
 }
 
 TEST(RankWaitsTest, SendsAndBroadcastsHoldNobodyUp) {
@@ -145,7 +146,7 @@ TEST(RankWaitsTest, WaitAndTransferOfEachClass) {
   EXPECT_EQ(row.ranks, 4);
   EXPECT_EQ(row.wait.ns(), 200'000);
   EXPECT_EQ(row.transfer.ns(), 100'000);
-  // Three ranks spin for 300 us, the last for 100.
+  // Three ranks spin for 300 us, the last for 100 us.
   EXPECT_EQ(row.exposed.ns(), (3 * 300'000 + 100'000) / 4);
   EXPECT_DOUBLE_EQ(*row.algorithm_gbs, 1e6 / 1e5);
   EXPECT_DOUBLE_EQ(*row.bus_gbs, 10 * 2 * 3.0 / 4);
@@ -169,8 +170,8 @@ TEST(RankWaitsTest, WaitsBelowWhatTheClocksTellAreNone) {
 }
 
 TEST(RankWaits, LostIsWhatTheCollectiveExposes) {
-  // Rank 1 comes 200 us late, and the transfer takes 100. Rank 0 computes for 150: of 300 us, 150
-  // are exposed, and none would be had rank 1 been in time.
+  // Rank 1 arrives 200 us late, and the transfer takes 100 us. Rank 0 computes for 150 us, so 150
+  // of 300 us are exposed. Without the delay, none would be.
   RankBuilder b(2);
   for (int step = 0; step < 3; ++step) {
     b.Step(step, 1000.0 * step, 1000)

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-/// A step as one rank had it.
+/// A step of one rank.
 struct Part {
   std::size_t rank;
   const RankStep* step;
@@ -31,7 +31,7 @@ double WorkOf(const RankStep& step, WorkMeasure measure) {
   return measure == WorkMeasure::kFlops ? step.flops.value_or(0) : step.input_bytes;
 }
 
-/// Mean over steps of largest / mean - 1.
+/// Returns the mean over steps of largest / mean - 1.
 template <typename ValueOf>
 double ImbalanceOf(const std::vector<std::vector<Part>>& steps, ValueOf value_of) {
   double sum = 0;
@@ -47,14 +47,13 @@ double ImbalanceOf(const std::vector<std::vector<Part>>& steps, ValueOf value_of
   return sum / static_cast<double>(steps.size());
 }
 
-/// Work and computing of a rank in a step, each by how far it is from its mean of that step, as a
-/// share of that mean.
+/// Deviation of a rank's work and computing time from the step's mean, as shares of that mean.
 struct Deviation {
   double work, computing;
 };
 
-/// Pearson's r, squared; 0 where they go against each other; none where either does not vary, or of
-/// too few.
+/// Returns Pearson's r, squared; 0 if the correlation is negative. Returns nullopt if either does
+/// not vary, or if there are too few values.
 std::optional<double> SharedVariance(const std::vector<Deviation>& deviations) {
   constexpr std::size_t kMin = 6;
   constexpr double kVaries = 1e-3;
@@ -93,7 +92,7 @@ class WorkComparer {
   }
 
  private:
-  /// By number; those that several ranks have.
+  /// Collects the steps that several ranks have, by number.
   void CollectSteps() {
     std::map<std::int64_t, std::vector<Part>> by_number;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
@@ -124,7 +123,8 @@ class WorkComparer {
     return deviations;
   }
 
-  /// By how much the longest computing of a step exceeds its mean; ns.
+  /// Returns the excess of the longest computing time of a step over its mean, in ns, averaged over
+  /// the steps.
   double ExcessOfLongest() const {
     double excess = 0;
     for (const std::vector<Part>& parts : steps_) {

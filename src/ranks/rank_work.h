@@ -1,4 +1,4 @@
-// What each rank had to compute, and how long it took.
+// Work of each rank, and the time that it takes.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,33 @@
 
 namespace headroom {
 
-/// What tells how much a step has to do.
+/// Measure of the work of a step.
 enum class WorkMeasure : std::uint8_t {
   kNone,
-  kFlops,       ///< By the shapes of its operators.
-  kInputBytes,  ///< By what was copied to the GPU.
+  kFlops,       ///< FLOPs from the shapes of its operators.
+  kInputBytes,  ///< Bytes copied to the GPU.
 };
 
-/// Of one rank: means over the steps that are compared.
+/// Means of one rank over the compared steps.
 struct RankWork {
-  std::optional<DurationNs> computing;  ///< None: of no step that is compared.
-  std::optional<double> work;           ///< In the job's measure.
+  std::optional<DurationNs> computing;  ///< nullopt if no compared step has it.
+  std::optional<double> work;           ///< Work in the job's measure.
 };
 
 struct JobWork {
   WorkMeasure measure = WorkMeasure::kNone;
-  std::vector<RankWork> ranks;  ///< By rank's index; empty: no step is of several ranks.
-  std::int64_t steps = 0;       ///< That several ranks have.
-  /// By how much the rank that computes longest is above the mean, a step.
+  std::vector<RankWork> ranks;  ///< Indexed by rank; empty if no step is shared by several ranks.
+  std::int64_t steps = 0;       ///< Number of steps that several ranks have.
+  /// Excess of the longest computing time of a step over the mean of the ranks, as a share of that
+  /// mean; averaged over the steps.
   double computing_imbalance = 0;
-  std::optional<double> work_imbalance;  ///< The same of the work.
-  /// By how much the longest computing of a step exceeds its mean; mean of the steps.
+  std::optional<double> work_imbalance;  ///< The same for the work.
+  /// Excess of the longest computing time of a step over the mean of the ranks, averaged over the
+  /// steps.
   DurationNs longest_excess;
-  /// Share of the variance of computing times among the ranks of a step, over all steps, that goes
-  /// with more work (Pearson's r, squared; less work for longer computing explains nothing). None:
-  /// work is not known, or ranks do not differ in either.
+  /// Share of the variance of computing times among the ranks of a step, over all steps, that more
+  /// work explains (Pearson's r, squared). Less work with longer computing explains nothing.
+  /// nullopt if the work is unknown, or if ranks do not differ in work or time.
   std::optional<double> explained;
 };
 

@@ -1,4 +1,4 @@
-// For tests: ranks whose collectives are written down as they happened, on clocks of their own.
+// For tests: ranks with given collectives, on separate clocks.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace headroom {
 
-/// Collects what happened on true time, in microseconds, and tells it on each rank's clock.
+/// Takes events in true time, in microseconds, and records them on each rank's clock.
 class RankBuilder {
  public:
   explicit RankBuilder(std::size_t ranks) : ranks_(ranks), offset_us_(ranks), drift_(ranks) {
     for (std::size_t r = 0; r < ranks; ++r) ranks_[r].rank = static_cast<std::int64_t>(r);
   }
 
-  /// The rank's clock is ahead by this, and runs faster by this share.
+  /// Sets the rank's clock ahead by `offset_us`, and makes it run faster by the share `drift`.
   RankBuilder& Clock(std::size_t rank, double offset_us, double drift = 0) {
     offset_us_[rank] = offset_us;
     drift_[rank] = drift;
     return *this;
   }
 
-  /// A step of all ranks.
+  /// Adds a step to all ranks.
   RankBuilder& Step(std::int64_t number, double start_us, double length_us) {
     step_ = number;
     for (std::size_t r = 0; r < ranks_.size(); ++r)
@@ -33,7 +33,8 @@ class RankBuilder {
     return *this;
   }
 
-  /// One of all ranks, with when each arrived; all end together. A negative arrival: not recorded.
+  /// Adds an all-reduce of all ranks with their arrivals; all end together. A negative arrival is
+  /// not recorded.
   RankBuilder& AllReduce(const std::vector<double>& arrivals_us, double end_us,
                          double bytes = 1e6) {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-/// What stands between quotes, decoded. REQUIRES: the text begins with one.
+/// Returns the decoded text between quotes. Requires that `quoted` begins with a quote.
 std::string Meant(std::string_view quoted) {
   const bool closed = quoted.size() > 1 && quoted.ends_with('"');
   std::string text;
@@ -19,7 +19,7 @@ std::string Meant(std::string_view quoted) {
   return text;
 }
 
-/// Numbers, constants and brackets.
+/// Returns whether JSON consists of numbers, constants and brackets.
 bool IsPlainJson(std::string_view json) {
   constexpr std::string_view kNumbersAndBrackets = "0123456789+-.eE[]{}:, \t\r\n";
   constexpr std::string_view kConstants[] = {"true", "false", "null", "NaN", "Infinity"};

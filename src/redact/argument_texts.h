@@ -1,4 +1,4 @@
-// The texts in what was kept of an event's `args` (store/args_text.h).
+// Texts in the recorded part of an event's `args` (store/args_text.h).
 #pragma once
 
 #include <functional>
@@ -7,12 +7,13 @@
 
 namespace headroom {
 
-/// Calls visit(text) for each text among the members, keys and nested ones too, as it is meant.
+/// Calls visit(text) with each decoded text among the members, including keys and nested texts.
 void ForEachArgumentText(std::string_view members,
                          const std::function<void(std::string_view)>& visit);
 
-/// The JSON with each of its texts as `replace` gives it, and all else as it is; "null" where there
-/// is more than texts, numbers, constants and brackets, which no reader of JSON would take.
+/// Returns the JSON with each text replaced by `replace`, and everything else unchanged. Returns
+/// "null" if it contains more than texts, numbers, constants and brackets, which no JSON parser
+/// accepts.
 std::string WithTexts(std::string_view json,
                       const std::function<std::string(std::string_view)>& replace);
 

@@ -14,19 +14,19 @@ Result<AskedTexts> AskedTexts::Compile(const std::vector<std::string>& words,
   AskedTexts asked;
   for (const std::string& word : words) {
     if (word.size() < 2)
-      return Status::Usage(fmt::format("--word '{}': give two letters or more", word));
+      return Status::Usage(fmt::format("--word '{}': give at least two letters", word));
     asked.words_.push_back(LowerCase(word));
   }
   for (const std::string& pattern : patterns) {
     auto regex = std::make_shared<const re2::RE2>(pattern, re2::RE2::Quiet);
     if (!regex->ok()) {
-      return Status::Usage(fmt::format("--pattern '{}': no regular expression of RE2 ({})", pattern,
-                                       regex->error()));
+      return Status::Usage(
+          fmt::format("--pattern '{}': give a valid RE2 expression ({})", pattern, regex->error()));
     }
     if (re2::RE2::FullMatch("", *regex)) {
       return Status::Usage(fmt::format(
-          "--pattern '{}': matches the empty text, which is everywhere; '+' is one or more, '*' "
-          "is none, too",
+          "--pattern '{}': matches the empty text, which is everywhere; use '+' (one or more) "
+          "instead of '*'",
           pattern));
     }
     asked.patterns_.push_back(std::move(regex));
@@ -61,7 +61,7 @@ std::vector<AskedTexts::Span> AskedTexts::SpansOf(std::string_view text) const {
     if (apart.empty() || span.begin >= apart.back().end) {
       apart.push_back(span);
     } else if (span.end > apart.back().end) {
-      // What is left of one that overlaps: its end must go, too.
+      // The rest of an overlapping span must be removed too.
       apart.push_back({apart.back().end, span.end, span.is_word});
     }
   }

@@ -1,4 +1,4 @@
-// What the user asks to be removed wherever it stands: words, and what regular expressions match.
+// Texts that the user asks to remove everywhere: words, and matches of regular expressions.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +15,29 @@ class RE2;
 
 namespace headroom {
 
-/// Immutable; thread-safe; copies share their expressions.
+/// Immutable and thread-safe; copies share their expressions.
 class AskedTexts {
  public:
   struct Span {
     std::size_t begin, end;
-    bool is_word;  ///< Of a word, not of an expression.
+    bool is_word;  ///< From a word, not from an expression.
   };
 
   AskedTexts() = default;
-  /// @param words     found in any case of ASCII letters, also within longer words; two bytes or
-  ///                  more each
+  /// Fails with kUsage and names the text if it is too short, is not an expression, or matches the
+  /// empty text.
+  ///
+  /// @param words     at least two bytes each; found in any case of ASCII letters, also within
+  /// longer words
   /// @param patterns  RE2 expressions
-  /// Fails (kUsage) naming the text that is too short, is no expression or matches the empty text.
   static Result<AskedTexts> Compile(const std::vector<std::string>& words,
                                     const std::vector<std::string>& patterns);
 
   bool empty() const { return words_.empty() && patterns_.empty(); }
-  /// What is to go, in order and without overlap: of two that overlap the one that begins first,
-  /// of those the longer. O(words and expressions x bytes).
+  /// Returns the spans to remove, in order and without overlap. Of two overlapping spans, the one
+  /// that begins first wins, then the longer one. O(words and expressions x bytes).
   std::vector<Span> SpansOf(std::string_view text) const;
-  /// In lower case.
+  /// Words in lower case.
   const std::vector<std::string>& words() const { return words_; }
 
  private:

@@ -19,7 +19,7 @@ int HexDigit(char c) {
   return -1;
 }
 
-/// -1: none of them is a digit of either alphabet.
+/// Returns the value of a base64 digit; -1 if it is in neither alphabet.
 int Base64Digit(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;
@@ -28,7 +28,7 @@ int Base64Digit(char c) {
   return c == '/' || c == '_' ? 63 : -1;
 }
 
-/// Joins halves of what two units of UTF-16 write.
+/// Joins UTF-16 surrogate pairs.
 class Utf16Units {
  public:
   explicit Utf16Units(std::string& out) : out_(out) {}
@@ -48,7 +48,7 @@ class Utf16Units {
   std::uint32_t high_ = 0;
 };
 
-/// The value of `count` hexadecimal digits at `at`, or -1.
+/// Returns the value of `count` hexadecimal digits at `at`; -1 if they are not digits.
 int HexAt(std::string_view text, std::size_t at, std::size_t count) {
   if (at + count > text.size()) return -1;
   int value = 0;
@@ -60,8 +60,8 @@ int HexAt(std::string_view text, std::size_t at, std::size_t count) {
   return value;
 }
 
-/// The number of a reference of HTML ("&#246;", "&#xf6;") or of one of its names, or -1; `end` is
-/// behind it.
+/// Returns the code of an HTML reference ("&#246;", "&#xf6;"), or of a named one; -1 if it is
+/// neither. Sets `end` to the byte after it.
 int ReferenceAt(std::string_view text, std::size_t at, std::size_t& end) {
   constexpr std::size_t kLongest = 12;
   constexpr std::pair<std::string_view, int> kNames[] = {
@@ -87,7 +87,8 @@ int ReferenceAt(std::string_view text, std::size_t at, std::size_t& end) {
   return digits.empty() ? -1 : code;
 }
 
-/// The value of up to three octal digits at `at`, or -1; `end` is behind them.
+/// Returns the value of up to three octal digits at `at`; -1 if there are none. Sets `end` to the
+/// byte after them.
 int OctalAt(std::string_view text, std::size_t at, std::size_t& end) {
   int value = 0;
   for (end = at; end < text.size() && end < at + 3 && text[end] >= '0' && text[end] <= '7'; ++end)
@@ -95,7 +96,7 @@ int OctalAt(std::string_view text, std::size_t at, std::size_t& end) {
   return end > at && value < 256 ? value : -1;
 }
 
-/// The text with one layer of escapes undone; whether there were any.
+/// Undoes one layer of escapes. Returns whether there were any.
 bool Unescaped(std::string_view text, std::string& out) {
   out.clear();
   constexpr std::string_view kBegins = "\\%&";
@@ -149,7 +150,7 @@ bool Unescaped(std::string_view text, std::string& out) {
   return any;
 }
 
-/// The text with "=F6" of quoted-printable undone, and lines that it divides joined; whether there
+/// Decodes quoted-printable: undoes "=F6", and joins lines that it divides. Returns whether there
 /// were any.
 bool Unquoted(std::string_view text, std::string& out) {
   out.clear();
@@ -173,14 +174,14 @@ bool Unquoted(std::string_view text, std::string& out) {
   return any;
 }
 
-/// Whether a byte stands between letters that are written apart.
+/// Returns whether a byte can separate spaced letters.
 bool IsBetween(char c) {
   return c == ' ' || c == '-' || c == '.' || c == '_' || c == ':' || c == ',';
 }
 
 /// Calls visit(joined, begin) for each run of at least six words of `size` letters or digits with
-/// the same separator byte between them: "h u n t e r", "68 75 6e 74 65 72". Stops when visit()
-/// returns true; returns whether it did.
+/// the same separator byte: "h u n t e r", "68 75 6e 74 65 72". Stops if visit() returns true, and
+/// returns whether it did.
 template <typename Visit>
 bool AnySpaced(std::string_view text, std::size_t size, Visit&& visit) {
   constexpr std::size_t kShortest = 6;
@@ -213,7 +214,8 @@ bool AnySpaced(std::string_view text, std::size_t size, Visit&& visit) {
   return false;
 }
 
-/// Calls visit(begin, end) for each longest run of bytes that `is` takes, until it returns true.
+/// Calls visit(begin, end) for each longest run of bytes accepted by `is`, until visit() returns
+/// true.
 template <typename Is, typename Visit>
 bool AnyRun(std::string_view text, std::size_t shortest, Is&& is, Visit&& visit) {
   for (std::size_t at = 0; at < text.size();) {
@@ -239,7 +241,7 @@ constexpr std::array<bool, 256> kIsBase64 = [] {
 
 bool AnyBase64(std::string_view text, std::size_t source, bool is_source,
                const std::function<bool(const Decoded&)>& visit) {
-  constexpr std::size_t kShortest = 8;  // Six bytes.
+  constexpr std::size_t kShortest = 8;  // Encodes six bytes.
   const auto is = [](char c) { return kIsBase64[static_cast<unsigned char>(c)]; };
   std::string out;
   return AnyRun(text, kShortest, is, [&](std::size_t begin, std::size_t end) {
@@ -264,7 +266,7 @@ bool AnyBase64(std::string_view text, std::size_t source, bool is_source,
 
 bool AnyHex(std::string_view text, std::size_t source, bool is_source,
             const std::function<bool(const Decoded&)>& visit) {
-  constexpr std::size_t kShortest = 12;  // Six bytes.
+  constexpr std::size_t kShortest = 12;  // Encodes six bytes.
   const auto is = [](char c) { return HexDigit(c) >= 0; };
   std::string out;
   return AnyRun(text, kShortest, is, [&](std::size_t begin, std::size_t end) {
@@ -305,7 +307,7 @@ bool AnyOfOneLayer(std::string_view text, bool is_source,
          (Unquoted(text, unquoted) && visit({"quoted-printable", unquoted, 0})) ||
          AnySpaced(text, 1,
                    [&](std::string_view joined, std::size_t begin) {
-                     // A list of digits is one of sizes.
+                     // A spaced list of digits is a list of sizes.
                      return std::any_of(joined.begin(), joined.end(), IsLetter) &&
                             visit({"spaced", joined, is_source ? begin : 0});
                    }) ||
@@ -318,7 +320,7 @@ bool AnyOfOneLayer(std::string_view text, bool is_source,
 
 bool AnyDecoded(std::string_view bytes, const std::function<bool(const Decoded&)>& visit) {
   if (AnyOfOneLayer(bytes, /*is_source=*/true, visit)) return true;
-  constexpr int kMaxLayers = 3;  // JSON within JSON within a URL.
+  constexpr int kMaxLayers = 3;  // For instance JSON within JSON within a URL.
   std::string text, next;
   std::string_view from = bytes;
   for (int layer = 0; layer < kMaxLayers && Unescaped(from, next); ++layer) {

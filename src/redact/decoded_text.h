@@ -1,4 +1,4 @@
-// Bytes as what may be written in them: escapes, digits and other encodings undone.
+// Decodes text that bytes can contain in escapes, digits or other encodings.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,24 @@
 
 namespace headroom {
 
-/// What an encoding makes of bytes, and where that stands in them.
+/// A decoded text and its place in the bytes.
 struct Decoded {
-  std::string_view form;  ///< As it is told: "escaped", "hexadecimal", "base64", "UTF-16", ...
+  std::string_view form;  ///< Name for messages: "escaped", "hexadecimal", "base64", "UTF-16", ...
   std::string_view text;
-  std::size_t at;  ///< Byte of the source at which the encoded stretch begins.
+  std::size_t at;  ///< Byte of the source at which the encoded part begins.
 };
 
-/// Calls visit(decoded) for each stretch of the bytes that one of these encodings may have written,
-/// until it returns true, and returns whether it did:
-/// * escapes of JSON ("\u00f6", "\/"), C and Python ("\xf6", "\366"), URLs ("%f6") and HTML
-///   ("&#246;"), mixed, and up to three times over;
-/// * pairs of hexadecimal digits; base64, with either alphabet, at each alignment;
-/// * UTF-16, either byte order; quoted-printable ("=F6");
-/// * separate letters ("h u n t e r") and separate pairs of hexadecimal digits.
-/// All but the first also in unescaped text. O(bytes).
+/// Calls visit(decoded) for each part of the bytes that one of these encodings can have written.
+/// Stops if visit() returns true, and returns whether it did.
+/// - Escapes of JSON ("\u00f6", "\/"), C and Python ("\xf6", "\366"), URLs ("%f6") and HTML
+///   ("&#246;"), also mixed, up to three layers.
+/// - Pairs of hexadecimal digits.
+/// - Base64 with either alphabet, at each alignment.
+/// - UTF-16 in either byte order.
+/// - Quoted-printable ("=F6").
+/// - Separate letters ("h u n t e r") and separate pairs of hexadecimal digits.
+///
+/// All but the escapes are also decoded within unescaped text. O(bytes).
 bool AnyDecoded(std::string_view bytes, const std::function<bool(const Decoded&)>& visit);
 
 }  // namespace headroom

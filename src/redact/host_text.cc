@@ -34,19 +34,19 @@ std::vector<std::string_view> Split(std::string_view text, char by) {
 }
 bool AllAre(std::string_view text, ByteKind is) { return RunOf(text, 0, is) == text.size(); }
 
-/// A number that fits into a byte.
+/// Returns whether digits are a number that fits into a byte.
 bool IsByte(std::string_view digits) {
   return !digits.empty() && digits.size() <= 3 && AllAre(digits, IsDigit) &&
          (digits.size() < 3 || digits <= "255");
 }
 
-/// "10.0.0.1", and "10-0-0-1" as clouds name machines.
+/// Returns whether a run is "10.0.0.1", or "10-0-0-1" as in cloud machine names.
 bool IsIpv4(std::string_view run, char separator) {
   const std::vector<std::string_view> groups = Split(run, separator);
   return groups.size() == 4 && std::all_of(groups.begin(), groups.end(), IsByte);
 }
 
-/// "3f2504e0-4f89-11d3-9a0c-0305e82c3301", and "00-1a-2b-3c-4d-5e".
+/// Returns whether a run is a UUID, "3f2504e0-4f89-11d3-9a0c-0305e82c3301", or "00-1a-2b-3c-4d-5e".
 bool IsDashedId(std::string_view run) {
   const std::vector<std::string_view> groups = Split(run, '-');
   const auto are = [&](const std::vector<std::size_t>& sizes) {
@@ -59,8 +59,8 @@ bool IsDashedId(std::string_view run) {
   return are({8, 4, 4, 4, 12}) || are({2, 2, 2, 2, 2, 2});
 }
 
-/// "001a.2b3c.4d5e", as switches write hardware addresses; with a letter, as numbers have dots,
-/// too.
+/// Returns whether a run is a hardware address as switches write it, "001a.2b3c.4d5e". Requires a
+/// letter, because numbers have dots too.
 bool IsDottedId(std::string_view run) {
   constexpr std::size_t kGroups = 3, kDigits = 4;
   const std::vector<std::string_view> groups = Split(run, '.');
@@ -71,7 +71,8 @@ bool IsDottedId(std::string_view run) {
          });
 }
 
-/// "node7.cluster.internal"; no attribute such as "encoder.net", no file such as "model.py".
+/// Returns whether a run is a domain, such as "node7.cluster.internal". Excludes attributes such as
+/// "encoder.net" and files such as "model.py".
 bool IsDomain(std::string_view run) {
   constexpr std::string_view kEnds[] = {
       "com", "org",      "edu",       "gov",  "mil", "local", "internal", "localdomain", "corp",
@@ -83,13 +84,15 @@ bool IsDomain(std::string_view run) {
   if (labels.size() < 2 || labels.front().empty()) return false;
   const std::string end = LowerCase(labels.back());
   if (std::find(std::begin(kEnds), std::end(kEnds), end) != std::end(kEnds)) return true;
-  // These are names of attributes, too: only of what begins as a machine does.
+  // Attributes can have these endings too, so the first label must contain a digit, as machine
+  // names do.
   const bool numbered = std::any_of(labels.front().begin(), labels.front().end(), IsDigit);
   return labels.size() > 2 && numbered &&
          std::find(std::begin(kLongEnds), std::end(kLongEnds), end) != std::end(kLongEnds);
 }
 
-/// "2001:db8::1", "fe80:0:0:1:2:3:4:5", "00:1a:2b:3c:4d:5e"; not "12:30:45", nor the "::" of C++.
+/// Returns whether a run is an address, such as "2001:db8::1", "fe80:0:0:1:2:3:4:5" or
+/// "00:1a:2b:3c:4d:5e". Excludes "12:30:45" and the "::" of C++.
 bool IsColonAddress(std::string_view run) {
   const std::vector<std::string_view> groups = Split(run, ':');
   if (groups.size() < 3 || groups.front().empty() || groups.size() > 8) return false;
@@ -100,7 +103,8 @@ bool IsColonAddress(std::string_view run) {
   }
   if (empty > 1) return false;
   if (empty == 0) return groups.size() >= 5 && !groups.back().empty();
-  // "add::dead" is a name of C++: the first group of an address has four digits, or is local.
+  // "add::dead" is a C++ name. The first group of an address contains a digit, or marks a local
+  // address.
   const std::string first = LowerCase(groups.front());
   const bool is_local =
       first.starts_with("fe80") || first.starts_with("fd") || first.starts_with("fc");
@@ -108,8 +112,8 @@ bool IsColonAddress(std::string_view run) {
          first != "c10d";
 }
 
-/// The end of a run of bytes as numbers with `separator` between them, four of them or more: which
-/// four are the address cannot be told. `at`: there are too few.
+/// Returns the end of at least four byte-sized numbers with `separator` between them; `at` if there
+/// are fewer. With more than four, it is unknown which four are the address.
 std::size_t Ipv4At(std::string_view text, std::size_t at, char separator) {
   std::size_t end = at, groups = 0;
   for (std::size_t begin = at; begin < text.size(); begin = end + 1) {
@@ -122,8 +126,9 @@ std::size_t Ipv4At(std::string_view text, std::size_t at, char separator) {
   return groups >= 4 ? end : at;
 }
 
-/// The end of the two-digit groups of a hardware address: six, or up to twenty of InfiniBand. With
-/// dashes, where a date may have as many, with a letter among them. `at`: there are too few.
+/// Returns the end of the two-digit groups of a hardware address, six or up to twenty for
+/// InfiniBand; `at` if there are fewer. With dashes, one group must contain a letter, because dates
+/// have digits only.
 std::size_t HardwareAt(std::string_view text, std::size_t at, char separator) {
   constexpr std::size_t kMin = 6, kMax = 20;
   const auto is_group = [&](std::size_t begin) {
@@ -143,11 +148,11 @@ std::size_t HardwareAt(std::string_view text, std::size_t at, char separator) {
   return fits ? end : at;
 }
 
-/// The end of an address of IPv6; `at` where there is none.
+/// Returns the end of an IPv6 address; `at` if there is none.
 std::size_t Ipv6At(std::string_view text, std::size_t at) {
   constexpr std::size_t kLongest = 39;
   std::size_t end = RunOf(text.substr(0, std::min(text.size(), at + kLongest + 2)), at, IsHexColon);
-  // "2001:db8::1: refused"
+  // Excludes the last colon of "2001:db8::1: refused".
   if (end < text.size() && end > at && text[end - 1] == ':' && text[end] == ' ') --end;
   const bool ends = end == text.size() || !IsWordByte(text[end]);
   return ends && end - at <= kLongest && IsColonAddress(text.substr(at, end - at)) ? end : at;
@@ -157,8 +162,8 @@ bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Words of machines. Others (MayNameMachines) are also of parts of one, of which there are few: so
-/// it is with nodes of memory (NUMA).
+/// Returns whether a word always means a machine. The other words of MayNameMachines() can also
+/// mean parts of a machine, such as NUMA nodes, which have small numbers.
 bool NamesMachinesAlone(std::string_view word) {
   return IsOneOf(word, {"host", "server", "machine", "rack", "dgx", "blade", "hpc"});
 }
@@ -167,7 +172,7 @@ bool MayNameMachines(std::string_view word) {
                                                     "nid", "login", "slurm", "master", "head"});
 }
 
-/// "r05u14": rack and unit; `at`: none begins here.
+/// Returns the end of a rack and unit, such as "r05u14"; `at` if none begins here.
 std::size_t PlaceInRackAt(std::string_view text, std::size_t at) {
   constexpr std::size_t kMin = 2;
   if (ToLower(text[at]) != 'r') return at;
@@ -177,12 +182,13 @@ std::size_t PlaceInRackAt(std::string_view text, std::size_t at) {
   return end >= unit + 1 + kMin ? end : at;
 }
 
-/// "node[0001-0042]" or "rack2-[01-04,07]", as Slurm lists machines; `at`: none begins here. Other
-/// words have numbers of three digits, from zeros on: "layers[0-3]" is none.
+/// Returns the end of a Slurm list of machines, such as "node[0001-0042]" or "rack2-[01-04,07]";
+/// `at` if none begins here. After other words, the first number must have three digits and begin
+/// with a zero, so "layers[0-3]" does not match.
 std::size_t MachineListAt(std::string_view text, std::size_t at) {
   const auto is_of_list = [](char c) { return IsDigit(c) || c == ',' || c == '-'; };
   const auto is_of_prefix = [](char c) { return IsLetterOrDigit(c) || c == '-'; };
-  // Of "a-a-a-" each would be looked at to the end.
+  // Bounds the time for texts such as "a-a-a-", in which a prefix can begin at each byte.
   constexpr std::size_t kLongestPrefix = 64;
   const std::size_t open =
       RunOf(text.substr(0, std::min(text.size(), at + kLongestPrefix)), at, is_of_prefix);
@@ -212,7 +218,7 @@ bool BeginsAt(std::string_view text, std::size_t at) {
 
 std::size_t AddressAt(std::string_view text, std::size_t at) {
   const char before = at == 0 ? ' ' : text[at - 1];
-  // "libcudnn.so.9.1.0.70"
+  // "libcudnn.so.9.1.0.70" contains a version.
   const bool of_library = text.substr(0, at).ends_with(".so.");
   if (IsDigit(text[at]) && !IsDigit(before) && !of_library) {
     if (const std::size_t end = Ipv4At(text, at, '.'); end > at) return end;
@@ -227,7 +233,7 @@ std::size_t AddressAt(std::string_view text, std::size_t at) {
   for (const char separator : {':', '-'}) {
     if (const std::size_t end = HardwareAt(text, at, separator); end > at) return end;
   }
-  // "f16::add" is a name of C++.
+  // "f16::add" is a C++ name.
   constexpr std::size_t kGroup = 4;
   const bool whole_group = RunOf(text, at, IsHexDigit) == at + kGroup;
   return before != ':' && whole_group ? Ipv6At(text, at) : at;
@@ -246,7 +252,7 @@ std::size_t MailAt(std::string_view text, std::size_t at) {
   const std::size_t name = RunOf(text, at, IsMailByte);
   if (name == at || name == text.size() || text[name] != '@') return at;
   const std::size_t end = RunOf(text, name + 1, IsHostByte);
-  if (IsBehindSlash(text, at)) {  // "openssl/x@3" is a version.
+  if (IsBehindSlash(text, at)) {  // "openssl/x@3" contains a version.
     const std::string_view host = text.substr(name + 1, end - name - 1);
     const std::size_t dot = host.rfind('.');
     return dot != std::string_view::npos && AllAre(host.substr(dot), IsDomainEnd) ? end : at;
@@ -257,7 +263,7 @@ std::size_t MailAt(std::string_view text, std::size_t at) {
 std::size_t UnderscoredAddressAt(std::string_view text, std::size_t at) {
   if (!IsDigit(text[at]) || (at > 0 && (IsLetter(text[at - 1]) || IsDigit(text[at - 1]))))
     return at;
-  // The fifth number of a run says that it is none.
+  // A run of more than four numbers is not an address.
   if (at > 1 && text[at - 1] == '_' && IsDigit(text[at - 2])) return at;
   const std::size_t end = Ipv4At(text, at, '_');
   if (end == at || (end < text.size() && IsLetter(text[end]))) return at;
@@ -267,7 +273,7 @@ std::size_t UnderscoredAddressAt(std::string_view text, std::size_t at) {
   const std::vector<std::string_view> groups = Split(run, '_');
   if (groups[0] == "172")
     return groups[1] >= "16" && groups[1] <= "31" && groups[1].size() == 2 ? end : at;
-  // "conv_10_3_3_1" has small numbers, and "gemm_10_64_64_32" powers of two.
+  // "conv_10_3_3_1" has small numbers, and "gemm_10_64_64_32" has powers of two.
   const auto is_of_names = [](std::string_view group) {
     constexpr std::string_view kPowers[] = {"16", "32", "64", "128"};
     return group.size() < 2 ||
@@ -291,7 +297,7 @@ std::size_t NumberedMachineAt(std::string_view text, std::size_t at) {
   const std::size_t number = sign == '-' || sign == '_' ? letters + 1 : letters;
   const std::size_t end = RunOf(text, number, IsDigit);
   if (end == number || !ends_word(end)) return at;
-  // "compute-0-14", by rack and place.
+  // "compute-0-14": rack and position.
   if (sign == '-' && end < text.size() && text[end] == '-' &&
       IsOneOf(word, {"compute", "node", "host", "rack", "server"})) {
     const std::size_t place = RunOf(text, end + 1, IsDigit);
@@ -301,7 +307,7 @@ std::size_t NumberedMachineAt(std::string_view text, std::size_t at) {
   const std::string_view digits = text.substr(number, end - number);
   const bool begins_with_zero = digits.size() > 1 && digits[0] == '0';
   if (sign == '_') {
-    // "node_0042"; "node_3" is one of a graph.
+    // "node_0042" is a machine; "node_3" is a node of a graph.
     return begins_with_zero && digits.size() >= kMin && MayNameMachines(word) ? end : at;
   }
   const bool as_of_many = digits.size() >= kMin || begins_with_zero;
@@ -324,11 +330,12 @@ std::size_t NamedMachineAt(std::string_view text, std::size_t at) {
   };
   if (!is_behind("host") && !is_behind("hostname")) return at;
   std::size_t end = RunOf(text, at, IsHostByte);
-  while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;  // Of a sentence.
+  // The end of a sentence.
+  while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;
   const std::string_view run = text.substr(at, end - at);
   if (run.empty() || !IsLetter(run[0])) return at;
-  // With a sign between, whatever it is but where a copy goes and what XLA calls a processor
-  // ("/host:CPU"); else what has a dash and a number.
+  // After a sign, every word is a name, except for memory kinds of copies and XLA's processors
+  // ("/host:CPU"). Without a sign, a name has a dash and a digit.
   const bool is_memory =
       IsOneOf(LowerCase(run), {"device", "host", "pinned", "pageable", "cpu", "gpu", "metadata"});
   const bool is_name =
@@ -340,7 +347,7 @@ std::size_t HostAt(std::string_view text, std::size_t at) {
   if (!IsHostByte(text[at]) || (at > 0 && IsHostByte(text[at - 1]))) return at;
   const std::size_t end = RunOf(text, at, IsHostByte);
   std::string_view run = text.substr(at, end - at);
-  while (run.ends_with('.') || run.ends_with('-')) run.remove_suffix(1);  // Of a sentence.
+  while (run.ends_with('.') || run.ends_with('-')) run.remove_suffix(1);  // The end of a sentence.
   const std::string_view dashed = run.substr(0, run.find('.'));
   const std::size_t dash = std::min(dashed.find('-'), dashed.size());
   const bool of_cloud = dash < dashed.size() && IsIpv4(dashed.substr(dash + 1), '-');

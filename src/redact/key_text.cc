@@ -13,15 +13,15 @@
 namespace headroom {
 namespace {
 
-/// Of base64 for URLs, in which keys are written.
+/// Returns whether a byte is in base64 for URLs, the alphabet of keys.
 bool IsKeyByte(char c) { return IsLetterOrDigit(c) || c == '_' || c == '-'; }
 
 struct Issuer {
   std::string_view prefix;
-  std::size_t least;  ///< Bytes behind the prefix.
+  std::size_t least;  ///< Minimum number of bytes after the prefix.
 };
 
-/// As published; each key has many more bytes.
+/// Prefixes as published. Real keys are much longer than the minimum.
 constexpr Issuer kIssuers[] = {
     {"AKIA", 12},    {"ASIA", 12},  {"AROA", 12},    {"AIDA", 12},       {"AIza", 20},
     {"ghp_", 8},     {"gho_", 8},   {"ghu_", 8},     {"ghs_", 8},        {"ghr_", 8},
@@ -31,13 +31,13 @@ constexpr Issuer kIssuers[] = {
     {"rk_live_", 8}, {"ya29.", 8},  {"dop_v1_", 8},  {"SG.", 16},        {"nvapi-", 8},
 };
 
-/// Resources of a cloud, with 8 hexadecimal digits or 17 behind them.
+/// Prefixes of cloud resources, followed by 8 or 17 hexadecimal digits.
 constexpr std::string_view kResources[] = {"i-",   "vol-", "vpc-",  "subnet-", "sg-",
                                            "ami-", "eni-", "snap-", "rtb-",    "igw-",
                                            "lt-",  "fs-",  "vpce-"};
 constexpr std::size_t kMinDigits = 8;
 
-/// Whether a number was counted or measured: "17", "1010.25", "17/128", "3.5ms".
+/// Returns whether a text is a count or measurement: "17", "1010.25", "17/128", "3.5ms".
 bool IsCount(std::string_view text) {
   constexpr std::size_t kLongestUnit = 2;
   std::size_t end = 0;
@@ -49,14 +49,16 @@ bool IsCount(std::string_view text) {
          (unit == "%" || (unit.size() <= kLongestUnit && RunOf(unit, 0, IsLetter) == unit.size()));
 }
 
-/// Whether what follows a prefix is no name of words: digits, or letters in both cases.
+/// Returns whether the text after a prefix is random rather than a name: it has two digits, or
+/// letters in both cases.
 bool LooksDrawn(std::string_view text) {
   const auto digits = std::count_if(text.begin(), text.end(), IsDigit);
   return digits > 1 || (std::any_of(text.begin(), text.end(), IsUpper) &&
                         std::any_of(text.begin(), text.end(), IsLower));
 }
 
-/// "eyJhbGciOi.eyJzdWIiOi.SflKxwRJ": base64 of what begins as an object, between dots.
+/// Returns the end of a signed token, such as "eyJhbGciOi.eyJzdWIiOi.SflKxwRJ". It begins with the
+/// base64 of a JSON object, and dots separate its parts.
 std::size_t SignedTokenAt(std::string_view text, std::size_t at) {
   constexpr std::size_t kShortest = 12;
   if (!text.substr(at).starts_with("eyJ")) return at;
@@ -67,8 +69,8 @@ std::size_t SignedTokenAt(std::string_view text, std::size_t at) {
   return end;
 }
 
-/// Takes a bracket that opens a value behind a sign ("password=<x>"): it closes as a value in none
-/// does. Typographic quotes, of three bytes each, are taken, too, and close with `closing`.
+/// Removes a bracket that opens a value after a sign ("password=<x>"). The value ends as without a
+/// bracket. Also removes an opening typographic quote; such a value ends at `closing`.
 void TakeBracket(std::string_view& before, std::string_view& closing) {
   constexpr std::string_view kBrackets = "[{<(";
   constexpr std::pair<std::string_view, std::string_view> kTypographic[] = {
@@ -85,9 +87,9 @@ void TakeBracket(std::string_view& before, std::string_view& closing) {
   if (name.ends_with('=') || name.ends_with(':') || name.ends_with(' ')) before = name;
 }
 
-/// Where a value that begins at `at` ends, which opened with quotes, behind backslashes where the
-/// whole is in a quoted text itself: at the same quotes, where they are not part of it (behind a
-/// backslash more, or twice), or else with the text.
+/// Returns the end of a value that begins at `at`, after the quotes `opening`. The quotes follow
+/// backslashes if the whole is within a quoted text. The value ends at the same quotes, or with the
+/// text. Quotes with one more backslash, or doubled quotes, are part of the value.
 std::size_t EndOfQuoted(std::string_view text, std::size_t at, std::string_view opening) {
   const std::size_t slashes = std::min(opening.find_first_not_of('\\'), opening.size());
   const std::string_view quotes = opening.substr(slashes);
@@ -96,7 +98,8 @@ std::size_t EndOfQuoted(std::string_view text, std::size_t at, std::string_view 
     std::size_t begin = end;
     while (begin > at && text[begin - 1] == '\\') --begin;
     const std::size_t next = end + quotes.size();
-    // What is quoted n times has 2^n - 1 of them; pairs of the value's own may stand in front.
+    // Text quoted n times has 2^n - 1 backslashes before a quote. The value's own escaped
+    // backslashes can precede these.
     if ((end - begin) % (2 * (slashes + 1)) != slashes) {
       end = next;
     } else if (opening.size() == 1 && text.substr(next).starts_with(quotes)) {
@@ -108,7 +111,7 @@ std::size_t EndOfQuoted(std::string_view text, std::size_t at, std::string_view 
   return text.size();
 }
 
-/// Whether a text ends with a flag: "--hf-token", "-token"; no "next-token".
+/// Returns whether a text ends with a flag, such as "--hf-token" or "-token", but not "next-token".
 bool EndsWithFlag(std::string_view before) {
   constexpr std::string_view kFront = " \t\r\n\"'`,([=";
   std::size_t begin = before.size();
@@ -117,7 +120,7 @@ bool EndsWithFlag(std::string_view before) {
   return begins && before.substr(begin).starts_with('-');
 }
 
-/// Whether the last `size` bytes are a whole name of several ("user=x,pass=y"), or a flag.
+/// Returns whether the last `size` bytes are a whole name, as in "user=x,pass=y", or a flag.
 bool EndsWithName(std::string_view before, std::size_t size) {
   constexpr std::string_view kFront = ",(&?;";
   before.remove_suffix(size);
@@ -125,11 +128,11 @@ bool EndsWithName(std::string_view before, std::size_t size) {
          kFront.find(before.back()) != std::string_view::npos;
 }
 
-/// Schemes of HTTP's authorization, which stay; what follows them is secret.
+/// HTTP authorization schemes. They stay, and the text after them is secret.
 constexpr std::string_view kSchemes[] = {"basic",  "bearer",    "token", "digest",
                                          "apikey", "negotiate", "ntlm",  "key"};
 
-/// The scheme of HTTP's authorization that a text ends with, in small letters; else empty.
+/// Returns the HTTP authorization scheme at the end of a lower-case text; empty if there is none.
 std::string_view SchemeAtEnd(std::string_view tail) {
   for (const std::string_view scheme : kSchemes) {
     if (!tail.ends_with(scheme)) continue;
@@ -139,7 +142,8 @@ std::string_view SchemeAtEnd(std::string_view tail) {
   return {};
 }
 
-/// Whether a text that ends with a scheme of so many bytes is the begin of a header of HTTP.
+/// Returns whether a text that ends with a scheme of `scheme` bytes is the start of an HTTP
+/// Authorization header.
 bool IsBehindAuthorization(std::string_view before, std::size_t scheme) {
   constexpr std::string_view kHeader = "authorization";
   before.remove_suffix(scheme);
@@ -158,8 +162,8 @@ std::size_t IssuedKeyAt(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at);
   for (const Issuer& issuer : kIssuers) {
     if (!rest.starts_with(issuer.prefix)) continue;
-    // "hf_transformers_attention" is a name; of capitals none begins so. Of "hf_hf_hf_" each would
-    // be looked at to the end.
+    // A lower-case prefix can begin a name, such as "hf_transformers_attention"; no name begins
+    // with a prefix in capitals. The limit bounds the time for texts such as "hf_hf_hf_".
     constexpr std::size_t kMaxLooked = 256;
     const std::size_t begin = at + issuer.prefix.size();
     const std::string_view head = text.substr(0, std::min(text.size(), begin + kMaxLooked));
@@ -196,9 +200,10 @@ std::size_t RandomTextAt(std::string_view text, std::size_t at) {
   }
   const auto [capitals, small, digits] = counts;
   const std::size_t size = capitals + small + digits;
-  // Base64 for URLs has "_" and "-" twice in 64 letters; names have them behind each word.
+  // In base64 for URLs, 2 of 64 characters are "_" or "-". Names have one after each word.
   if (size < kShortest || size < 8 * (pieces - 1) || capitals == 0 || digits == 0) return at;
-  // At random 0.62; of words in capitals, "MaxPool2DWithIndicesBackward0", 0.4.
+  // Changes of kind per character: 0.62 in random text, 0.4 in words with capitals such as
+  // "MaxPool2DWithIndicesBackward0".
   const bool is_mixed = small > 0 && changes * 100 >= size * 48;
   return is_mixed || (small == 0 && pieces == 1) ? end : at;
 }
@@ -217,13 +222,13 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
       "Пароль", "ПАРОЛЬ", "密码", "密碼", "口令", "パスワード", "비밀번호"};
   // Short or ambiguous words count only as a whole name, or after "_" in a variable's name.
   constexpr std::string_view kShortWords[] = {"pass", "pin", "pwd"};
-  // "token::embedding" is a name of C++.
+  // "token::embedding" is a C++ name.
   if (at == 0 || text[at] == ':' || text[at] == '=' || kEnds.find(text[at]) != text.npos) return at;
   std::string_view before = text.substr(0, at);
   const std::string_view opening = TakeOpening(before);
-  // What it begins is found behind its quotes.
+  // A prefix or backslash belongs to the quotes, and the value begins after them.
   if (opening.empty() && (text[at] == '\\' || IsPrefixOfQuoted(text.substr(at, 3)))) return at;
-  std::string_view closing;  // Of typographic quotes.
+  std::string_view closing;  // Closes typographic quotes.
   if (opening.empty()) TakeBracket(before, closing);
   const std::size_t with_blanks = before.size();
   TakeBlanks(before);
@@ -239,10 +244,10 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
     return tail.ends_with(word) &&
            (begin == 0 || !IsLetter(before[begin - 1]) || IsUpper(before[begin]));
   };
-  // "pass: forward" is of a network, and "basic" of everything: "Authorization: Basic x".
+  // "pass: forward" is a pass of a network. "basic" is a scheme only in "Authorization: Basic x".
   const auto is_short = [&](std::string_view word) {
     if (!is_word(word)) return false;
-    // "num_pass=2" counts passes; "DB_PASS=2" is a setting of the environment.
+    // "num_pass=2" counts passes; "DB_PASS=2" is an environment variable.
     const std::string_view written = before.substr(before.size() - word.size());
     const bool is_variable = before.size() > word.size() && IsUpper(written[0]) &&
                              before[before.size() - word.size() - 1] == '_';
@@ -253,7 +258,7 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
   const std::string_view scheme = SchemeAtEnd(tail);
   const bool is_basic = !scheme.empty() && IsBehindAuthorization(before, scheme.size());
   if (is_word("authorization") && behind_sign) {
-    // The scheme is no secret, if anything follows it.
+    // The scheme is not secret if a value follows it.
     const std::size_t end = RunOf(text, at, IsLetterOrDigit);
     const bool goes_on =
         end + 1 < text.size() && text[end] == ' ' && kEnds.find(text[end + 1]) == text.npos;
@@ -270,7 +275,7 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
           ? EndOfQuoted(text, at, opening)
           : std::min(closing.empty() ? text.find_first_of(kEnds, at) : text.find(closing, at),
                      text.size());
-  // "token: 17" and "pass=1" count. Where nothing but a secret can stand, its digits are one.
+  // "token: 17" and "pass=1" are counts. In places that only hold secrets, digits are a secret too.
   const bool may_count =
       is_word("token") || (is_word("pass") && EndsWithName(before, 4) && !EndsWithFlag(before));
   return may_count && !is_basic && IsCount(text.substr(at, end - at)) ? at : end;

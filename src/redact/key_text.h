@@ -1,4 +1,4 @@
-// Recognizes what opens something or names a resource of its owner's: keys, tokens, passwords.
+// Recognizes secrets and names of private resources: keys, tokens, passwords.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,20 @@
 
 namespace headroom {
 
-// Each gives the end of what begins at `at`, or `at` where nothing of the kind does: the rest of a
-// longer word does not. REQUIRES: at < text.size().
+// Each function returns the end of a text of its kind that begins at `at`, or `at` if none begins
+// there. The rest of a longer word does not match. Requires at < text.size().
 
-/// What begins as its issuer publishes ("AKIA", "ghp_", "xoxb-", "vol-" of a cloud and the like)
-/// and is long enough, behind small letters with digits or in both cases, and signed tokens of JSON
-/// ("eyJ..."), to the end of the last of their parts.
+/// A key with a published prefix ("AKIA", "ghp_", "xoxb-", "vol-" of a cloud and similar) and a
+/// minimum length. After a lower-case prefix, it must have digits or letters in both cases. Also
+/// signed JSON tokens ("eyJ..."), up to the end of their last part.
 std::size_t IssuedKeyAt(std::string_view text, std::size_t at);
 
-/// Letters and digits that look drawn by lot: 16 and more, of capitals, small letters and digits,
-/// which change about as often as they would at random; or of capitals and digits alone.
+/// At least 16 letters and digits that look random: capitals, small letters and digits that
+/// alternate about as often as at random. Capitals and digits alone also match.
 std::size_t RandomTextAt(std::string_view text, std::size_t at);
 
-/// The value behind a word that says it is secret ("password: x", "api_key=x", "Bearer x"); in
-/// quotes, to the quote. What is counted behind "token" ("token: 3.5ms") is none.
+/// The value after a word that marks a secret ("password: x", "api_key=x", "Bearer x"); in quotes,
+/// up to the closing quote. A count after "token" ("token: 3.5ms") does not match.
 std::size_t SecretValueAt(std::string_view text, std::size_t at);
 
 }  // namespace headroom

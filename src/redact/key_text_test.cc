@@ -28,11 +28,11 @@ TEST_F(KeyTextTest, IssuedKeysGoWhole) {
 }
 
 TEST_F(KeyTextTest, WhatLooksDrawnByLotGoesWhole) {
-  // Of public parts alone.
+  // A key of public parts.
   EXPECT_EQ(redactor_.Text("of Max7Pool2dA3Step9Run4X1 and"), "of keya and");
   EXPECT_EQ(redactor_.Text("QJ7XK2PTRAIN9MODEL4Z"), "KEYB");
   EXPECT_EQ(RandomTextAt("MaxxPoool2ddStepp7Ra", 0), 20u);  // Changes 10 times.
-  EXPECT_EQ(RandomTextAt("MaxxPoool2ddStepp7Raa", 0), 0u);  // So does this, which is longer.
+  EXPECT_EQ(RandomTextAt("MaxxPoool2ddStepp7Raa", 0), 0u);  // Also changes 10 times, but is longer.
 }
 
 TEST_F(KeyTextTest, ValuesOfSecretsGo) {
@@ -50,7 +50,7 @@ TEST_F(KeyTextTest, ValuesOfSecretsGo) {
 TEST_F(KeyTextTest, ValuesOfSecretsGoInQuotes) {
   EXPECT_EQ(redactor_.Text("load(password='train 1234')"), "load(namea='keya')");
   EXPECT_EQ(redactor_.Text(R"({"token": "model12"})"), R"({"token": "keyb"})");
-  EXPECT_EQ(redactor_.Text("token='model data"), "token='keyc") << "as a text that was cut";
+  EXPECT_EQ(redactor_.Text("token='model data"), "token='keyc") << "a truncated text";
   EXPECT_EQ(redactor_.Text("password=b'48213377'"), "namea=b'keyd'");
   EXPECT_EQ(redactor_.Text(R"(token=f"open model 7788")"), R"(token=f"keye")");
   EXPECT_EQ(redactor_.Text("token='''train batch'''"), "token='''keyf'''");
@@ -106,7 +106,7 @@ TEST_F(KeyTextTest, ValuesOfSecretsGoInBracketsAndHeaders) {
     EXPECT_EQ(SecretValueAt(text, std::string_view(text).find("zebra")),
               std::string_view(text).find("zebra"))
         << text;
-  EXPECT_EQ(SecretValueAt("pass=2", 5), 5u) << "counts";
+  EXPECT_EQ(SecretValueAt("pass=2", 5), 5u) << "a count";
   for (const std::string_view text :
        {"DB_PASS=1234", "--pass 1234", "pin=1234", "Passwort=1234", "Authorization: Token 1234"})
     EXPECT_EQ(SecretValueAt(text, text.size() - 4), text.size()) << text;

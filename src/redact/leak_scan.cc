@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kBegin = 6;  ///< Bytes by which texts are found.
+constexpr std::size_t kBegin = 6;  ///< Number of first bytes in the index of texts.
 constexpr std::uint64_t kBeginMask = (std::uint64_t{1} << (8 * kBegin)) - 1;
 constexpr std::size_t kHashBits = 20;
 
@@ -28,15 +28,16 @@ std::size_t HashOf(std::uint64_t begin) {
   return static_cast<std::size_t>((begin * kOdd) >> (64 - kHashBits));
 }
 
-/// Whether a text is written as somebody would write it. Decoding what is not encoded makes bytes
-/// at random; so many of these are had that six of them are some text, in some mixture of cases.
+/// Returns whether a text has the capitalization of a person's text. Decoding unencoded bytes gives
+/// many random bytes. Six of them can match some text in a random mixture of cases.
 bool IsInOneCase(std::string_view found, std::string_view original, std::string_view lower) {
   if (found == original || found == lower) return true;
   if (std::none_of(found.begin(), found.end(), IsLower)) return true;
   return IsUpper(found.front()) && std::none_of(found.begin() + 1, found.end(), IsUpper);
 }
 
-/// "aten::mm", "1010.25": a value that was taken for a secret for its place, and is everybody's.
+/// Returns whether a text consists of public words, such as "aten::mm" or "1010.25". Such a value
+/// can be removed as a secret because of its place.
 bool IsOfPublicWords(std::string_view text, const TextRedactor& redactor) {
   bool are_public = true;
   ForEachWord(text, [&](std::size_t begin, std::size_t end) {
@@ -65,16 +66,16 @@ LeakScan::LeakScan(const std::vector<Replacement>& removed, const TextRedactor& 
   for (const Replacement& row : removed) {
     const bool by_form = redactor.IsByForm(row.original);
     if (row.asked || (redactor.Stays(row.original) && !by_form)) continue;
-    // Dropped for its place, elsewhere it may stand; the words in it that are no one's to know are
-    // rows of their own.
+    // An argument is dropped because of its place, so it can occur elsewhere. Its private words
+    // have their own rows.
     if (row.kind == SecretKind::kArguments) continue;
-    // Where names stay, one may be that of a folder or file, too.
+    // If names stay, a name can equal that of a removed folder or file.
     if (row.kind == SecretKind::kPaths && !redactor.removes(SecretKind::kNames) &&
         row.original.find_first_of("/\\") == std::string::npos)
       continue;
     if (row.kind == SecretKind::kNames && !by_form && IsOfPublicWords(row.original, redactor))
       continue;
-    // So do numbers, of processes and in sizes, which what an expression matches may be.
+    // An expression can match a number. Numbers also occur as process ids and in sizes.
     if (row.original.find_first_not_of("0123456789") == std::string::npos) continue;
     Add(row.original, false);
   }
@@ -91,14 +92,14 @@ const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view 
     const Text& one = originals_[i];
     const std::size_t size = one.lower.size();
     if (!lower.substr(at).starts_with(one.lower)) continue;
-    // In a binary file, the byte that says how long a text is may look like its first letter.
+    // In a binary file, the length byte before a text can look like its first letter.
     std::size_t word = at;
     while (word > 0 && IsWordByte(text[word - 1])) --word;
     const auto stays = [&](auto&& is) {
       return is(text, at) || (word < at && is(text.substr(word + 1), at - word - 1));
     };
     if (one.asked) {
-      // So may the byte behind a text look like its last letter.
+      // The byte after a text can likewise look like its last letter.
       if (spares && (redactor_.names().IsPublicPart(one.lower) ||
                      stays([&](std::string_view in, std::size_t from) {
                        return redactor_.names().IsInPublicPart(in, from, size);
@@ -117,7 +118,7 @@ const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view 
 const LeakScan::Text* LeakScan::FoundIn(std::string_view text, std::string_view form, bool of_file,
                                         std::size_t& at) const {
   const std::string lower = LowerCase(text);
-  // All but the escapes in these is as it was written.
+  // These forms decode only the escapes; the other bytes are as written.
   const bool is_escaped = form == "escaped" || form == "quoted-printable";
   const bool may_be_random = form != "plain" && !is_escaped;
   const bool spares = form == "plain" || (of_file && is_escaped);
@@ -154,11 +155,11 @@ std::optional<Leak> LeakScan::Scan(std::string_view bytes, std::int64_t offset,
 }
 
 Result<std::optional<Leak>> LeakScan::ScanFile(const std::string& path, std::int64_t& bytes) const {
-  // What was just written is no bomb, however well it was compressed.
+  // A file just written is not a decompression bomb, even if it compresses extremely well.
   Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, {.max_ratio = INT64_MAX});
   if (!source.ok()) return source.status();
   constexpr std::size_t kBlock = std::size_t{4} << 20;
-  // Each byte may be written as six, and a find is judged by the word around it.
+  // Each byte can be encoded as six, and a match depends on the word around it.
   constexpr std::size_t kMaxOfAByte = 6, kAround = 256;
   const std::size_t overlap = kMaxOfAByte * (longest_ + kAround);
   std::string text;
@@ -178,7 +179,7 @@ Result<std::optional<Leak>> LeakScan::ScanFile(const std::string& path, std::int
 
 std::optional<std::string> LeakScan::LeakedText(std::string_view text) const {
   if (const std::vector<AskedTexts::Span> spans = redactor_.asked().SpansOf(text); !spans.empty()) {
-    // An expression may match what replaced its match, and what stands beside that.
+    // An expression can match a replacement, or a replacement with the text around it.
     const std::vector<bool> is_token = redactor_.BytesOfTokens(text);
     const bool has_spared = redactor_.HasSpared(text);
     for (const AskedTexts::Span& span : spans) {

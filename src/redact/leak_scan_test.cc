@@ -33,8 +33,8 @@ TEST_F(LeakScanTest, FindsEachForm) {
   EXPECT_EQ(FormIn("=Qmx1ZWJpcmQ="), "base64");
   EXPECT_EQ(FormIn("=eEJsdWViaXJk="), "base64");
   EXPECT_EQ(FormIn("=eHlCbHVlYmlyZA=="), "base64");
-  EXPECT_EQ(FormIn("=YmxVRWJpcmQ="), "");  // "blUEbird": no way to write it.
-  // Escaped in part, twice, and as Python and URLs do it.
+  EXPECT_EQ(FormIn("=YmxVRWJpcmQ="), "");  // "blUEbird" has an implausible capitalization.
+  // Partly escaped, twice escaped, and escaped as in Python and URLs.
   EXPECT_EQ(FormIn("k%C3%B6ln%2d7"), "escaped");
   EXPECT_EQ(FormIn("Bl\\\\u0075ebird"), "escaped");
   EXPECT_EQ(FormIn("Bl\\x75e%62ird"), "escaped");

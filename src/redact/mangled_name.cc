@@ -7,15 +7,18 @@
 namespace headroom {
 namespace {
 
-/// The end of a number's digits.
+/// Returns the end of a number's digits.
 std::size_t EndOfDigits(std::string_view word, std::size_t at) {
   while (at < word.size() && IsDigit(word[at])) ++at;
   return at;
 }
 
-/// The end of what has digits but is no identifier, if such begins at `at`: a literal's value
-/// ("Li128E", also "Lin1E"), a substitution ("S1A_"), a parameter ("T10_", "fp0_"), a length of an
-/// array ("A10_", "Dv4_"), a width ("DF16b"). `at`: there is none.
+/// Returns the end of a part with digits that is not an identifier; `at` if none begins there.
+/// - a literal's value ("Li128E", "Lin1E")
+/// - a substitution ("S1A_")
+/// - a parameter ("T10_", "fp0_")
+/// - an array length ("A10_", "Dv4_")
+/// - a width ("DF16b")
 std::size_t EndOfNumber(std::string_view word, std::size_t at) {
   const std::string_view rest = word.substr(at);
   const auto digits_to = [&](std::size_t from, std::string_view ends, bool capitals) {
@@ -31,7 +34,7 @@ std::size_t EndOfNumber(std::string_view word, std::size_t at) {
   if (rest.starts_with('T') || rest.starts_with('A')) return digits_to(1, "_", false);
   if (rest.starts_with("DF")) return digits_to(2, "b_x", false);
   if (rest.starts_with("Dv") || rest.starts_with("fp")) return digits_to(2, "_", false);
-  // An enumerator's value stands behind the enumeration: "LNS1_4KindE0E".
+  // An enumerator's value follows the enumeration: "LNS1_4KindE0E".
   if (rest.starts_with('E')) {
     const std::size_t end = digits_to(1, "E", false);
     return end > at ? end - 1 : at;
@@ -39,7 +42,7 @@ std::size_t EndOfNumber(std::string_view word, std::size_t at) {
   return at;
 }
 
-/// Whether letters between identifiers can be types: "PKcii".
+/// Returns whether letters between identifiers can be types, such as "PKcii".
 bool AreTypes(std::string_view letters) {
   constexpr std::string_view kCodes = "vwbcahstijlmxynofdegz";
   constexpr std::size_t kAlwaysOfMangling = 3;
@@ -51,7 +54,8 @@ bool AreTypes(std::string_view letters) {
 
 bool IsMangled(std::string_view word) {
   if (!word.starts_with("_Z")) return false;
-  constexpr std::string_view kBefore = "LNKZTVISG";  // What may stand before the first identifier.
+  // Letters that can precede the first identifier.
+  constexpr std::string_view kBefore = "LNKZTVISG";
   const std::size_t first = word.find_first_not_of(kBefore, 2);
   return first != std::string_view::npos &&
          (IsDigit(word[first]) || (word[first - 1] == 'S' && IsLower(word[first])));
@@ -82,12 +86,12 @@ std::string WithIdentifiers(std::string_view word,
     std::size_t length = 0;
     for (std::size_t i = at; i < begin && length <= word.size(); ++i)
       length = length * 10 + static_cast<std::size_t>(word[i] - '0');
-    if (length == 0) {  // Which of several names of one scope.
+    if (length == 0) {  // Distinguishes equal names within one scope.
       out += word.substr(at, begin - at);
       at = begin;
       continue;
     }
-    // A name that was cut, or is none of this ABI, is taken to its end.
+    // A truncated name, or one that does not follow this ABI, extends to the end of the word.
     const std::string_view identifier = word.substr(begin, length);
     const std::string now = replace(identifier);
     const bool is_whole = identifier.size() == length;

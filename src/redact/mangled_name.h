@@ -1,4 +1,4 @@
-// Names as C++ compilers mangle them (the Itanium C++ ABI), as kernels are often called in traces.
+// Names mangled by C++ compilers (the Itanium C++ ABI), which many traces use for kernels.
 #pragma once
 
 #include <functional>
@@ -7,13 +7,12 @@
 
 namespace headroom {
 
-/// Whether a word is such a name: "_ZN8bluebird4gemmILi128EEEvv".
+/// Returns whether a word is such a name: "_ZN8bluebird4gemmILi128EEEvv".
 bool IsMangled(std::string_view word);
 
-/// The name with each of its identifiers ("bluebird", "gemm") as `replace` gives it and their
-/// lengths right, so that it can still be demangled. Numbers of templates, types and substitutions
-/// stay. What is no identifier but letters is of the mangling and tells nothing.
-/// REQUIRES: IsMangled(word).
+/// Returns the name with each identifier ("bluebird", "gemm") replaced by `replace`, with correct
+/// lengths, so that it still demangles. Template numbers, types and substitutions stay. Other
+/// letters belong to the mangling and reveal nothing. Requires IsMangled(word).
 std::string WithIdentifiers(std::string_view word,
                             const std::function<std::string(std::string_view)>& replace);
 

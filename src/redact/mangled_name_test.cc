@@ -47,7 +47,7 @@ TEST(MangledNameTest, HasTheIdentifiers) {
   EXPECT_EQ(IdentifiersOf("_ZN2at6native12_GLOBAL__N_13runINS_8bluebirdEEEvNT_8ArgumentET0_S2I_"),
             Names({"at", "native", "_GLOBAL__N_1", "run", "bluebird", "Argument"}));
   EXPECT_EQ(IdentifiersOf("_Z3runIN3arc4KindE0EEvv"), Names({"run", "arc", "Kind"}));
-  // Cut, and letters that no types are.
+  // A truncated name, and letters that are not types.
   EXPECT_EQ(IdentifiersOf("_Z20bluebird"), Names({"bluebird"}));
   EXPECT_EQ(IdentifiersOf("_Z3runv_quokka"), Names({"run", "quokka"}));
 }

@@ -16,8 +16,8 @@
 namespace headroom {
 namespace {
 
-/// The end of the part of a word that begins at `at`, with a letter: "Batch" of "BatchNorm", "NLL"
-/// of "NLLLoss".
+/// Returns the end of the part of a word that begins with a letter at `at`: "Batch" in "BatchNorm",
+/// "NLL" in "NLLLoss".
 std::size_t EndOfPart(std::string_view word, std::size_t at) {
   std::size_t end = at + 1;
   if (IsUpper(word[at])) {
@@ -30,7 +30,7 @@ std::size_t EndOfPart(std::string_view word, std::size_t at) {
   return end;
 }
 
-/// What copies have of their own around the events (export/chrome_events.cc, perfetto_events.cc).
+/// Members that copies add around the events (export/chrome_events.cc, perfetto_events.cc).
 constexpr std::string_view kMembers[] = {
     "schemaVersion traceEvents displayTimeUnit baseTimeNanoseconds distributedInfo world_size rank",
     "deviceProperties totalGlobalMem numSms computeMajor computeMinor cuda_driver_version",
@@ -41,10 +41,11 @@ constexpr std::string_view kMembers[] = {
 Status ReadList(const toml::table& table, std::string_view key, const std::string& file,
                 std::set<std::string>& into) {
   const toml::array* list = table[key].as_array();
-  if (list == nullptr) return Status::BadInput(fmt::format("{}: no list '{}'", file, key));
+  if (list == nullptr) return Status::BadInput(fmt::format("{}: list '{}' is required", file, key));
   for (const toml::node& item : *list) {
     const auto text = item.value<std::string>();
-    if (!text) return Status::BadInput(fmt::format("{}: '{}' is a list of texts", file, key));
+    if (!text)
+      return Status::BadInput(fmt::format("{}: '{}' must be a list of strings", file, key));
     into.insert(*text);
   }
   return Status::Ok();
@@ -105,12 +106,12 @@ Result<PublicNames> PublicNames::Parse(const NamedText& file) {
     if (Status status = ReadList(table, key, name, *into); !status.ok()) return status;
   }
   const toml::table* lists = table["words"].as_table();
-  if (lists == nullptr) return Status::BadInput(fmt::format("{}: no table 'words'", name));
+  if (lists == nullptr) return Status::BadInput(fmt::format("{}: table 'words' is required", name));
   for (const auto& [list, node] : *lists) {
     const auto words = node.value<std::string>();
     if (!words)
       return Status::BadInput(
-          fmt::format("{}: words.{} is no text", name, std::string(list.str())));
+          fmt::format("{}: words.{} must be a string", name, std::string(list.str())));
     ForEachWord(*words, [&](std::size_t begin, std::size_t end) {
       names.words_.insert(words->substr(begin, end - begin));
     });
@@ -120,7 +121,7 @@ Result<PublicNames> PublicNames::Parse(const NamedText& file) {
       names.words_.insert(LowerCase(package.substr(begin, end - begin)));
     });
   }
-  // Bytes do not tell what the format of a copy wrote from what a user did.
+  // The bytes do not show whether the format of a copy or a user wrote a word.
   const auto add_words = [&](std::string_view text) {
     ForEachWord(text, [&](std::size_t begin, std::size_t end) {
       const std::string_view word = text.substr(begin, end - begin);
@@ -157,10 +158,10 @@ bool PublicNames::IsPublicWord(std::string_view word) const {
   if (word.starts_with("0x") &&
       word.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos)
     return true;            // An address.
-  std::string letters;      // Parts of one letter between underscores.
-  std::size_t changes = 0;  // From letters to digits, there.
+  std::string letters;      // Single-letter parts since the last underscore.
+  std::size_t changes = 0;  // Changes from letters to digits since the last underscore.
   const auto looks_random = [&] {
-    constexpr std::size_t kMaxLetters = 3;  // m16n8k16
+    constexpr std::size_t kMaxLetters = 3;  // For instance m16n8k16.
     constexpr std::size_t kMaxChanges = 8;
     std::sort(letters.begin(), letters.end());
     const bool usual = letters.find_first_not_of("bdfikmnstux") == std::string::npos;

@@ -1,4 +1,4 @@
-// What names of a trace are public: those of frameworks, of vendors' libraries and of Python, by
+// Public names in traces: those of frameworks, vendors' libraries and Python, listed in
 // data/redact/public_names.toml.
 #pragma once
 
@@ -13,38 +13,40 @@
 
 namespace headroom {
 
-/// Whether a byte can be part of a word: letters, digits, "_" and all beyond ASCII.
+/// Returns whether a byte can be part of a word: a letter, a digit, "_" or a byte beyond ASCII.
 bool IsWordByte(char c);
 
 /// Calls visit(begin, end) for each longest run of word bytes.
 void ForEachWord(std::string_view text, const std::function<void(std::size_t, std::size_t)>& visit);
 
-/// Calls visit(begin, end) for each part of a word that is letters: "Batch" and "Norm" of
-/// "BatchNorm2d" and "NLL" and "Loss" of "NLLLoss"; between them are digits and "_".
-/// REQUIRES: the word is ASCII.
+/// Calls visit(begin, end) for each part of a word that consists of letters: "Batch" and "Norm" of
+/// "BatchNorm2d", "NLL" and "Loss" of "NLLLoss". Digits and "_" separate parts. Requires an ASCII
+/// word.
 void ForEachPart(std::string_view word, const std::function<void(std::size_t, std::size_t)>& visit);
 
-/// Whether a part of a word, as ForEachPart() gives them, ends in front of `at`.
-/// REQUIRES: 0 < at < word.size().
+/// Returns whether a part of a word, as in ForEachPart(), ends before `at`. Requires 0 < at <
+/// word.size().
 bool BeginsPart(std::string_view word, std::size_t at);
 
-/// Immutable; thread-safe.
+/// Immutable and thread-safe.
 class PublicNames {
  public:
-  /// The list built into the program. A failure is a defect of the build.
+  /// Loads the built-in list. A failure is a defect of the build.
   static Result<PublicNames> LoadBuiltIn();
-  /// Fails (kBadInput) naming the file and what is wrong in it.
+  /// Fails with kBadInput and names the file and its fault.
   static Result<PublicNames> Parse(const NamedText& file);
 
-  /// Whether each part of the word is public ("fused_adamw_128x64", "BatchNormBackward0") and it
-  /// does not look like a key or a hash, whose parts are short.
+  /// Returns whether each part of a word is public: "fused_adamw_128x64", "BatchNormBackward0".
+  /// Returns false if the word looks like a key or a hash, whose parts are short.
   bool IsPublicWord(std::string_view word) const;
-  /// Of a run of letters without a change of case, as ForEachPart() gives them.
+  /// Returns whether a part from ForEachPart() is public.
   bool IsPublicPart(std::string_view part) const;
-  /// Whether `size` bytes at `at` are one public part of a word, or within one. Constant time.
+  /// Returns whether `size` bytes at `at` are one public part of a word, or within one. Takes
+  /// constant time.
   bool IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const;
   bool IsPackage(std::string_view name) const { return packages_.contains(std::string(name)); }
-  /// Of operators and kernels of frameworks and of vendors' libraries: "aten" of "aten::mm".
+  /// Returns whether a namespace contains operators or kernels of frameworks or vendors' libraries,
+  /// such as "aten" in "aten::mm".
   bool IsNamespace(std::string_view name) const {
     return namespaces_.contains(std::string(name)) || IsPackage(name);
   }

@@ -1,5 +1,5 @@
-// Whatever a text hides a secret in, it is found before a trace is redacted and is not there after.
-// The encoders here and the decoders of the scan are written apart from each other.
+// In any form, a hidden secret is found before a trace is redacted, and is absent afterwards. The
+// encoders here are independent of the scan's decoders.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -105,7 +105,7 @@ class Scenario {
  public:
   Scenario() : names_(PublicNames::LoadBuiltIn().value()) {}
 
-  /// Letters that are no public word, nor parts of one.
+  /// Returns letters that are neither a public word nor parts of one.
   std::string Secret() const {
     constexpr std::size_t kShortest = 6, kLongest = 14;
     std::string secret;
@@ -115,7 +115,7 @@ class Scenario {
     } while (names_.IsPublicWord(secret));
     return secret;
   }
-  /// Public words, as names of events have them.
+  /// Returns public words as in event names.
   static std::string Filler() {
     static const std::vector<std::string> kWords = {"aten::mm",
                                                     "forward",
@@ -144,7 +144,7 @@ class Scenario {
   PublicNames names_;
 };
 
-/// As the copy's texts stand, one a line.
+/// Returns the texts of the copy, one per line.
 std::string TextsOf(const TraceStore& store) {
   std::string all;
   ForEachText(store, [&](std::string_view text) { all.append(text).append("\n"); });
@@ -158,7 +158,7 @@ RC_GTEST_PROP(RedactProperty, WhatIsHiddenIsFoundBeforeAndGoneAfter, ()) {
   const std::string known = "model " + secret;
   builder.Op(known, 1, 0, 10);
   const auto form = static_cast<Form>(*rc::gen::inRange(0, kForms));
-  // Hidden letters are a word of their own: what stands around is no part of it.
+  // Encoded letters are a separate word, apart from the text around them.
   const std::string hidden =
       Scenario::Filler() + " " + Encoded(secret, form) + " " + Scenario::Filler();
   builder.Op(hidden, 1, 20, 10);

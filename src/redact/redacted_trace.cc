@@ -20,17 +20,17 @@
 namespace headroom {
 namespace {
 
-/// What a column of texts holds.
+/// Meaning of the texts in a column.
 enum class TextRole : std::uint8_t {
   kName,
   kListed,
   kOperator,
-  kNumber,  ///< Of a process or a thread, which may be a name.
+  kNumber,  ///< Number of a process or a thread, which can be a name.
   kCall,
   kKernel,
   kProcess,
   kArguments,
-  kOfRecording,  ///< Arguments of what a recording says of itself.
+  kOfRecording,  ///< Arguments of an event about the recording.
 };
 
 template <typename Column>
@@ -43,7 +43,7 @@ bool IsNumber(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
 }
 
-/// Replaces the texts of a store that is not frozen yet, each once for each role.
+/// Replaces the texts of a store that is not frozen yet, each text once per role.
 class TextPass {
  public:
   TextPass(TraceStore& store, TextRedactor& redactor, ChangedColumns& changed)
@@ -63,7 +63,7 @@ class TextPass {
   }
 
  private:
-  /// What becomes of a text in some role.
+  /// Replacement of a text in one role.
   struct Now {
     StringId now;
     bool known;
@@ -72,7 +72,7 @@ class TextPass {
     return new_[static_cast<std::size_t>(role)][old.index()];
   }
 
-  /// In an order that decides which text gets the first letters.
+  /// Visits the ids in an order that determines which text gets the first letters.
   template <typename Visit>
   void ForEachId(Visit&& visit) {
     Table("processes", store_.processes, visit);
@@ -128,7 +128,7 @@ class TextPass {
 
   void Read(StringId old, TextRole role) {
     if (!old.valid() || Known(old, role).known) return;
-    const std::string text(store_.Text(old));  // Interning may move what the view is of.
+    const std::string text(store_.Text(old));  // Interning can move the text behind the view.
     Known(old, role) = {Interned(Replaced(text, role), text, old), true};
   }
 
@@ -137,7 +137,8 @@ class TextPass {
     return now.empty() ? StringId::None() : store_.strings.Intern(now);
   }
 
-  /// Once it is known what is removed: texts in which some of it is left, encoded.
+  /// Replaces texts that still contain removed text in encoded form. Requires all replacements to
+  /// be known.
   void RemoveHidden() {
     const LeakScan scan(redactor_.Replacements(), redactor_);
     const auto in_argument = [&](std::string_view text) {
@@ -191,7 +192,7 @@ class TextPass {
   std::array<std::vector<Now>, kRoles> new_;  ///< By role, then by the text's id.
 };
 
-/// Names of kernels and of a driver's functions.
+/// Returns the names of kernels and of driver functions.
 std::unordered_set<std::string_view> NamesOfPrograms(const TraceStore& store) {
   std::unordered_set<std::string_view> names;
   for (const StringId name : store.gpu_tasks.name.values()) {
@@ -214,7 +215,8 @@ std::unique_ptr<TraceStore> RedactedTrace(const TraceStore& store, TextRedactor&
   ForEachText(store, [&](std::string_view text) { redactor.Learn(text, spelled.contains(text)); });
   auto made = std::make_unique<TraceStore>();
   made->metadata = store.metadata;
-  // "9.1.0.70" is no address, here and elsewhere in the trace, nor is "8.9.2.26-1+cuda12.1".
+  // "9.1.0.70" is a version here, so it is not an address elsewhere in the trace. The same holds
+  // for "8.9.2.26-1+cuda12.1".
   for (const SoftwareVersion& row : store.metadata.versions) {
     const std::size_t end = row.version.empty() ? 0 : AddressAt(row.version, 0);
     if (end > 0) redactor.Keep(row.version.substr(0, end));
@@ -245,7 +247,7 @@ void ForEachText(const TraceStore& store, const std::function<void(std::string_v
         const StringId id = column[row];
         if (!id.valid() || seen[id.index()]) continue;
         const std::string_view text = store.Text(id);
-        if (may_be_number && IsNumber(text)) continue;  // May be seen in another column.
+        if (may_be_number && IsNumber(text)) continue;  // It can still occur in another column.
         seen[id.index()] = true;
         if (name == "args") {
           ForEachArgumentText(text, visit);

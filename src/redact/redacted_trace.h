@@ -1,4 +1,4 @@
-// A trace with its texts replaced: times, numbers and what joins rows stay.
+// Copies a trace with its texts replaced. Times, numbers and the keys that join rows stay.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace headroom {
 
-/// How many rows' texts changed, by "table.column".
+/// Number of rows with changed texts, by "table.column".
 using ChangedColumns = std::map<std::string, std::int64_t>;
 
-/// All rows, in their order. Process and thread numbers and the time at which the trace begins
-/// stay. REQUIRES: `store` is frozen.
+/// Returns a copy with all rows in their order. Process and thread numbers, and the start time of
+/// the trace, stay. Requires a frozen `store`.
 std::unique_ptr<TraceStore> RedactedTrace(const TraceStore& store, TextRedactor& redactor,
                                           ChangedColumns& changed);
 
-/// Calls visit(text) for each text of a trace, those in `args` among them as they are meant; not
-/// for numbers of processes and threads. A text that is in several columns may come once.
+/// Calls visit(text) for each text of a trace, including decoded texts in `args`. Skips numbers of
+/// processes and threads. A text in several columns can be visited only once.
 void ForEachText(const TraceStore& store, const std::function<void(std::string_view)>& visit);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Kinds of bytes, and how far those of a kind reach in a text.
+// Kinds of bytes, and runs of bytes of one kind.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ namespace headroom {
 
 inline bool IsLetterOrDigit(char c) { return IsLetter(c) || IsDigit(c); }
 
-/// Whether a byte is of a kind.
+/// Returns whether a byte is of a kind.
 using ByteKind = bool (*)(char);
 
-/// The end of the bytes of a kind that begin at `at`; `at` where there are none.
+/// Returns the end of the run of bytes of one kind that begins at `at`; `at` if the run is empty.
 inline std::size_t RunOf(std::string_view text, std::size_t at, ByteKind is) {
   while (at < text.size() && is(text[at])) ++at;
   return at;

@@ -1,4 +1,4 @@
-// Whether two reports say the same but for what was replaced in the trace.
+// Compares two reports, except for texts replaced in the trace.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,14 @@
 
 namespace headroom {
 
-/// The place (JSON pointer) of the first difference between the report of a trace and that of its
-/// redacted copy; nullopt: all numbers are equal, and all texts that hold nothing to be replaced.
-/// `inputs` (paths and sizes) and `health` (damage is mended by any copy) are left out, as are ids,
-/// which are made of names. Lists may differ in the order of rows with the same numbers, as names
-/// decide it. `compared`: values.
+/// Returns the place (JSON pointer) of the first difference between the report of a trace and that
+/// of its redacted copy. Returns nullopt if all numbers are equal, and all texts without
+/// replacements.
+///
+/// Ignores `inputs` (paths and sizes), `health` (every copy repairs damage) and ids, which contain
+/// names. Rows of a list with the same numbers can be in any order, because names determine it.
+///
+/// @param compared  receives the number of compared values
 std::optional<std::string> FirstDifference(const nlohmann::json& before,
                                            const nlohmann::json& after, TextRedactor& redactor,
                                            std::int64_t& compared);

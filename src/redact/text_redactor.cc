@@ -18,8 +18,8 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kShortestLearned = 3;  // Shorter ones are part of too much.
-// As much as the rules of kernels read; what is judged takes no longer for longer texts.
+constexpr std::size_t kShortestLearned = 3;  // Shorter words are part of too many others.
+// Length that the kernel rules read. Also bounds the time to judge long texts.
 constexpr std::size_t kLongestName = 4096;
 
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
@@ -29,7 +29,7 @@ bool EndsPath(char c) {
   return static_cast<unsigned char>(c) <= ' ' || kEnds.find(c) != std::string_view::npos;
 }
 
-/// "a", "b", ..., "z", "aa", ... of 0, 1, ...
+/// Returns "a", "b", ..., "z", "aa", ... for 0, 1, ...
 std::string LettersOf(std::size_t number) {
   constexpr std::size_t kLetters = 26;
   std::string letters;
@@ -59,9 +59,10 @@ std::string InCase(std::string token, Case letters) {
   return token;
 }
 
-/// "3f2504e0": hexadecimal digits and letters, more than a number with its unit has.
+/// Returns whether a word looks like a hash, such as "3f2504e0". A hash mixes hexadecimal digits
+/// and letters, and is longer than a number with its unit.
 bool LooksLikeHash(std::string_view word) {
-  constexpr std::size_t kShortest = 7;  // As git abbreviates them.
+  constexpr std::size_t kShortest = 7;  // Length of git's abbreviated hashes.
   constexpr std::string_view kHex = "0123456789abcdefABCDEF";
   for (std::size_t at = 0; at < word.size();) {
     const std::size_t end = std::min(word.find('_', at), word.size());
@@ -75,7 +76,7 @@ bool LooksLikeHash(std::string_view word) {
   return false;
 }
 
-/// Endings of files, which are public.
+/// Returns whether a file ending is public.
 bool IsFileEnding(std::string_view ending) {
   constexpr std::string_view kKnown[] = {
       "py",    "pyc", "pyx",  "cc",   "cpp",      "cxx",     "c",     "cu",         "cuh",
@@ -90,7 +91,7 @@ bool HasFileEnding(std::string_view name) {
   return dot != std::string_view::npos && dot > 0 && IsFileEnding(name.substr(dot + 1));
 }
 
-/// Whether a path begins with a folder in which people's files usually are.
+/// Returns whether a path begins with a folder that usually contains users' files.
 bool IsRooted(std::string_view path) {
   constexpr std::string_view kRoots[] = {
       "/home/", "/Users/",  "/root/",    "/mnt/",      "/media/",    "/data/", "/tmp/",
@@ -100,7 +101,7 @@ bool IsRooted(std::string_view path) {
                      [&](std::string_view root) { return path.starts_with(root); });
 }
 
-/// Whether a function is one of a driver's or of a vendor's library.
+/// Returns whether a function belongs to a driver's API or a vendor's library.
 bool IsOfApi(std::string_view name) {
   constexpr std::string_view kApis[] = {"cuda", "cu",   "hip",   "hsa",
                                         "nccl", "nvtx", "roctx", "__cuda"};
@@ -108,7 +109,7 @@ bool IsOfApi(std::string_view name) {
                      [&](std::string_view api) { return name.starts_with(api); });
 }
 
-/// Arguments whose values are of lists that profilers have.
+/// Returns whether an argument's values come from fixed lists of profilers.
 bool IsOfTypes(std::string_view key) {
   constexpr std::string_view kKnown[] = {kInputTypesArg,
                                          kOldInputTypesArg,
@@ -119,7 +120,7 @@ bool IsOfTypes(std::string_view key) {
   return std::find(std::begin(kKnown), std::end(kKnown), key) != std::end(kKnown);
 }
 
-/// "jit(step)/transpose(jvp(net))/dot": what of a program XLA made an operation from.
+/// Returns whether a text is XLA's origin of an operation: "jit(step)/transpose(jvp(net))/dot".
 bool IsOfXla(std::string_view text) {
   constexpr std::string_view kTransforms[] = {"jit(", "pjit(", "pmap(", "xmap(", "shard_map("};
   return std::any_of(std::begin(kTransforms), std::end(kTransforms),
@@ -127,14 +128,16 @@ bool IsOfXla(std::string_view text) {
          !HasFileEnding(text);
 }
 
-/// The end of a path that begins at `at`, which may be relative if it ends as a file of code does;
-/// `at` where none begins. `of_xla`: IsOfXla(text).
+/// Returns the end of a path that begins at `at`; `at` if none begins there. A path with the ending
+/// of a source file can be relative.
+///
+/// @param of_xla  IsOfXla(text)
 std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
   const std::string_view rest = text.substr(at);
-  // "-I/home/grace/include"
+  // Accepts "-I/home/grace/include".
   const bool of_flag = at >= 2 && rest[0] == '/' && IsLetter(text[at - 1]) && text[at - 2] == '-' &&
                        (at == 2 || text[at - 3] == ' ');
-  // "run_/home/grace/x"
+  // Accepts "run_/home/grace/x".
   const bool of_name = at >= 1 && (text[at - 1] == '_' || text[at - 1] == '-') && IsRooted(rest);
   if (!BeginsAt(text, at) && !of_flag && !of_name) return at;
   if (of_xla && at >= 1 && text[at - 1] == ')' && !IsRooted(rest)) return at;
@@ -142,12 +145,12 @@ std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
   const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
                         rest.starts_with("./") || rest.starts_with("../") ||
                         rest.starts_with(".\\") || rest.starts_with("..\\") || rest[0] == '/';
-  // One look at each run: what is not the begin of one was seen with it.
+  // Reads each run only from its begin, because a later start gives the same run.
   if (!anchored && at > 0 && !EndsPath(text[at - 1])) return at;
   std::size_t end = at + (drive ? 2 : 0);
   while (end < text.size() && !EndsPath(text[end])) ++end;
   const std::string_view run = text.substr(at, end - at);
-  // "/host:CPU" and "/device:GPU:0" are what XLA calls processors.
+  // "/host:CPU" and "/device:GPU:0" are XLA's names of processors.
   if ((run == "/host" || run == "/device") && text.substr(end).starts_with(':')) return at;
   if (!anchored) return HasFileEnding(run) ? end : at;
   const std::size_t slash = run.find_first_of("/\\");
@@ -156,7 +159,8 @@ std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
   return goes_on ? end : at;
 }
 
-/// "FILE" of a Python frame, "FILE(LINE): FUNCTION", whose file may have blanks; empty: it is none.
+/// Returns "FILE" of a Python frame "FILE(LINE): FUNCTION", even with blanks in FILE; empty for
+/// other texts.
 std::string_view FileOfFrame(std::string_view text) {
   const std::size_t close = text.find("): ");
   if (close == std::string_view::npos) return {};
@@ -184,7 +188,8 @@ bool TextRedactor::IsKept(std::string_view text, std::size_t begin, std::size_t 
     return keep_.contains(LowerCase(text.substr(first, last - first)));
   };
   if (end <= begin || keep_.empty()) return false;
-  // Or the word in which it stands, with a port or without; looked at as far as one can be kept.
+  // Also keeps a text within a kept word, with or without a port. The search ends at the length of
+  // the longest kept word.
   std::size_t first = begin, last = end;
   while (first > 0 && begin - first <= longest_kept_ && IsHostByte(text[first - 1])) --first;
   while (last < text.size() && last - end <= longest_kept_ && IsHostByte(text[last])) ++last;
@@ -203,15 +208,15 @@ std::string_view TextRedactor::AddressIn(std::string_view text) const {
 }
 
 bool TextRedactor::Stays(std::string_view word) const {
-  // "ResNet" is the "resnet" of a library's path, which stays.
+  // "ResNet" equals the "resnet" in a library's path, which stays.
   const bool is_public = names_.IsPublicWord(word) || names_.IsPublicPart(word);
   return keep_.contains(LowerCase(word)) || (is_public && !LooksLikeHash(word));
 }
 
 bool TextRedactor::IsWithinPublicWord(std::string_view text, std::size_t at,
                                       std::size_t size) const {
-  // What a login repeats a thousand times is one word, and looked at a thousand times: none of the
-  // public ones is as long.
+  // A repeated login can form one long word, which is read again at each repetition. No public word
+  // is as long as this limit.
   constexpr std::size_t kMaxAround = 1024;
   std::size_t begin = at, end = at + size;
   while (begin > 0 && at - begin < kMaxAround && IsWordByte(text[begin - 1])) --begin;
@@ -242,20 +247,20 @@ void TextRedactor::LearnByForm(std::string_view text, std::size_t at) {
     if (end - at < kShortestLearned || IsKept(text, at, end)) return;
     const std::string found = LowerCase(text.substr(at, end - at));
     by_form_.try_emplace(found, kind);
-    // One of too many pieces is found by its form alone.
+    // ByFormAt() does not find a text of too many pieces. Its form alone identifies it.
     if (ByFormAt(found, 0) < found.size()) by_form_.erase(found);
   };
   if (removes(SecretKind::kHosts)) {
     learn(SecretKind::kHosts, UnderscoredAddressAt(text, at));
     learn(SecretKind::kHosts, NumberedMachineAt(text, at));
   }
-  // Of "sk-sk-sk-" each would go to the end of the text.
+  // Without this, texts such as "sk-sk-sk-" would take quadratic time.
   const bool begins = at == 0 || !IsHostByte(text[at - 1]);
   if (begins && removes(SecretKind::kNames)) learn(SecretKind::kNames, IssuedKeyAt(text, at));
 }
 
-/// The end of the longest that was learned by its form and stands at `at`, apart from letters and
-/// digits around; `at`: none does.
+/// Returns the end of the longest text at `at` that was learned by its form; `at` if there is none.
+/// No letters or digits can be adjacent to it.
 std::size_t TextRedactor::ByFormAt(std::string_view text, std::size_t at) const {
   constexpr std::size_t kMaxPieces = 8;
   if (by_form_.empty() || !IsLetterOrDigit(text[at]) || (at > 0 && IsLetterOrDigit(text[at - 1])))
@@ -309,7 +314,7 @@ void TextRedactor::Learn(std::string_view text, bool spells_numbers) {
         LearnWord(SecretKind::kHosts, machine);
     }
   }
-  // As `headroom merge` names processes.
+  // `headroom merge` names processes "rank 2 on node7".
   constexpr std::string_view kOn = " on ";
   if (const std::size_t on = text.find(kOn); text.starts_with("rank ") && on != text.npos) {
     const std::size_t begin = on + kOn.size();
@@ -341,7 +346,7 @@ std::string TextRedactor::AskedToken(std::string_view original, bool is_word) {
   return token;
 }
 
-/// A login or a host that is known to be one, the longest that is at `at`; nullptr: none is.
+/// Returns the longest learned login or host at `at`; nullptr if there is none.
 const std::pair<const std::string, SecretKind>* TextRedactor::LearnedAt(std::string_view text,
                                                                         std::size_t at) const {
   if (learned_.empty() || text.size() - at < kShortestLearned) return nullptr;
@@ -355,10 +360,10 @@ const std::pair<const std::string, SecretKind>* TextRedactor::LearnedAt(std::str
   return nullptr;
 }
 
-/// One text as it is read from its begin to its end.
+/// Reads one text from begin to end.
 class TextRedactor::Reading {
  public:
-  /// `asked`: what in the text is to go because the user says so.
+  /// @param asked  spans of the text that the user asked to remove
   Reading(TextRedactor& redactor, std::string_view text, NameRole role,
           std::vector<AskedTexts::Span> asked)
       : redactor_(redactor), text_(text), role_(role), asked_(std::move(asked)) {}
@@ -380,9 +385,9 @@ class TextRedactor::Reading {
     std::size_t end = 0;
   };
 
-  /// What has a meaning of its own and begins at `at`: of what may be part of something else, the
-  /// longest. What stays is not looked at: each look may go to the end of the text, and only behind
-  /// what is replaced the next begins.
+  /// Returns the longest special text that begins at `at`. Checks only kinds that are removed, to
+  /// avoid quadratic time. A check can read to the end of the text, and only a replacement skips
+  /// the part that it read.
   Found SpecialAt(std::size_t at, bool in_path) const {
     Found found = {Special::kNone, at};
     const auto see = [&](Special what, std::size_t end) {
@@ -418,7 +423,8 @@ class TextRedactor::Reading {
     return redactor_.IsKept(text_, at, end) ? at : end;
   }
 
-  /// What looks like a machine or a key by its form alone; names of kernels spell out numbers, too.
+  /// Checks for texts that look like a machine or a key by their form alone. Not for names of
+  /// kernels, which also spell out numbers.
   template <typename See>
   void SeeByForm(std::size_t at, See&& see) const {
     if (redactor_.removes(SecretKind::kHosts)) {
@@ -434,7 +440,7 @@ class TextRedactor::Reading {
       see(Special::kKey, UnlessKept(at, end));
   }
 
-  /// Replaces what is asked for at `at`, if anything is, and returns its end.
+  /// Replaces the span to remove at `at`, if there is one, and returns its end.
   std::size_t AskedAt(std::size_t at) {
     while (next_ < asked_.size() && asked_[next_].end <= at) ++next_;
     if (next_ == asked_.size() || asked_[next_].begin > at) return at;
@@ -446,16 +452,16 @@ class TextRedactor::Reading {
     return span.end;
   }
   bool IsAskedIn(std::size_t begin, std::size_t end) const {
-    // They stand in order and apart.
+    // The spans are in order and do not overlap.
     const auto first =
         std::partition_point(asked_.begin(), asked_.end(),
                              [&](const AskedTexts::Span& span) { return span.end <= begin; });
     return first != asked_.end() && first->begin < end;
   }
 
-  /// `in_path`: in a part of a path that stays, where nothing else can begin.
+  /// @param in_path  within a part of a path that stays, where nothing else can begin
   void Walk(std::size_t begin, std::size_t end, bool in_path) {
-    std::size_t plain = begin;  // Begin of what has no special meaning.
+    std::size_t plain = begin;  // Begin of the text without special meaning.
     const auto words_to = [&](std::size_t to) {
       redactor_.Words(text_.substr(plain, to - plain), role_, out_);
     };
@@ -473,7 +479,7 @@ class TextRedactor::Reading {
     if (plain < end) words_to(end);
   }
 
-  /// Returns the end of what was replaced.
+  /// Returns the end of the replaced text.
   std::size_t Replace(std::size_t at, const Found& found) {
     const std::string_view whole = text_.substr(at, found.end - at);
     switch (found.what) {
@@ -503,7 +509,7 @@ class TextRedactor::Reading {
       case Special::kNone:
         break;
     }
-    // What is asked for in it is gone with it.
+    // The replacement also removes the spans within it.
     while (next_ < asked_.size() && asked_[next_].begin < found.end) {
       const AskedTexts::Span& span = asked_[next_++];
       redactor_.AskedToken(text_.substr(span.begin, span.end - span.begin), span.is_word);
@@ -512,8 +518,9 @@ class TextRedactor::Reading {
     return found.end;
   }
 
-  /// A folder or file that is not public. `is_all`: a file without its folders, which stays where
-  /// its name is made of public words.
+  /// Writes a folder or file, as a token unless it is public.
+  ///
+  /// @param is_all  a file without folders, which stays if its name consists of public words
   void PathPart(std::size_t begin, std::size_t end, bool is_last, bool is_all) {
     const std::string_view part = text_.substr(begin, end - begin);
     const bool is_drive = part.size() == 2 && part[1] == ':';
@@ -529,12 +536,11 @@ class TextRedactor::Reading {
       return;
     }
     out_ += redactor_.Token(SecretKind::kPaths, is_last ? "file" : "dir", stem);
-    // Its ending, unless more of it is to go.
+    // Writes its ending, unless the user asked to remove a part of it.
     if (!IsAskedIn(stem_end, end)) out_ += text_.substr(stem_end, end - stem_end);
   }
 
-  /// Folders and files, each by a token of its own; what lies in a public package stays from there
-  /// on.
+  /// Writes folders and files, each with its own token. From a public package on, all parts stay.
   void Path(std::size_t begin, std::size_t end) {
     struct Part {
       std::string_view text;
@@ -549,8 +555,8 @@ class TextRedactor::Reading {
     const auto is_library_folder = [](std::string_view part) {
       return part == "lib" || part == "lib64";
     };
-    std::size_t library = parts.size();  // From this part on, all stay.
-    std::size_t marker = parts.size();   // A part that says that what follows is a package.
+    std::size_t library = parts.size();  // All parts from this one on stay.
+    std::size_t marker = parts.size();   // Part after which a package follows.
     for (std::size_t i = 0; i < parts.size() && library == parts.size(); ++i) {
       const std::string_view part = parts[i].text;
       const bool packages = part == "site-packages" || part == "dist-packages";
@@ -561,7 +567,7 @@ class TextRedactor::Reading {
       if ((i == 0 || marker + 1 == i) && parts.size() > 1 && redactor_.names_.IsPackage(stem))
         library = i;
     }
-    // The folder of packages and those around it ("lib/python3.11/site-packages") tell nothing.
+    // The folder of packages and its parents ("lib/python3.11/site-packages") reveal nothing.
     std::size_t frame = marker;
     while (
         marker < parts.size() && frame > 0 &&
@@ -578,8 +584,8 @@ class TextRedactor::Reading {
         PathPart(part.begin, part.end, i + 1 == parts.size(), parts.size() == 1);
       }
       if (part.end < end && !IsAskedIn(part.end, part.end + 1)) out_ += text_[part.end];
-      // The folders as a whole: where names stay, each alone may be a name, too. Of public names
-      // alone ("models/") they are in paths that stay.
+      // Records the folders as a whole, because each alone can be a name, which may stay. Folders
+      // with only public names ("models/") also occur in paths that stay.
       if (i + 1 != first_public ||
           std::all_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(first_public),
                       [&](const Part& one) { return redactor_.Stays(one.text); }))
@@ -596,12 +602,12 @@ class TextRedactor::Reading {
   const NameRole role_;
   const bool of_xla_ = IsOfXla(text_);
   const std::vector<AskedTexts::Span> asked_;
-  std::size_t next_ = 0;  ///< Of the spans, the first that may lie ahead.
-  std::size_t told_ = 0;  ///< The last of them that was replaced, counted from 1.
+  std::size_t next_ = 0;  ///< First span that can still be ahead.
+  std::size_t told_ = 0;  ///< Number of the last replaced span, from 1.
   std::string out_;
 };
 
-/// A piece of a word between "_": "BatchNorm2d" of "fused_BatchNorm2d".
+/// Replaces a piece of a word between "_", such as "BatchNorm2d" in "fused_BatchNorm2d".
 std::string TextRedactor::Segment(std::string_view segment, NameRole role) {
   const bool is_kernel = role == NameRole::kKernel;
   if (Stays(segment) || (is_kernel && names_.IsPublicWord(segment))) return std::string(segment);
@@ -615,8 +621,8 @@ std::string TextRedactor::Segment(std::string_view segment, NameRole role) {
     kept += is_kept(part) ? 1 : 0;
     own += names_.IsPublicPart(part) || is_kept(part) ? 0 : 1;
   });
-  // What looks like a key or a hash goes whole, its digits and single letters, too. Kernels' names
-  // spell out their parameters.
+  // Replaces a text that looks like a key or a hash as a whole, with its digits and single letters.
+  // Names of kernels are exempt, because they spell out their parameters.
   const bool is_key = (own > 1 && single + numbers > 1) || (own > 0 && single + numbers > 4);
   if (!is_kernel && kept == 0 && (own == 0 || is_key))
     return Token(SecretKind::kNames, "name", segment);
@@ -630,7 +636,7 @@ std::string TextRedactor::Segment(std::string_view segment, NameRole role) {
                                                       : Token(SecretKind::kNames, "name", part);
   });
   out += segment.substr(done);
-  // Parts may be too short to be looked for alone.
+  // Records the whole segment, because its parts can be too short to search for.
   if (out != segment) {
     replaced_.try_emplace(std::string(segment),
                           Replacement{std::string(segment), out, SecretKind::kNames});
@@ -645,7 +651,7 @@ std::string TextRedactor::Word(std::string_view word, NameRole role) {
   }
   if (Stays(word) || (role == NameRole::kKernel && names_.IsPublicWord(word)))
     return std::string(word);
-  // Of other scripts.
+  // Words in other scripts have no known parts.
   if (!std::all_of(word.begin(), word.end(), IsAscii))
     return Token(SecretKind::kNames, "name", word);
   std::string out;
@@ -658,7 +664,7 @@ std::string TextRedactor::Word(std::string_view word, NameRole role) {
   return out;
 }
 
-/// Each word that is not public is replaced.
+/// Replaces each word that is not public.
 void TextRedactor::Words(std::string_view text, NameRole role, std::string& out) {
   if (!removes(SecretKind::kNames)) {
     out += text;
@@ -726,7 +732,8 @@ void TextRedactor::Spare(std::string_view text, NameRole role,
   if (!of_frameworks) {
     const std::vector<bool> all(asked.size(), true);
     if (same(least, left(all))) return;
-    // Each alone, and from the end: of words that each would do, the first stays.
+    // Tries to remove each word alone, from the last to the first. If one of several words is
+    // enough, the first stays.
     for (std::size_t i = asked.size(); i-- > 0;) {
       if (goes[i]) continue;
       goes[i] = true;
@@ -742,7 +749,7 @@ void TextRedactor::Spare(std::string_view text, NameRole role,
 
 void TextRedactor::NoteDecisive(std::string_view text, std::string_view now, NameRole role) {
   constexpr std::size_t kMax = 4;
-  constexpr std::size_t kMaxJudged = 4096;  // A hostile file has more, and each takes time.
+  constexpr std::size_t kMaxJudged = 4096;  // A hostile file can have more, and each takes time.
   if (decisive_.size() == kMax || parts_judged_ > kMaxJudged || !options_.mean_the_same ||
       now == text)
     return;
@@ -792,8 +799,8 @@ std::string TextRedactor::Process(std::string_view text) {
   const bool on_host = host.starts_with(kOn) && host.size() > kOn.size();
   if (on_host) host.remove_prefix(kOn.size());
   if (number_end > kRank.size() && std::all_of(host.begin(), host.end(), IsHostByte)) {
-    // As `headroom merge` names processes: "rank 2 on node7: python (4711)". What stands behind
-    // "on" is a machine, public though its words may be.
+    // `headroom merge` names processes "rank 2 on node7: python (4711)". The word after "on" is a
+    // machine, even if it is public.
     out = head.substr(0, number_end);
     if (on_host) {
       out.append(kOn).append(removes(SecretKind::kHosts) ? Token(SecretKind::kHosts, "host", host)
@@ -804,19 +811,19 @@ std::string TextRedactor::Process(std::string_view text) {
     text.remove_prefix(colon + kColon.size());
   }
   if (!removes(SecretKind::kArguments)) return out + Text(text);
-  // The system puts a zero between arguments.
+  // The operating system separates arguments with zero bytes.
   constexpr std::string_view kEnds(" \t\r\n\v\f=\0", 8);
   const std::size_t end = std::min(text.find_first_of(kEnds), text.size());
   const std::string_view first = text.substr(0, end);
   const std::string_view behind = text.substr(std::min(end + 1, text.size()));
-  // "GPU 0" is no command line.
+  // "GPU 0" is not a command line.
   constexpr std::size_t kMaxDigits = 3;
   const bool is_number =
       behind.size() <= kMaxDigits && std::all_of(behind.begin(), behind.end(), IsDigit);
   if (behind.find_first_not_of(kEnds) == std::string_view::npos || (is_number && Stays(first)))
     return out + Text(text);
   out += Text(first);
-  Text(text.substr(end));  // So that what is dropped is known to be gone.
+  Text(text.substr(end));  // Records the removed texts within the dropped part.
   dropped_.emplace(text.substr(end));
   return out;
 }
@@ -844,7 +851,7 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     std::string key;
     Unescape(members.substr(open + 1, close - open - 2), key);
     const std::string_view written = members.substr(open, close - open);
-    // Also of what is dropped, so that it is known.
+    // Also replaces dropped values, to record the removed texts.
     const std::string value = Value(raw, IsOfTypes(key) ? NameRole::kListed : NameRole::kAny);
     const bool number = !raw.empty() && (IsDigit(raw[0]) || raw[0] == '-');
     const bool is_listed =
@@ -869,8 +876,8 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
 
 std::vector<bool> TextRedactor::BytesOfTokens(std::string_view text) const {
   std::vector<bool> is_token(text.size());
-  // Looks at every byte, because tokens in a row are ambiguous: "textatextb" begins with the token
-  // "textat", too.
+  // Checks every byte, because consecutive tokens are ambiguous: "textatextb" also begins with the
+  // token "textat".
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::size_t size = std::min(longest_token_, text.size() - at);
     while (size > 0 && !tokens_.contains(std::string(text.substr(at, size)))) --size;

@@ -1,4 +1,4 @@
-// Replaces what a text tells of its owner: paths, hosts, users, arguments and names.
+// Replaces texts that reveal their owner: paths, hosts, users, arguments and names.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 namespace headroom {
 
 enum class SecretKind : std::uint8_t {
-  kPaths,      ///< Folders and files, but for libraries' own.
+  kPaths,      ///< Folders and files, except those of libraries.
   kHosts,      ///< Names and addresses of machines, and URLs.
   kUsers,      ///< Logins and e-mail addresses.
   kArguments,  ///< Command lines, and members of `args` that no profiler writes.
@@ -31,98 +31,105 @@ inline constexpr std::size_t kSecretKinds = 5;
 inline constexpr std::array<std::string_view, kSecretKinds> kSecretKindNames = {
     "paths", "hosts", "users", "arguments", "names"};
 
-/// What a name is of.
+/// Role of a name in the trace.
 enum class NameRole : std::uint8_t {
   kAny,
-  kListed,    ///< Of a list that formats and profilers have: a category, a GPU, a type of elements.
-  kOperator,  ///< "aten::max_pool2d"; without "::" anybody's.
-  kCall,      ///< A function of a driver's API: names of such stay whole.
-  kKernel,    ///< Spells out its parameters, and may look like a key therefore.
+  kListed,    ///< From a fixed list of formats or profilers: a category, a GPU, an element type.
+  kOperator,  ///< "aten::max_pool2d"; without "::", a user's name.
+  kCall,      ///< A function of a driver's API, whose name stays whole.
+  kKernel,    ///< Spells out its parameters, so it can look like a key.
 };
 
 struct RedactOptions {
   std::array<bool, kSecretKinds> remove = {true, true, true, true, true};
-  AskedTexts asked = {};               ///< Removed whatever else is.
+  AskedTexts asked = {};               ///< Texts to remove, independent of `remove`.
   std::vector<std::string> keep = {};  ///< Words that stay.
-  /// Whether the analyses make the same of two names of a role; none: of any two.
+  /// Returns whether the analyses treat two names of a role the same. If empty, they treat any two
+  /// the same.
   std::function<bool(std::string_view, std::string_view, NameRole)> mean_the_same = {};
 };
 
-/// What stood in the trace, and what stands there now.
+/// A text of the trace, and its replacement.
 struct Replacement {
   std::string original;
-  std::string token;  ///< Of an argument, which is dropped for its place, empty.
+  std::string token;  ///< Empty for an argument that was dropped because of its place.
   SecretKind kind;
-  /// Of a word that was asked for: nowhere may it be, though it be public. What an expression
-  /// matched is not: it may stand where the expression does not match.
+  /// True for a word that the user asked to remove. It must not occur anywhere, even if it is
+  /// public. A match of an expression can still occur where the expression does not match.
   bool asked = false;
 };
 
-/// What was asked for and is needed: a part of a text of the trace.
+/// A part of a text that the user asked to remove, and that the analyses need.
 struct Needed {
   std::string part, text;
 };
 
-/// The same text always becomes the same text, and different ones different ones. What replaces a
-/// word is a number in letters, counted from the first that was met: nothing can be computed back.
-/// Not thread-safe.
+/// Replaces equal texts with equal tokens, and different texts with different ones. A word becomes
+/// a number in letters, in order of occurrence, so the original is not computable. Not thread-safe.
 class TextRedactor {
  public:
-  /// `names` outlives it.
+  /// Requires that `names` outlives it.
   TextRedactor(const PublicNames& names, RedactOptions options);
 
-  /// Keeps in mind the logins, hosts and keys that a text names, so that they are removed wherever
-  /// they are, and its words, so that none of them becomes a token. To be called for all texts
-  /// before the first is replaced. `spells_numbers`: the name of a kernel or of a driver's
-  /// function, in which what looks like a numbered machine or a key is none.
+  /// Learns the logins, hosts and keys in a text, so that they are removed everywhere. Also learns
+  /// its words, so that none of them becomes a token. Call it for all texts before the first
+  /// replacement.
+  ///
+  /// @param spells_numbers  true for names of kernels and driver functions, where a text is never a
+  /// numbered machine or a key
   void Learn(std::string_view text, bool spells_numbers = false);
-  /// A text that stays wherever it is a word or looks like an address: "9.1.0.70" of a library.
+  /// Keeps a text as a word and as an address, such as a library's "9.1.0.70".
   void Keep(std::string_view text);
-  /// Keeps a machine's name in mind.
+  /// Learns a machine's name.
   void LearnHost(std::string_view host) { LearnWord(SecretKind::kHosts, host); }
 
-  /// Names of events, threads, counters and the like.
+  /// Redacts a name of an event, thread, counter or similar.
   std::string Text(std::string_view text, NameRole role = NameRole::kAny);
-  /// Names of processes, which may be whole command lines.
+  /// Redacts a name of a process, which can be a whole command line.
   std::string Process(std::string_view text);
-  /// Members of `args` (store/args_text.h). `of_recording`: numbers of any public name stay.
+  /// Redacts members of `args` (store/args_text.h).
+  ///
+  /// @param of_recording  keep numbers of any public name
   std::string Arguments(std::string_view members, bool of_recording);
 
-  /// Whether words that were asked for stay in one of the copy's texts, each one public part of a
-  /// word or within one: frameworks write the text, or the analyses need them.
+  /// Returns whether a text of the copy still contains words that the user asked to remove. Each is
+  /// one public part of a word or within one. It stays because a framework wrote the text, or
+  /// because the analyses need it.
   bool HasSpared(std::string_view text) const { return spared_.contains(std::string(text)); }
-  /// The first text that means something else to the analyses without what was asked for in it.
+  /// Returns the first text that means something else to the analyses without its removed spans.
   const std::optional<Needed>& needed() const { return needed_; }
-  /// Parts that were replaced because they are not public, and by which the analyses know what
-  /// their texts are: the first few.
+  /// Returns the first few private parts that were replaced although the analyses recognize their
+  /// texts by them.
   const std::vector<Needed>& decisive() const { return decisive_; }
 
-  /// Of a text that hides, encoded, what was removed elsewhere. Of an argument some may be replaced
-  /// already.
+  /// Replaces a whole text that contains removed text in encoded form. Parts of an argument can be
+  /// replaced already.
   std::string Hidden(std::string_view text);
 
-  /// First the dropped arguments (keys of members, and what stands behind the first word of a
-  /// command line), then what was replaced; each by original text, which may be in both.
+  /// Returns the dropped arguments, then the replaced texts, each by original text. Dropped
+  /// arguments are keys of members, and command lines after their first word. A text can be in
+  /// both.
   std::vector<Replacement> Replacements() const;
   const PublicNames& names() const { return names_; }
   const AskedTexts& asked() const { return options_.asked; }
   bool removes(SecretKind kind) const { return options_.remove[static_cast<std::size_t>(kind)]; }
-  /// Whether the word is public and does not look like a hash, or is to be kept.
+  /// Returns whether a word stays: it is public and does not look like a hash, or the user keeps
+  /// it.
   bool Stays(std::string_view word) const;
-  /// Whether an address or a host in a text is to be kept, alone or with the word it stands in.
+  /// Returns whether an address or a host in a text is kept, alone or with the word around it.
   bool IsKept(std::string_view text, std::size_t begin, std::size_t end) const;
-  /// The first address in a text that is not to be kept; empty: it has none.
+  /// Returns the first address in a text that is not kept; empty if there is none.
   std::string_view AddressIn(std::string_view text) const;
-  /// Whether `size` bytes at `at` are within a longer word, or a part of one, that stays: "former"
-  /// of "transformer".
+  /// Returns whether `size` bytes at `at` are within a longer word, or a longer part of one, that
+  /// stays: "former" in "transformer".
   bool IsWithinPublicWord(std::string_view text, std::size_t at, std::size_t size) const;
-  /// Whether it is, somewhere in the trace, a machine, an address or a key by its form: it goes,
-  /// made of public words though it be.
+  /// Returns whether a word is a machine, an address or a key by its form, somewhere in the trace.
+  /// Such a word is removed even if it consists of public words.
   bool IsByForm(std::string_view word) const;
-  /// Whether `size` bytes at `at`, which are a text that was removed, are part of something else
-  /// there: within a public word, or, of what was removed by its form, of a longer one.
+  /// Returns whether a removed text of `size` bytes, found at `at`, is part of something else
+  /// there. That is a public word or, for a text removed by its form, a longer word.
   bool IsOfOther(std::string_view text, std::size_t at, std::size_t size) const;
-  /// By byte, whether it is of a text that replaced another.
+  /// Returns for each byte whether it belongs to a token.
   std::vector<bool> BytesOfTokens(std::string_view text) const;
 
  private:
@@ -130,12 +137,12 @@ class TextRedactor {
 
   std::string Token(SecretKind kind, std::string_view prefix, std::string_view original);
   std::string AskedToken(std::string_view original, bool is_word);
-  /// Takes out of `asked` what stays in a text.
+  /// Erases the spans from `asked` that stay in a text.
   void Spare(std::string_view text, NameRole role, std::vector<AskedTexts::Span>& asked);
-  /// Keeps in mind what of a text decides its meaning, where `now`, which replaces it, means
-  /// something else.
+  /// Records the parts that determine a text's meaning, if its replacement `now` means something
+  /// else.
   void NoteDecisive(std::string_view text, std::string_view now, NameRole role);
-  /// Whether it is the name of what a framework or a vendor's library calls so.
+  /// Returns whether a framework or a vendor's library uses this name.
   bool IsOfFrameworks(std::string_view text, NameRole role) const;
   void Words(std::string_view text, NameRole role, std::string& out);
   std::string Word(std::string_view word, NameRole role);
@@ -156,16 +163,16 @@ class TextRedactor {
   /// By their first three bytes, longest first.
   std::unordered_map<std::string, std::vector<const std::pair<const std::string, SecretKind>*>>
       learned_by_begin_;
-  std::map<std::string, std::string> numbers_;   ///< Prefix and original: letters.
+  std::map<std::string, std::string> numbers_;   ///< Letters by prefix and original.
   std::set<std::string> taken_;                  ///< Words of the trace, in lower case.
   std::map<std::string, std::size_t> counts_;    ///< By prefix.
   std::map<std::string, Replacement> replaced_;  ///< By original.
   std::set<std::string> dropped_;
   std::unordered_set<std::string> tokens_;
-  std::unordered_set<std::string> spared_;  ///< Texts of the copy in which some word is spared.
+  std::unordered_set<std::string> spared_;  ///< Texts of the copy that contain a spared word.
   std::optional<Needed> needed_;
   std::vector<Needed> decisive_;
-  std::size_t parts_judged_ = 0;  ///< To find those.
+  std::size_t parts_judged_ = 0;  ///< Number of parts checked for `decisive_`.
   std::size_t longest_token_ = 0;
 };
 

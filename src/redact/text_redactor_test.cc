@@ -11,11 +11,11 @@
 namespace headroom {
 namespace text_redactor_test {
 
-/// Bytes of a long text. In a release, its redaction would take minutes if time grew with the
-/// square. Shorter under a sanitizer, where everything is slower.
+/// Bytes of a long text. In a release build, redaction in quadratic time would take minutes.
+/// Shorter under a sanitizer, which slows everything down.
 constexpr std::size_t kLong = testing::kSanitized ? 40'000 : 400'000;
 
-/// What the analyses would know: kernels of matrix products and ranges of loaders.
+/// Stands for the analyses, which recognize kernels of matrix products and ranges of loaders.
 bool MeanTheSame(std::string_view a, std::string_view b, NameRole role) {
   const auto is = [&](std::string_view name) {
     return role == NameRole::kKernel ? name.find("gemm") != name.npos : name.starts_with("loader.");
@@ -86,7 +86,7 @@ TEST_F(TextRedactorTest, LoginsDoNotTakePublicWordsApart) {
   redactor_.Learn("/home/dim/x.py");
   EXPECT_EQ(redactor_.Text("Adam of ada, channel of Ada2, adaptive"),
             "Adam of usera, channel of Usera2, adaptive");
-  EXPECT_EQ(redactor_.Text("dim"), "dim");  // As frameworks say: --word removes it.
+  EXPECT_EQ(redactor_.Text("dim"), "dim");  // A word of frameworks; --word removes it.
 }
 
 TEST_F(TextRedactorTest, KeysAndHashesGoWhole) {
@@ -120,7 +120,7 @@ TEST_F(TextRedactorTest, LongTextsTakeLinearTime) {
        {"1:", "00:", "00-", "a+", "%41", "a.", "10.0.0.1-", "_/", "a@"}) {
     std::string text;
     while (text.size() < kLong / 4) text += piece;
-    EXPECT_FALSE(redactor_.Text(text).empty()) << piece;  // The limit of time is the test's own.
+    EXPECT_FALSE(redactor_.Text(text).empty()) << piece;  // The test's own timeout is the limit.
   }
 }
 
@@ -130,7 +130,7 @@ TEST_F(TextRedactorTest, WhatStaysTakesLinearTime) {
     std::string text;
     while (text.size() < kLong) text += piece;
     paths.Learn(text);
-    EXPECT_EQ(paths.Text(text), text) << piece;  // The limit of time is the test's own.
+    EXPECT_EQ(paths.Text(text), text) << piece;  // The test's own timeout is the limit.
   }
 }
 
@@ -162,7 +162,7 @@ TEST_F(TextRedactorTest, ManyMachinesTakeLinearTime) {
   EXPECT_EQ(redactor_.Text(text).find("node"), std::string::npos);
   std::string repeated;
   for (int i = 0; i < 40'000; ++i) repeated += "node10000_";
-  // The limit of time is the test's own.
+  // The test's own timeout is the limit.
   EXPECT_EQ(redactor_.Text(repeated, NameRole::kKernel).find("node"), std::string::npos);
 }
 
@@ -174,7 +174,7 @@ TEST_F(TextRedactorTest, LongTextsOfWordsThatAreAskedForTakeLinearTime) {
     std::string text;
     while (text.size() < kLong) text += piece;
     const std::string now = asked.Text(text, NameRole::kKernel);
-    EXPECT_EQ(scan.LeakedText(now), std::nullopt) << piece;  // The limit of time is the test's own.
+    EXPECT_EQ(scan.LeakedText(now), std::nullopt) << piece;  // The test's own timeout is the limit.
   }
 }
 
@@ -215,7 +215,7 @@ TEST_F(TextRedactorTest, WordsThatAreAskedForSpareWhatFrameworksWrite) {
   EXPECT_EQ(asked.Text("max pool"), "worda pool");
   EXPECT_FALSE(asked.HasSpared("worda pool"));
   EXPECT_EQ(asked.needed(), std::nullopt);
-  // More than one public word is somebody's.
+  // Text of more than one public word belongs to a user.
   EXPECT_EQ(asked.Text("MagicTreeKernel", NameRole::kKernel), "wordbKernel");
 }
 
@@ -286,8 +286,8 @@ TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {
   EXPECT_EQ(keep.Text("BluebirdQuokka"), "BluebirdNamea");
 }
 
-// With more than 46 texts, "textat" is a token. The tokens "texta" and "textb" in a row begin with
-// the same letters.
+// With more than 46 texts, "textat" is a token. The consecutive tokens "texta" and "textb" begin
+// with the same letters.
 TEST_F(TextRedactorTest, TokensInARowAreTokens) {
   std::string all;
   for (char c = '!'; c <= '~'; ++c) all += c;

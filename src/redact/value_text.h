@@ -1,5 +1,5 @@
-// What stands between a name and its value ("name: 'value'", "name=value"), read backwards from the
-// value: each takes its part from the end of `before`, the text in front.
+// Reads the text between a name and its value ("name: 'value'", "name=value") backwards. Each
+// function removes its part from the end of `before`, the text before the value.
 #pragma once
 
 #include <string_view>
@@ -8,16 +8,17 @@ namespace headroom {
 
 void TakeBlanks(std::string_view& before);
 
-/// Whether a text is the letters of a literal, at most two, in front of its quote: "b'x'".
+/// Returns whether a text begins with the prefix of a literal, at most two letters before its
+/// quote: "b'x'".
 bool IsPrefixOfQuoted(std::string_view text);
 
-/// Takes what opens a quoted value: one or three quotes, each behind the backslashes that it has in
-/// a quoted text, and the letters of a literal. Gives the quotes with their backslashes; empty:
-/// none.
+/// Removes the opening of a quoted value: the quotes and the prefix of a literal. There are one or
+/// three quotes, each after its backslashes within a quoted text. Returns the quotes with their
+/// backslashes; empty if there are none.
 std::string_view TakeOpening(std::string_view& before);
 
-/// Takes the sign between a name and its value ("=", ":", ":=", "=>", of a call with a text "(")
-/// and the quotes that close the name. Empty: there is none.
+/// Removes the sign between a name and its value, and the quotes that close the name. Signs are
+/// "=", ":", ":=", "=>", and "(" of a call with a text. Returns the sign; empty if there is none.
 std::string_view TakeSign(std::string_view& before, bool is_quoted);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Bytes as text.
+// Encodes bytes as text.
 #pragma once
 
 #include <string>

@@ -22,8 +22,8 @@ struct CodePoint {
   bool valid;
 };
 
-/// The code point at `text[at]`. Overlong forms, surrogates and values beyond U+10FFFF are not
-/// valid.
+/// Decodes the code point at `text[at]`. Overlong forms, surrogates and values above U+10FFFF are
+/// invalid.
 CodePoint Decode(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned char lead = byte(0);
@@ -70,7 +70,8 @@ bool InAny(const Range (&ranges)[N], char32_t value) {
                      [&](Range range) { return value >= range.first && value <= range.last; });
 }
 
-/// Control characters, and what is invisible or changes the order or shape of the text around it.
+/// Returns true for control characters, and for characters that are invisible or change the order
+/// or shape of nearby text.
 bool IsUnprintable(char32_t value) {
   static constexpr Range kRanges[] = {
       {0x00, 0x1F},         // C0
@@ -89,7 +90,7 @@ bool IsUnprintable(char32_t value) {
       {0xFEFF, 0xFEFF},     // byte order mark
       {0xFFA0, 0xFFA0},     // Hangul filler
       {0xFFF0, 0xFFFB},     // specials
-      {0xFFFE, 0xFFFF},     // no characters
+      {0xFFFE, 0xFFFF},     // noncharacters
       {0xE0000, 0x10FFFF},  // tags, selectors, private use
   };
   return InAny(kRanges, value);
@@ -135,7 +136,7 @@ void AppendEscaped(std::string& out, char32_t value) {
   }
 }
 
-/// Every code point of `text`, bytes that are not UTF-8 as U+FFFD.
+/// Visits every code point of `text`; bytes that are not UTF-8 are visited as U+FFFD.
 template <typename Visitor>
 void ForEachCodePoint(std::string_view text, Visitor&& visit) {
   for (std::size_t at = 0; at < text.size();) {
@@ -147,7 +148,7 @@ void ForEachCodePoint(std::string_view text, Visitor&& visit) {
 
 std::string_view Ellipsis(Charset charset) { return charset == Charset::kUtf8 ? "\u2026" : "..."; }
 
-/// Where the longest suffix begins that is at most `width` columns wide.
+/// Returns the start of the longest suffix that is at most `width` columns wide.
 std::size_t SuffixStart(std::string_view text, std::size_t width) {
   const std::size_t whole = DisplayWidth(text);
   std::size_t before = 0;
@@ -160,7 +161,7 @@ std::size_t SuffixStart(std::string_view text, std::size_t width) {
   return at;
 }
 
-/// Whether a byte goes on with a UTF-8 sequence.
+/// Returns true for a continuation byte of UTF-8.
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 bool IsWordCharacter(char c) { return IsLetter(c) || IsDigit(c) || c == '_'; }
@@ -169,7 +170,7 @@ bool IsPlainShellCharacter(char c) {
   return IsWordCharacter(c) || std::string_view("%+,-./:=@").find(c) != std::string_view::npos;
 }
 
-/// Whether "GH" stands before a dash: GitHub links GH-3.
+/// Returns true for the "GH" of a reference such as GH-3, which GitHub links.
 bool IsReferencePrefix(char first, char second) {
   return (first == 'G' || first == 'g') && (second == 'H' || second == 'h');
 }
@@ -224,7 +225,7 @@ std::string CutAround(std::string_view printable, std::size_t width, std::size_t
   const std::size_t room = width - head - DisplayWidth(ellipsis);
   std::size_t from = std::max(begin, std::min(at, printable.size()));
   while (from > begin && from < printable.size() && IsContinuation(printable[from])) --from;
-  // Where the rest fits, more of it does.
+  // If the rest is shorter than the room, shows more text before it.
   from = std::min(from, SuffixStart(printable, room));
   const std::string_view rest = printable.substr(from);
   if (DisplayWidth(rest) <= room)
@@ -234,8 +235,8 @@ std::string CutAround(std::string_view printable, std::size_t width, std::size_t
 }
 
 std::string EscapeMarkdown(std::string_view text) {
-  // References are looked for in the rendered text, where a backslash or an entity is gone: only
-  // another character between the sign and the name takes them apart.
+  // GitHub finds references in the rendered text, in which backslashes and entities are already
+  // resolved. Only another character between the sign and the name separates them.
   constexpr std::string_view kZeroWidthSpace = "&#8203;";
   const std::string line = Printable(text);
   const auto at = [&](std::size_t i) { return i < line.size() ? line[i] : ' '; };
@@ -252,7 +253,7 @@ std::string EscapeMarkdown(std::string_view text) {
       case '<':
         out += "&lt;";
         continue;
-      case '>':  // A quotation where the line begins; no tag, as none was begun.
+      case '>':  // A quotation at the start of a line. Elsewhere harmless, because no tag is open.
         if (line.find_first_not_of(' ') < i) break;
         out += "&gt;";
         continue;
@@ -265,7 +266,7 @@ std::string EscapeMarkdown(std::string_view text) {
         out.push_back(c);
         if (IsDigit(after)) out += kZeroWidthSpace;
         continue;
-      case ':':  // A link needs no brackets.
+      case ':':  // A URL becomes a link without brackets.
         if (after == '/') {
           out += "&#58;";
           continue;
@@ -279,7 +280,8 @@ std::string EscapeMarkdown(std::string_view text) {
         backslash = !IsWordCharacter(before) || !IsWordCharacter(after);
         break;
       case '-':
-        if (IsDigit(after) && i >= 2 && IsReferencePrefix(line[i - 2], before)) {  // "GH-3".
+        if (IsDigit(after) && i >= 2 &&
+            IsReferencePrefix(line[i - 2], before)) {  // A reference such as "GH-3".
           out.push_back(c);
           out += kZeroWidthSpace;
           continue;
@@ -288,7 +290,7 @@ std::string EscapeMarkdown(std::string_view text) {
       case '+':
         backslash = i == 0;
         break;
-      case '(':  // Behind a bracket, the target of a link.
+      case '(':  // After a bracket: the target of a link.
         backslash = before == ']';
         break;
       case '!':
@@ -315,7 +317,7 @@ std::string EscapeMarkdown(std::string_view text) {
 
 std::string MarkdownName(std::string_view name) {
   const std::string line = Printable(name);
-  // Spaces at both ends would be cut off, and a border of a table cell acts even in code.
+  // Markdown trims spaces at both ends of code, and a table's cell border works even inside code.
   const bool code = !line.empty() && line.front() != ' ' && line.back() != ' ' &&
                     line.find_first_of("`|") == std::string::npos;
   return code ? "`" + line + "`" : EscapeMarkdown(name);
@@ -339,7 +341,8 @@ std::string CsvField(std::string_view text) {
   constexpr std::string_view kOfFormulas = "=+-@\t\r\n";
   constexpr std::string_view kOfNumbers = "0123456789.eE+-";
   double number = 0;
-  const std::size_t sign = text.starts_with('+') ? 1 : 0;  // Which from_chars() does not know.
+  const std::size_t sign =
+      text.starts_with('+') ? 1 : 0;  // from_chars() does not accept a plus sign.
   const auto [end, error] = std::from_chars(text.data() + sign, text.data() + text.size(), number);
   const bool is_number = error == std::errc() && end == text.data() + text.size() &&
                          text.find_first_not_of(kOfNumbers) == std::string_view::npos &&
@@ -382,7 +385,7 @@ std::string ValidUtf8(std::string_view text) {
 std::string JsonString(std::string_view text) {
   std::string out = "\"";
   out.reserve(text.size() + 2);
-  // Nearly all that is written: names and keys.
+  // Most strings are plain names and keys.
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return c >= ' ' && c < '\x7F' && c != '"' && c != '\\';
   });
@@ -447,13 +450,13 @@ std::string ShellQuote(std::string_view text, Charset charset) {
     } else if (shown(point) && std::string_view("'\\%-").find(bytes) == std::string_view::npos) {
       out += bytes;
     } else {
-      // Three octal digits: a hexadecimal escape would swallow the digits behind it.
+      // Always three octal digits: a hexadecimal escape would absorb following digits.
       for (char byte : bytes)
         fmt::format_to(std::back_inserter(out), "\\{:03o}", static_cast<unsigned char>(byte));
     }
   }
   if (all_shown) return fmt::format("'{}'", out);
-  // $'...' is not known to every sh, and $(...) drops line breaks at the end.
+  // Not every sh supports $'...', and $(...) drops line breaks at the end.
   return text.back() == '\n' ? fmt::format("$'{}'", out) : fmt::format("\"$(printf '{}')\"", out);
 }
 

@@ -139,7 +139,7 @@ TEST(ShellQuote, StandsForTheTextAndNothingElse) {
   EXPECT_EQ(PathArgument("--json x"), "./--json x");
 }
 
-/// The oracle is a shell: it must give back what was quoted.
+/// The oracle is a shell, which must reproduce the original text.
 TEST(ShellQuote, AShellGivesItBack) {
   const std::vector<std::string> texts = {"plain",
                                           "a b",
@@ -151,7 +151,7 @@ TEST(ShellQuote, AShellGivesItBack) {
                                           "-n\t%d\\",
                                           "line break at the end\n"};
   for (const std::string& text : texts) {
-    // The shell reads a here-document: no second layer of quoting to get wrong.
+    // The shell reads a here-document, which avoids a second layer of quoting.
     const std::string script =
         fmt::format("printf %s {} | od -An -tx1 | tr -d ' \\n'", ShellQuote(text));
     const std::string shell = text.ends_with('\n') ? "bash" : "sh";

@@ -1,5 +1,4 @@
-// A streaming writer of JSON that keeps the order of keys and prints times from integers, without
-// loss.
+// A streaming JSON writer that keeps the order of keys and prints times exactly from integers.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +11,22 @@
 
 namespace headroom {
 
-/// `value` / 10^`decimals` in the shortest decimal form: 1'500'000 with 6 is "1.5", 1 is
+/// Returns `value` / 10^`decimals` in the shortest decimal form: 1'500'000 with 6 is "1.5", 1 is
 /// "0.000001".
 std::string DecimalOf(std::int64_t value, int decimals);
 
-/// `total` over `count` in microseconds, to the picosecond: rounded to nanoseconds, count times the
-/// mean would miss the total. REQUIRES: count > 0.
+/// Returns `total` over `count` in microseconds, to the picosecond. With nanosecond rounding, count
+/// times the mean would differ from the total. REQUIRES: count > 0.
 std::string MeanUs(DurationNs total, std::int64_t count);
 
 /// Appends one JSON value to a string. REQUIRES: calls nest as JSON does; inside an object each
 /// value follows a Key().
 class JsonWriter {
  public:
-  /// How the members of a container are laid out.
+  /// Layout of a container's members.
   enum class Layout {
-    kLines,   ///< One a line.
-    kInline,  ///< All on one line, and whatever they contain.
+    kLines,   ///< One member per line.
+    kInline,  ///< All on one line, including nested containers.
   };
 
   void BeginObject(Layout layout = Layout::kInline) { Begin('{', layout); }
@@ -40,12 +39,12 @@ class JsonWriter {
   void String(std::string_view text);
   void Bool(bool value) { Raw(value ? "true" : "false"); }
   void Integer(std::int64_t value);
-  /// Shortest form that reads back equal; null where it is not finite.
+  /// Shortest form that parses to the same value; null if it is not finite.
   void Number(double value);
   void Milliseconds(DurationNs duration) { Raw(DecimalOf(duration.ns(), 6)); }
   void Microseconds(DurationNs duration) { Raw(DecimalOf(duration.ns(), 3)); }
 
-  /// The same with null for an absent value.
+  /// Writes null for an absent value.
   void Integer(std::optional<std::int64_t> value) { value ? Integer(*value) : Null(); }
   void Number(std::optional<double> value) { value ? Number(*value) : Null(); }
   void Milliseconds(std::optional<DurationNs> duration) {
@@ -57,7 +56,7 @@ class JsonWriter {
   /// Null for an empty string.
   void StringOrNull(std::string_view text) { text.empty() ? Null() : String(text); }
 
-  /// A number or word that is JSON already.
+  /// Writes a number or word that is already JSON.
   void Raw(std::string_view json);
 
   std::string Take() && { return std::move(out_); }
@@ -71,7 +70,7 @@ class JsonWriter {
   void Begin(char bracket, Layout layout);
   void End(char bracket);
   void NewLine();
-  /// Comma and white space before the next member.
+  /// Writes a comma and white space before the next member.
   void Separate();
 
   std::string out_;

@@ -11,8 +11,8 @@
 namespace headroom {
 namespace {
 
-/// `value` / 10^`scale` with `decimals` digits after the point, from the integer; half away from
-/// zero.
+/// Returns `value` / 10^`scale` with `decimals` digits after the point, from the integer; rounds
+/// half away from zero.
 std::string FixedPoint(std::uint64_t value, int scale, int decimals) {
   std::uint64_t divisor = 1;
   for (int i = decimals; i < scale; ++i) divisor *= 10;
@@ -24,14 +24,14 @@ std::string FixedPoint(std::uint64_t value, int scale, int decimals) {
   return fmt::format("{}.{:0{}}", rounded / one, rounded % one, decimals);
 }
 
-/// Digits after the point for three significant ones in all.
+/// Returns the digits after the point for three significant digits in total.
 int DecimalsOf(double magnitude) { return magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0; }
 
 std::uint64_t Magnitude(std::int64_t value) {
   return value < 0 ? ~static_cast<std::uint64_t>(value) + 1 : static_cast<std::uint64_t>(value);
 }
 
-/// `value` with a prefix to 1000, to three digits.
+/// Returns `value` with a decimal prefix and three digits.
 std::string WithPrefix(double value, std::string_view unit) {
   static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
   if (!std::isfinite(value)) return fmt::format("unknown {}", unit);
@@ -44,15 +44,15 @@ std::string WithPrefix(double value, std::string_view unit) {
   return fmt::format("{:.{}f} {}{}", value, DecimalsOf(std::fabs(value)), kPrefixes[prefix], unit);
 }
 
-/// A unit, and how many of the smallest one of its row it is.
+/// A unit and its size in the smallest unit of its series.
 struct Unit {
   double size;
   std::string_view name;
 };
 
-/// In the largest unit of which there is at least one, else in the smallest; at least three digits.
+/// Uses the largest unit that gives at least one, else the smallest; at least three digits.
 std::string InUnits(double value, std::span<const Unit> units) {
-  constexpr double kRounding = 0.9995;  // What is rounded up to one of the next unit is one of it.
+  constexpr double kRounding = 0.9995;  // Values that round to 1 of the next unit use that unit.
   std::size_t unit = 0;
   while (unit + 1 < units.size() && std::fabs(value) >= kRounding * units[unit + 1].size) ++unit;
   const double number = value / units[unit].size;
@@ -67,12 +67,12 @@ std::string InUnits(double value, std::span<const Unit> units) {
 
 constexpr std::array<Unit, 3> kTimeUnits = {{{1e-3, "us"}, {1, "ms"}, {1e3, "s"}}};
 
-/// How a value and its bounds are rounded: in the unit of the value.
+/// Rounding of a value and its bounds, in the unit of the value.
 struct Rounding {
   Unit unit;
   int decimals;
   std::string Number(double ms) const {
-    const double number = ms == 0 ? 0 : ms / unit.size;  // No "-0.0".
+    const double number = ms == 0 ? 0 : ms / unit.size;  // Avoids "-0.0".
     if (decimals >= 0) return fmt::format("{:.{}f}", number, decimals);
     const double ten = std::pow(10, -decimals);
     return FormatCount(std::llround(number / ten) * std::llround(ten));
@@ -84,7 +84,7 @@ Rounding RoundingOf(double ms, double low_ms, double high_ms) {
   const int digits = high_ms - low_ms > kWide * std::fabs(ms) ? 2 : 3;
   const double magnitude = std::fabs(ms);
   if (!(magnitude > 0)) return {kTimeUnits[0], 0};
-  // Rounded first: 999.7 ms is 1.00 s.
+  // Rounds first: 999.7 ms is 1.00 s.
   const double last = std::pow(10, std::floor(std::log10(magnitude)) + 1 - digits);
   const double rounded = std::round(magnitude / last) * last * (1 + 1e-9);
   Rounding rounding = {kTimeUnits[0], 0};
@@ -167,11 +167,11 @@ std::string Plural(std::int64_t count, std::string_view noun) {
 std::string FormatBytes(double bytes) { return WithPrefix(bytes, "B"); }
 
 std::string FormatDeviceMemory(double bytes) {
-  // Sizes that GPUs are sold with, by the data sheets of data/devices/.
+  // Memory sizes of GPU products, from the data sheets in data/devices/.
   static constexpr double kSizes[] = {2,  3,  4,  6,  8,  10,  11,  12,  16,  20,  24,  32, 40,
                                       48, 64, 80, 94, 96, 128, 141, 180, 186, 192, 256, 288};
   constexpr double kGiB = 1024.0 * 1024 * 1024;
-  // A driver keeps up to 8 % (a T4 with ECC) to itself.
+  // A driver reserves up to 8 % (a T4 with ECC).
   constexpr double kMost = 1.09;
   const double gib = bytes / kGiB;
   const auto size = std::lower_bound(std::begin(kSizes), std::end(kSizes), gib - 0.005);

@@ -1,4 +1,4 @@
-// Ids of rows that stay the same from one trace of a job to the next, whatever their order.
+// Row ids that stay the same between traces of a job, independent of the order of rows.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-/// "k-3f0a9c41d2": the first letter of the kind ("kernel", "operator", "layer") and ten hexadecimal
-/// digits, the lowest 40 bits of the FNV-1a hash (64 bits) of kind, a zero byte and name. It
-/// depends on nothing else. Of a thousand names, two share one with a probability below one in a
-/// million.
+/// Returns, for example, "k-3f0a9c41d2": the first letter of the kind ("kernel", "operator",
+/// "layer") and ten hexadecimal digits. They are the lowest 40 bits of the FNV-1a hash (64 bits) of
+/// kind, a zero byte and name. Two of a thousand names share an id with a probability below one in
+/// a million.
 inline std::string RowId(std::string_view kind, std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&](std::string_view text) {

@@ -23,7 +23,8 @@ void Trim(std::string_view& text) {
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
 }
 
-/// Position behind the bracket that closes the one at `text[open]`; none where it is not closed.
+/// Returns the position after the bracket that closes the one at `text[open]`; nullopt if it is not
+/// closed.
 std::optional<std::size_t> Close(std::string_view text, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < text.size(); ++i) {
@@ -44,8 +45,8 @@ struct Part {
   bool has_arguments = false;
 };
 
-/// Splits a qualified name; none where brackets do not match. Parameter lists, qualifiers behind
-/// them and lambdas are left out.
+/// Splits a qualified name; nullopt if brackets do not match. Omits parameter lists, their
+/// qualifiers, and lambdas.
 std::optional<std::vector<Part>> SplitQualified(std::string_view text) {
   std::vector<Part> parts;
   std::size_t at = 0;
@@ -75,7 +76,7 @@ std::optional<std::vector<Part>> SplitQualified(std::string_view text) {
       if (!end) return std::nullopt;
       at = *end;
     }
-    // Between a part and the next, only qualifiers (" const", " const&") may stand.
+    // Only qualifiers (" const", " const&") may separate two parts.
     const std::size_t next = std::min(text.find("::", at), text.size());
     for (char c : text.substr(at, next - at)) {
       if (!BeginsName(c) && std::string_view(" &*").find(c) == std::string_view::npos)
@@ -87,8 +88,8 @@ std::optional<std::vector<Part>> SplitQualified(std::string_view text) {
   return parts;
 }
 
-/// Parameter types of the innermost lambda ("float" of {lambda(float)#1}): often all that tells two
-/// instances apart.
+/// Returns the parameter types of the innermost lambda ("float" for {lambda(float)#1}), often the
+/// only difference between two instances.
 std::string_view LastLambda(std::string_view text) {
   const std::size_t lambda = text.rfind("{lambda(");
   if (lambda == std::string_view::npos) return {};
@@ -116,8 +117,8 @@ std::vector<std::string_view> SplitArguments(std::string_view text) {
   return arguments;
 }
 
-/// Arguments that do not say what is computed: numbers, flags, containers of pointers, index
-/// arithmetic.
+/// Returns true for arguments that do not show what is computed: numbers, flags, containers of
+/// pointers, index arithmetic.
 bool SaysNothing(std::string_view argument) {
   if (argument.empty()) return true;
   const char c = argument.front();
@@ -131,15 +132,15 @@ bool SaysNothing(std::string_view argument) {
   return false;
 }
 
-/// Wrappers whose last argument does the work.
+/// Returns true for wrappers whose last argument does the work.
 bool IsWrapper(const std::vector<Part>& parts, std::string_view name) {
   if (name == "Kernel" || name == "Kernel2") return parts.front().name == "cutlass";
   return name == "gpu_kernel_impl_nocast" || name == "gpu_kernel_impl" || name == "func_wrapper_t";
 }
 
-/// `all`: with the arguments that say nothing, too.
+/// `all`: also keeps arguments for which SaysNothing() is true.
 std::string Readable(std::string_view text, bool outermost, bool all, int depth) {
-  constexpr int kMaxDepth = 12;  // A hostile name may nest as deep as it is long.
+  constexpr int kMaxDepth = 12;  // Limits the recursion on hostile names.
   Trim(text);
   const auto parts = depth < kMaxDepth ? SplitQualified(text) : std::nullopt;
   if (!parts || !BeginsName(parts->front().name.empty() ? ' ' : parts->front().name.front()))
@@ -147,7 +148,7 @@ std::string Readable(std::string_view text, bool outermost, bool all, int depth)
   const Part& last = parts->back();
   std::string_view name = last.name;
   Trim(name);
-  if (outermost) name.remove_prefix(name.rfind(' ') + 1);  // A return type.
+  if (outermost) name.remove_prefix(name.rfind(' ') + 1);  // Drops the return type.
 
   std::string arguments;
   std::string previous;
@@ -164,8 +165,8 @@ std::string Readable(std::string_view text, bool outermost, bool all, int depth)
   if (IsWrapper(*parts, name) && !previous.empty()) return previous;
 
   std::string out;
-  // A kernel keeps the library that it comes from; in arguments, and for PyTorch's own, namespaces
-  // are noise.
+  // The name of a kernel's library is useful. Namespaces in arguments, and PyTorch's own, are
+  // noise.
   if (outermost && parts->size() > 1 && parts->front().name != "at" &&
       parts->front().name != "c10" && !parts->front().has_arguments) {
     out = fmt::format("{}::", parts->front().name);
@@ -187,7 +188,7 @@ std::string Readable(std::string_view text, bool outermost, bool all, int depth)
   return out;
 }
 
-/// The signature without return type and parameters; all template arguments kept.
+/// Returns the signature without return type and parameters; keeps all template arguments.
 std::string_view WithoutParameters(std::string_view name) {
   if (StartsWith(name, "void ")) name.remove_prefix(5);
   if (name.empty() || name.back() != ')') return name;
@@ -196,7 +197,7 @@ std::string_view WithoutParameters(std::string_view name) {
     const char c = name[i];
     if (c == ')' || c == '>' || c == '}' || c == ']') ++depth;
     if (c == '(' || c == '<' || c == '{' || c == '[') --depth;
-    // A space before it: "Memset (Device)" has no parameters.
+    // A space before the bracket: "Memset (Device)" has no parameters.
     if (depth == 0 && c == '(') return i == 0 || name[i - 1] == ' ' ? name : name.substr(0, i);
   }
   return name;
@@ -204,14 +205,15 @@ std::string_view WithoutParameters(std::string_view name) {
 
 std::string ReadableSignature(std::string_view name, bool all) {
   const std::string_view signature = WithoutParameters(name);
-  // Only a signature has brackets that mean something; "Memcpy HtoD (Pinned -> Device)" is a name.
+  // Only in a signature do brackets mean parameters; "Memcpy HtoD (Pinned -> Device)" is a plain
+  // name.
   if (signature.size() == name.size() && name.find('<') == std::string_view::npos)
     return std::string(name);
   return Readable(signature, /*outermost=*/true, all, 0);
 }
 
-/// Cuts a readable kernel name: what a template computes stands in its arguments, so its name gives
-/// way first.
+/// Cuts a readable kernel name. The arguments of a template show what it computes, so the
+/// template's name is cut first.
 std::string CutSignature(const std::string& text, std::size_t width, Charset charset) {
   const std::size_t open = text.find('<');
   const std::size_t whole = DisplayWidth(text);
@@ -224,7 +226,8 @@ std::string CutSignature(const std::string& text, std::size_t width, Charset cha
   return CutAround(text, width, open, charset, std::min({open, kMin, width - 8}));
 }
 
-/// Indices of `texts` by text, for texts that occur more than once, in order of first appearance.
+/// Returns the indices of texts that occur more than once, grouped by text, in order of first
+/// appearance.
 std::vector<std::vector<std::size_t>> Duplicates(const std::vector<std::string>& texts) {
   std::map<std::string_view, std::vector<std::size_t>> by_text;
   for (std::size_t i = 0; i < texts.size(); ++i) by_text[texts[i]].push_back(i);

@@ -68,13 +68,13 @@ TEST(ReadableKernelName, KeepsWhatIsComputed) {
 }
 
 TEST(ShortNames, StayDifferent) {
-  // The same but for a template argument that shortening drops.
+  // Two names that differ only in a template argument that shortening drops.
   const std::vector<std::string_view> flags = {"void k<float, true>(int)",
                                                "void k<float, false>(int)"};
   EXPECT_EQ(ShortNames(flags, 40, true, Charset::kUtf8),
             (std::vector<std::string>{"k<float, true>", "k<float, false>"}));
 
-  // The same at both ends.
+  // Names with equal starts and ends.
   const std::vector<std::string_view> middle = {
       "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize32x32x8_stage3_"
       "warpsize1x2x1_g1_ffma_cudnn",
@@ -88,7 +88,7 @@ TEST(ShortNames, StayDifferent) {
   EXPECT_EQ(ShortNames({"same", "same"}, 40, false, Charset::kUtf8),
             (std::vector<std::string>{"same", "same"}));
 
-  // Beyond telling apart.
+  // Too similar to distinguish by cutting.
   const std::string long_a =
       std::string(200, 'a') + "x" + std::string(200, 'b') + "x" + std::string(200, 'c');
   const std::string long_b =

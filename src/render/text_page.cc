@@ -62,7 +62,7 @@ void TextPage::LineWithin(std::size_t width, const std::vector<Span>& spans) {
     used += DisplayWidth(text);
     pieces.push_back({std::move(text), span.style});
   }
-  // No white space at the end of a line.
+  // Removes white space at the end of a line.
   while (!pieces.empty()) {
     std::string& last = pieces.back().text;
     last.erase(last.find_last_not_of(' ') + 1);
@@ -215,8 +215,8 @@ void TextPage::Command(std::string_view first, const std::vector<std::string>& w
     }
     if (line_has_word && DisplayWidth(line) + 1 + needed + 2 > style_.width) flush(" \\");
     if (line_has_word) line.push_back(' ');
-    // A word longer than a line: pieces, each quoted, joined by \ and a line break; a piece must
-    // begin its line.
+    // Splits a word longer than a line into quoted pieces, joined by \ and a line break. Each piece
+    // must begin its line.
     while (DisplayWidth(line) + DisplayWidth(quoted) + more.size() > style_.width &&
            !rest.empty()) {
       std::size_t take = std::min(rest.size(), style_.width);
@@ -250,7 +250,7 @@ std::vector<Span> TextPage::Bar(double solid, double part, double whole, std::si
   if (!(whole > 0)) return {{std::string(width, ' ')}};
   const auto columns = [&](double value) {
     const double share = std::clamp(value / whole, 0.0, 1.0);
-    // Something is never drawn as nothing.
+    // A nonzero value never appears as zero.
     const double exact = share * static_cast<double>(width);
     return value > 0 ? std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(exact))) : 0;
   };

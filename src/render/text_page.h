@@ -1,4 +1,4 @@
-// Lines of a terminal page: wrapping, tables and bars within a fixed width, styled or not.
+// Lines of a terminal page: wrapping, tables and bars within a fixed width, with or without styles.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace headroom {
 
 enum class Style { kPlain, kBold, kDim, kGood, kWarning, kBad, kAccent };
 
-/// A piece of a line. Its text may be anything: the page makes it printable.
+/// A piece of a line. Its text may contain anything: the page makes it printable.
 struct Span {
   std::string text;
   Style style = Style::kPlain;
@@ -23,19 +23,19 @@ struct TextColumn {
   enum class Kind {
     kText,    ///< Left-aligned.
     kNumber,  ///< Right-aligned.
-    kName,    ///< Takes the room that is left; long names are shortened, and stay different.
+    kName,    ///< Takes the remaining width; long names are shortened and stay different.
     kKernel,  ///< The same for kernel signatures.
   };
   std::string head;
   Kind kind = Kind::kNumber;
-  bool optional = false;  ///< Left out of narrow pages, the last such column first.
+  bool optional = false;  ///< Dropped from narrow pages, the last such column first.
 };
 
-/// What a page is for: a terminal, or a file.
+/// Properties of a page for a terminal or a file.
 struct PageStyle {
-  /// Columns of a page that is not for a terminal.
+  /// Width of a page that is not for a terminal.
   static constexpr std::size_t kWidth = 100;
-  /// A terminal narrower or wider than these gets a page of the nearest width.
+  /// Terminal widths outside this range use the nearest limit.
   static constexpr std::size_t kMinWidth = 60, kMaxWidth = 200;
 
   bool color = false;
@@ -43,7 +43,7 @@ struct PageStyle {
   std::size_t width = kWidth;  ///< Columns, from kMinWidth to kMaxWidth.
 };
 
-/// Collects lines, none wider than the page unless a table's numbers need more.
+/// Collects lines. Only a table's numbers may make a line wider than the page.
 class TextPage {
  public:
   explicit TextPage(const PageStyle& style) : style_(style) {}
@@ -51,26 +51,26 @@ class TextPage {
   Charset charset() const { return style_.charset; }
   std::size_t width() const { return style_.width; }
 
-  /// An empty line, unless the page is empty.
+  /// Adds an empty line, unless the page is empty.
   void Blank();
-  /// One line; what does not fit is cut off.
+  /// Adds one line and cuts it at the page width.
   void Line(const std::vector<Span>& spans);
-  /// A heading with a rule behind it to the right edge.
+  /// Adds a heading, followed by a rule up to the right edge.
   void Heading(std::string_view title, std::string_view note, Style note_style);
-  /// Text wrapped between words; `first` begins the first line, and the following ones are indented
-  /// as far.
+  /// Adds text wrapped between words. `first` begins the first line, and later lines are indented
+  /// to its width.
   void Paragraph(std::string_view first, std::string_view text, Style first_style = Style::kPlain,
                  Style text_style = Style::kPlain);
-  /// A table indented by two. Columns that are empty in every row are left out. Cells of names are
-  /// raw names. A number is never cut off, as what is left of it is another: where numbers reach
-  /// beyond the width, so do the lines.
+  /// Adds a table indented by two. Omits columns that are empty in every row. Name cells contain
+  /// raw names. Numbers are never cut, because the remaining digits would be a different number:
+  /// wide numbers extend the line.
   void Table(const std::vector<TextColumn>& columns, const std::vector<std::vector<Span>>& rows);
-  /// A shell command behind `first`; one too long for a line goes on in the next ones so that it
+  /// Adds a shell command after `first`. A long command continues on the next lines in a form that
   /// can still be copied.
   void Command(std::string_view first, const std::vector<std::string>& words,
                Style first_style = Style::kPlain);
 
-  /// A bar of `width` columns in all for `part` of `whole`, its first `solid` drawn solid and the
+  /// Returns a bar of `width` columns for `part` of `whole`: the first `solid` is drawn solid, the
   /// rest light.
   std::vector<Span> Bar(double solid, double part, double whole, std::size_t width) const;
 

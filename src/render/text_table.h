@@ -12,7 +12,7 @@ namespace headroom {
 
 using Kind = TextColumn::Kind;
 
-/// A column of a table, and what it holds of a row.
+/// A column of a table, and how to get its cell from a row.
 template <typename Row>
 struct RowColumn {
   std::string head;
@@ -21,7 +21,7 @@ struct RowColumn {
   bool optional = false;  ///< As in TextColumn.
 };
 
-/// A table of rows; columns that are empty in every row are left out.
+/// Renders a table of rows; omits columns that are empty in every row.
 template <typename Row>
 void WriteTable(TextPage& page, std::span<const Row> rows,
                 const std::vector<RowColumn<Row>>& columns) {

@@ -19,10 +19,10 @@ Effect ApplyScenario(const Job& job, const Exchange& exchange, ScenarioCall sche
   schedule.arguments.Set("gpus-per-node", std::to_string(exchange.placement.PerNode()));
   schedule.arguments.Set(
       "link-gbps", fmt::format("{:.17g}", exchange.topology.inside.bytes_per_ns * kBitsPerByte));
-  // In one machine, or with one GPU in each, blueconnect's stages are one: the ring.
+  // Inside one machine, or with one GPU per machine, blueconnect has a single stage: a ring.
   const bool two_levels = exchange.placement.nodes > 1 && exchange.placement.PerNode() > 1;
   if (schedule.scenario->apply == ApplyBlueConnect && !two_levels) {
-    effect.AlsoBecause("on one level of links, blueconnect is a ring like any");
+    effect.AlsoBecause("with one level of links, blueconnect is an ordinary ring");
     return effect;
   }
   Effect scheduled = schedule.scenario->apply(job, schedule.arguments, edit);
@@ -76,7 +76,7 @@ Effect ApplyScaledJob(const Job& job, const GpusOfJob& recorded, const ScaledJob
   all.gpu_error = std::max(all.gpu_error, exchange.gpu_error);
   all.transfer_error = std::max(all.transfer_error, exchange.transfer_error);
   all.validated = Validity::kNo;
-  // Buckets and what the library needs for itself are not counted.
+  // Excludes buckets and the library's own memory.
   all.memory_delta_bytes.reset();
   if (!exchange.why.empty()) all.AlsoBecause(exchange.why);
   return all;

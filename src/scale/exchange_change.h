@@ -14,36 +14,36 @@
 
 namespace headroom {
 
-/// One all-reduce a bucket.
+/// One all-reduce per bucket.
 struct BucketSchedule {};
 
-/// Sums on so many machines that do nothing else.
+/// Dedicated parameter servers on this many machines.
 struct ServerSchedule {
   std::int64_t servers = 1;
 };
 
-/// How ranks exchange what they have in common. A call is p3, dgc or blueconnect with its keys;
-/// those that the exchange tells do not count.
+/// How ranks exchange gradients or parameters. A ScenarioCall is p3, dgc or blueconnect with its
+/// keys; keys that the exchange determines are ignored.
 using Schedule = std::variant<BucketSchedule, ScenarioCall, ZeroStage, ServerSchedule>;
 
 /// GPUs that share layers.
 struct TensorSharing {
-  const TensorParallel* layers = nullptr;  ///< nullptr: each has all.
+  const TensorParallel* layers = nullptr;  ///< nullptr: each GPU has all layers.
   GpuGroup group;
 };
 
-/// A job's way to run on several GPUs.
+/// How a job runs on several GPUs.
 struct ScaledJob {
-  Exchange exchange;  ///< Between those that hold the same parameters.
+  Exchange exchange;  ///< Between GPUs that hold the same parameters.
   TensorSharing tensor = {};
   Schedule schedule = {};
-  std::vector<ScenarioCall> changes = {};  ///< Made before, e.g. amp.
+  std::vector<ScenarioCall> changes = {};  ///< Applied first, such as amp.
 };
 
-/// Makes the job run so. Where it communicates already, its collectives are scaled instead
-/// (RescaleCollectives()).
+/// Edits the job to run on other GPUs. If the recorded job already communicates, scales its
+/// collectives instead (RescaleCollectives()).
 ///
-/// @param recorded  where the job ran
+/// @param recorded  GPUs of the recorded job
 Effect ApplyScaledJob(const Job& job, const GpusOfJob& recorded, const ScaledJob& scaled,
                       Edit& edit);
 

@@ -1,5 +1,6 @@
-// Schedules that are not one all-reduce a bucket, on a job of two layers, over links of 10 bytes a
-// nanosecond without latency: an all-gather or a reduce-scatter of a layer among two takes 20 us.
+// Schedules other than one all-reduce per bucket, on a job of two layers, over links of 10 bytes
+// per ns without latency. An all-gather or a reduce-scatter of a layer between two ranks takes 20
+// us.
 #include "scale/exchange_change.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +14,9 @@
 namespace headroom {
 namespace exchange_change_test {
 
-constexpr double kSmallBuckets = 0.3e6;     ///< Less than a layer.
-constexpr double kUpdate = 1.2 + 98.8 / 2;  ///< Of half of the parameters: its start is as long.
+constexpr double kSmallBuckets = 0.3e6;  ///< Smaller than a layer.
+constexpr double kUpdate =
+    1.2 + 98.8 / 2;  ///< Time to update half of the parameters: the start-up part stays the same.
 
 class ExchangeChangeTest : public testing::Test {
  protected:
@@ -49,16 +51,16 @@ class ExchangeChangeTest : public testing::Test {
 
 TEST_F(ExchangeChangeTest, ShardedUpdatesWaitForTheGather) {
   const double ddp = StepUs(BucketSchedule());
-  // Gradients as before; then half of the update, and both layers' parameters in 40 us.
+  // Gradients as before; then half of the update, and the all-gather of both layers in 40 us.
   EXPECT_NEAR(StepUs(ZeroStage::kOptimizer), ddp - (100 - kUpdate) + 40, 0.01);
-  // Of the last gradient, 20 us are exposed in place of 40.
+  // Of the last gradient, 20 us are exposed instead of 40.
   EXPECT_NEAR(StepUs(ZeroStage::kGradients), ddp - (100 - kUpdate) + 20, 0.01);
 }
 
 TEST_F(ExchangeChangeTest, ShardedParametersAreGatheredByUnits) {
   // Exposed: A's gather before its forward, and the scatter of its gradient. B's gather, A's second
-  // one and B's scatter run beside the layers. Copies: in front of both forwards and A's backward,
-  // and B's gradient; A's runs beside its scatter.
+  // gather and B's scatter overlap the layers. Copies run before both forwards and A's backward,
+  // and for B's gradient. A's copy overlaps its scatter.
   const Forecast sharded = Ask(ZeroStage::kParameters);
   ASSERT_TRUE(sharded.applies) << sharded.why;
   constexpr double kCopies = 4 * (1.449 + 1.25);
@@ -69,8 +71,9 @@ TEST_F(ExchangeChangeTest, ShardedParametersAreGatheredByUnits) {
 }
 
 TEST_F(ExchangeChangeTest, ShardedParametersLimitASlowNetwork) {
-  // Of a network of a tenth of the rate, all is exposed but what a layer's 100 us hide: the five
-  // transfers of 200 us follow each other, but for the forward of A, which nothing can run beside.
+  // On a network with a tenth of the rate, a layer's 100 us hide only part of the communication.
+  // The five transfers of 200 us run in sequence, except around the forward of A, which nothing can
+  // overlap.
   const Topology slow = FlatTopology(8 / kEthernetShare, DurationNs(0), 1);
   const Forecast sharded = Ask(ZeroStage::kParameters, slow);
   EXPECT_GT(sharded.step_ms.mid * 1e3, 5 * 200 + kUpdate);
@@ -78,10 +81,10 @@ TEST_F(ExchangeChangeTest, ShardedParametersLimitASlowNetwork) {
 }
 
 TEST_F(ExchangeChangeTest, AServersLinkIsSharedByAllRanks) {
-  // Two ranks' slices: 80 us a layer each way; A's is ready at 400, and B's are gone by then.
+  // Slices of two ranks: 80 us per layer each way. A's is ready at 400, when B's are finished.
   EXPECT_NEAR(StepUs(ServerSchedule{.servers = 1}), 400 + 80 + 80 + 100, 0.01);
   EXPECT_NEAR(StepUs(ServerSchedule{.servers = 2}), 400 + 40 + 40 + 100, 0.01);
-  // More do not help: the ranks' own links are full.
+  // More servers do not help: the ranks' own links are full.
   EXPECT_NEAR(StepUs(ServerSchedule{.servers = 8}), 400 + 40 + 40 + 100, 0.01);
 }
 

@@ -7,8 +7,8 @@ namespace headroom {
 
 double ExpectedMaximumOfNormals(double n) {
   if (n <= 1) return 0;
-  // E[max] = integral of x n phi(x) Phi(x)^(n - 1); its mass lies within these bounds for any n
-  // that a job can have (the maximum of 10^15 is about 8).
+  // E[max] = integral of x n phi(x) Phi(x)^(n - 1). These bounds contain its mass for any realistic
+  // n (the maximum of 10^15 is about 8).
   constexpr double kMin = -10, kMax = 12, kStep = 0.01;
   double sum = 0;
   for (double x = kMin; x <= kMax; x += kStep) {

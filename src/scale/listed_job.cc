@@ -15,7 +15,7 @@
 namespace headroom {
 namespace {
 
-/// One operator, in ns.
+/// Times of one operator, in ns.
 struct TimedOperator {
   double repeats = 1;
   double forward = 0, backward = 0;
@@ -23,7 +23,7 @@ struct TimedOperator {
     double ns, gradient_bytes;
   };
   std::vector<Accumulation> accumulations;
-  /// Bytes that a tensor-parallel group sums behind the forward or the backward; 0: nothing.
+  /// Bytes that a tensor-parallel group sums after the forward or the backward; 0: none.
   double forward_sum = 0, backward_sum = 0;
   bool begins_layer = false;
 
@@ -71,11 +71,11 @@ std::vector<TimedOperator> TimeOperators(const ShardedList& shared, const Device
   return operators;
 }
 
-/// In the order of the forward. A run of operators with the same repeats is a layer, which comes so
-/// many times as a whole; one with a broken number of repeats, or with more than any model has,
-/// comes once and takes so much longer.
+/// Returns operators in the order of the forward. A run of operators with equal repeats is a layer,
+/// which is repeated as a whole. A run with a fractional number of repeats, or with more than any
+/// model has, appears once with scaled times.
 std::vector<TimedOperator> Unrolled(const std::vector<TimedOperator>& operators) {
-  constexpr double kMaxUnrolled = 100'000;  // Operators; beyond, a list is damaged or made up.
+  constexpr double kMaxUnrolled = 100'000;  // Operators; a longer list is damaged or invented.
   std::vector<TimedOperator> all;
   for (std::size_t first = 0, last; first < operators.size(); first = last) {
     const double repeats = operators[first].repeats;
@@ -134,7 +134,8 @@ ChainStep StepOf(const std::vector<TimedOperator>& operators, const DeviceRates&
   return step;
 }
 
-/// Layers that follow each other, with what comes before the first and behind the last.
+/// Returns consecutive layers as stages, including the operators before the first layer and after
+/// the last.
 Result<PipelineStages> StagesOf(const std::vector<TimedOperator>& operators,
                                 const ShardedList& shared, std::int64_t stages) {
   std::vector<LayerWork> layers(1);
@@ -159,16 +160,16 @@ Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
                                                    const ModelParallel& split) {
   if (list.collectives > 0) {
     return Status::NoAnswer(
-        fmt::format("{} holds communication between GPUs already; give the list of one GPU",
+        fmt::format("{} already contains communication between GPUs; pass the list of one GPU",
                     list.name.empty() ? "the list" : list.name));
   }
   const Result<StepEstimate> estimate = EstimateStep(list, rates, constants);
   if (!estimate.ok()) return estimate.status();
-  // What is replayed has room for 25 hours in one piece; nobody's step takes one.
+  // The engine's time type holds 25 hours of one task; real steps are far shorter.
   constexpr double kMaxMs = 3.6e6;
   if (estimate.value().step.mid > kMaxMs) {
     return Status::NoAnswer(fmt::format(
-        "a step of {:.3g} hours on {} is not replayed: check the list's repeats and shapes",
+        "a step of {:.3g} hours on {} is too long to replay: check the list's repeats and shapes",
         estimate.value().step.mid / kMaxMs, rates.device->short_name));
   }
   const auto unroll = [&](const ShardedList& shared) {
@@ -177,7 +178,7 @@ Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
   const ChainStep step = StepOf(unroll({.list = list}), rates);
   if (step.gradients.empty()) {
     return Status::NoAnswer(fmt::format(
-        "{} accumulates no gradients (column acc), so there is nothing to exchange: give a step of "
+        "{} accumulates no gradients (column acc), so there is nothing to exchange: pass a step of "
         "training",
         list.name.empty() ? "the list" : list.name));
   }
@@ -208,7 +209,7 @@ ScaledStep ListedJob::On(const Topology& topology, const Placement& placement,
                          std::optional<std::int64_t> samples) {
   if (samples) {
     ScaledStep step;
-    step.no_answer = "a list of operators covers one batch; give a list of each GPU's share";
+    step.no_answer = "a list of operators covers one batch; pass a list of each GPU's share";
     return step;
   }
   WorkChain& chain = placement.gpus > 1 ? shared_ : whole_;

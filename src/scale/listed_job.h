@@ -1,4 +1,4 @@
-// A job that is known by its operators and shapes alone, on several GPUs of a kind.
+// A job given only by its operators and shapes, on several GPUs of one kind.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,16 @@
 
 namespace headroom {
 
-/// Kernels one after the other, their times by the models of predict/; what the host needs to
-/// launch them is not known. Operators run forward in the order of the list (those that are
-/// repeated together, as layers, in turn) and backward in the opposite one, where each accumulation
-/// makes a gradient ready. There is no optimizer in a list.
+/// Runs kernels in sequence, with times from the models of predict/; the host's launch time is
+/// unknown. Operators run forward in the order of the list (repeated layers in turn) and backward
+/// in reverse order. Each accumulation makes a gradient ready there. A list has no optimizer.
 class ListedJob final : public ScalableJob {
  public:
-  /// Fails (kNoAnswer) where a kernel has no model on the device, for lists without gradients
-  /// (inference), for those whose parallelism is listed already, and for steps of hours.
+  /// Fails (kNoAnswer) if a kernel has no model on the device. Also fails for lists without
+  /// gradients (inference), lists of parallel jobs, and steps of hours.
   ///
-  /// @param split  where layers are shared out or put into stages: also fails (kNoAnswer) where
-  ///               there are none of a transformer, or fewer than stages
+  /// @param split  tensor or pipeline parallelism; with it, also fails (kNoAnswer) if the list has
+  /// no transformer layers, or fewer layers than stages
   static Result<std::unique_ptr<ListedJob>> Make(const OperatorList& list, const DeviceRates& rates,
                                                  const KernelConstants& constants,
                                                  double bucket_bytes,
@@ -38,24 +37,24 @@ class ListedJob final : public ScalableJob {
   std::optional<std::int64_t> samples() const override { return samples_; }
   std::optional<double> deviation() const override { return std::nullopt; }
   double loader_share() const override { return 0; }
-  /// Of one stage; PipelinedJob makes several of it.
+  /// Split of one stage; PipelinedJob combines several stages.
   ModelParallel split() const override { return {.tensor = tensor_}; }
 
-  /// Of one GPU's step.
+  /// Bytes of one GPU's step.
   double GradientBytes() const { return whole_.GradientBytes(); }
-  /// Of the split that it was made with.
+  /// Stages of the split given to Make().
   const PipelineStages& stages() const { return stages_; }
 
  private:
   ListedJob(WorkChain whole, WorkChain shared)
       : whole_(std::move(whole)), shared_(std::move(shared)) {}
 
-  WorkChain whole_;   ///< Of one GPU.
-  WorkChain shared_;  ///< Of one of a tensor-parallel group.
+  WorkChain whole_;   ///< Step of a single GPU.
+  WorkChain shared_;  ///< Step of one GPU in a tensor-parallel group.
   std::int64_t tensor_ = 1;
   PipelineStages stages_;
   double bucket_bytes_ = 0;
-  double least_work_ = 1, most_work_ = 1;  ///< Times of kernels may be so many times as long.
+  double least_work_ = 1, most_work_ = 1;  ///< Error factors on the kernel times.
   std::optional<std::int64_t> samples_;
 };
 

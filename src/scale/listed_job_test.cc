@@ -11,7 +11,7 @@ namespace listed_job_test {
 
 class ListedJobTest : public testing::Test {
  protected:
-  /// A first operator, and `layers` times one of a product with a parameter of 4 MB.
+  /// A first operator, and `layers` products with a parameter of 4 MB.
   static OperatorList List(double layers) {
     OperatorList list;
     list.name = "model";
@@ -66,7 +66,7 @@ TEST_F(ListedJobTest, SlowTransfersAreExposedAndFastOnesHidden) {
       job.value()->On(FlatTopology(8 / kEthernetShare, DurationNs(0), 1), two, std::nullopt);
   EXPECT_GT(slow.step_ms.mid, 40);
   EXPECT_NEAR(slow.limits.transfers_ms, 40, 0.01);
-  // As good as none: what is left are two copies a gradient.
+  // The network time is negligible; two copies per gradient remain.
   const ScaledStep fast = job.value()->On(FlatTopology(8e6, DurationNs(0), 1), two, std::nullopt);
   const double copies_ms = 2 * 2 * 40e6 / rates_.bytes_per_ns / 1e6;
   EXPECT_NEAR(fast.step_ms.mid, one + copies_ms, 0.01);

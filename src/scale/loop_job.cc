@@ -23,7 +23,7 @@
 namespace headroom {
 namespace {
 
-/// Of instants: a parameter's gradient is ready (docs/recording.md).
+/// Category of instants at which a parameter's gradient is ready (docs/recording.md).
 constexpr std::string_view kGradientCategory = "gradient";
 
 struct ReadyGradient {
@@ -31,10 +31,10 @@ struct ReadyGradient {
   double bytes;
 };
 
-/// Of a gradient: beyond it, the record is damaged.
+/// A larger gradient means that the record is damaged.
 constexpr double kMaxBytes = 1e13;
 
-/// In order of time.
+/// Sorted by time.
 std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
   std::vector<ReadyGradient> found;
   const auto& instants = store.instants;
@@ -50,7 +50,7 @@ std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
   return found;
 }
 
-/// All ranges of a role, by start.
+/// Returns all ranges of a role, by start.
 std::vector<Interval> RangesOf(const TraceStore& store, NameFacts& names, HostRole role,
                                const std::vector<bool>& but_threads) {
   std::vector<Interval> ranges;
@@ -65,8 +65,8 @@ std::vector<Interval> RangesOf(const TraceStore& store, NameFacts& names, HostRo
   return ranges;
 }
 
-/// Where the last of the ranges that begin in an interval ends, at most at its end; `otherwise`
-/// where that is earlier.
+/// Returns the latest end of the ranges that begin in an interval, at most the interval's end and
+/// at least `otherwise`.
 TimeNs LastEnd(const std::vector<Interval>& ranges, Interval within, TimeNs otherwise) {
   auto range =
       std::lower_bound(ranges.begin(), ranges.end(), within.start,
@@ -94,7 +94,7 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
                                 ? what +
                                       "; record with `headroom record` and "
                                       "headroom.torch.profile_loop(loader, model, optimizer)"
-                                : fmt::format("{}. In what is left, {}", damage, what));
+                                : fmt::format("{}. In the remaining events, {}", damage, what));
   }
   NameFacts names(store, reference);
   const Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);
@@ -107,7 +107,7 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
   std::vector<ChainStep> work_of_steps;
   std::vector<double> walls;
   DurationNs waits{};
-  // The first step warms up.
+  // Skips the first step, which warms up.
   for (std::size_t row = hosts.size() > 1 ? 1 : 0; row < hosts.size(); ++row) {
     const Interval step = {hosts[row].start,
                            row + 1 < hosts.size() ? hosts[row + 1].start : hosts[row].end};
@@ -132,7 +132,7 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
     work_of_steps.push_back(std::move(work));
     walls.push_back(static_cast<double>((step.end - step.start).ns()));
   }
-  if (walls.empty()) return Status::NoAnswer("no gradient got ready within a step");
+  if (walls.empty()) return Status::NoAnswer("no gradient became ready within a step");
   double sum = 0;
   for (const double wall : walls) sum += wall;
   std::unique_ptr<LoopJob> job(new LoopJob(WorkChain(work_of_steps), walls.size()));
@@ -143,7 +143,7 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
 }
 
 double LoopJob::StepError() const {
-  // Of a handful of steps too few to tell, what a loop on a quiet host usually varies by.
+  // Typical variation of a loop on a quiet host, used when there are too few steps to measure it.
   constexpr double kUsualDeviation = 0.05;
   constexpr double kMax = 0.5;
   return std::min(kMax,

@@ -1,5 +1,5 @@
-// A job whose host is its device, from a recording of its loop: `headroom record` and
-// headroom.torch tell when each parameter's gradient is ready.
+// A job that computes on the host, from a recording of its loop. `headroom record` and
+// headroom.torch record when each parameter's gradient is ready.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace headroom {
 
-/// One stream of work: what the loop's thread does between the moments at which gradients get
-/// ready. Transfers go beside it, and what follows the backward pass waits for them. That a host
-/// that sends computes more slowly is not counted.
+/// One stream of work: the loop's thread between the moments at which gradients become ready.
+/// Transfers overlap it, and the work after the backward pass waits for them. Ignores the slowdown
+/// of computation while the host sends.
 class LoopJob final : public ScalableJob {
  public:
-  /// Fails (kNoAnswer) where no whole step has gradients, or work ran on a GPU.
+  /// Fails (kNoAnswer) if no complete step has gradients, or if work ran on a GPU.
   static Result<std::unique_ptr<LoopJob>> Make(const TraceStore& store,
                                                const ReferenceData& reference,
                                                const AnalysisOptions& options, double bucket_bytes);
@@ -30,17 +30,17 @@ class LoopJob final : public ScalableJob {
   ScaledStep OnOneGpu() override;
   ScaledStep On(const Topology& topology, const Placement& placement,
                 std::optional<std::int64_t> samples) override;
-  /// The recording does not tell.
+  /// The recording does not contain the samples.
   std::optional<std::int64_t> samples() const override { return std::nullopt; }
   std::optional<double> deviation() const override { return deviation_; }
   double loader_share() const override { return loader_share_; }
 
-  /// Of the first step.
+  /// Bytes of the first step.
   double GradientBytes() const { return chain_.GradientBytes(); }
 
  private:
   LoopJob(WorkChain chain, std::size_t steps) : chain_(std::move(chain)), steps_(steps) {}
-  /// Half-width of the mean step, as a share.
+  /// Half-width of the interval of the mean step, as a share.
   double StepError() const;
 
   WorkChain chain_;

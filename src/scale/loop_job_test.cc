@@ -10,7 +10,7 @@ namespace loop_job_test {
 
 constexpr std::int64_t kMain = 1;
 
-/// Steps of 1 ms: forward 300 us, backward 600 us with a gradient of 2 MB ready after each half,
+/// Steps of 1 ms: forward 300 us; backward 600 us with a gradient of 2 MB ready after each half;
 /// update 100 us.
 StoreBuilder Loop(int steps = 3) {
   StoreBuilder b;
@@ -30,7 +30,7 @@ Result<std::unique_ptr<LoopJob>> Make(const StoreBuilder& b) {
   return LoopJob::Make(*b.Build(), TestReferenceData(), {}, kBucketBytes);
 }
 
-/// 8 bytes a nanosecond and 1 us a message.
+/// 8 bytes per ns and 1 us per message.
 ScaledStep OnTwo(LoopJob& job) {
   return job.On(FlatTopology(64 / kEthernetShare, DurationNs(1'000), 1), {.gpus = 2, .nodes = 2},
                 std::nullopt);
@@ -42,7 +42,7 @@ TEST(LoopJobTest, TransfersGoBesideTheBackward) {
   EXPECT_DOUBLE_EQ(job.value()->OnOneGpu().step_ms.mid, 1);
   EXPECT_DOUBLE_EQ(job.value()->GradientBytes(), 4e6);
   const ScaledStep two = OnTwo(*job.value());
-  // Two megabytes take 252 us: the first from 600 to 852, the second behind the backward.
+  // Two megabytes take 252 us: the first transfer from 600 to 852, the second after the backward.
   EXPECT_DOUBLE_EQ(two.step_ms.mid, 1.252);
   EXPECT_DOUBLE_EQ(two.limits.exposed_ms, 0.252);
   EXPECT_DOUBLE_EQ(two.limits.transfers_ms, 0.504);
@@ -65,7 +65,7 @@ TEST(LoopJobTest, OneBucketWaitsForTheLastGradient) {
   }
   job = Make(small);
   ASSERT_TRUE(job.ok());
-  // Less than the first bucket: one exchange of 800,000 bytes behind both.
+  // Less than the first bucket: one exchange of 800,000 bytes after both gradients.
   EXPECT_DOUBLE_EQ(OnTwo(*job.value()).step_ms.mid, 1 + 0.102);
 }
 

@@ -6,11 +6,11 @@
 namespace headroom {
 namespace {
 
-/// Ranks fill one node after the other.
+/// Returns the node of a rank. Ranks fill one node after the other.
 std::int64_t NodeOf(std::int64_t rank, const Placement& job) { return rank / job.PerNode(); }
 
-/// The link of a group that reaches over so many nodes, whose way out of each it shares with
-/// others.
+/// Returns a group's link over `reach` nodes. Divides each node's uplink by the number of groups
+/// that share it.
 Link SharedLink(const Topology& topology, std::int64_t reach, std::int64_t beside) {
   Link link = topology.BetweenNodes(reach);
   link.bytes_per_ns /= static_cast<double>(std::max<std::int64_t>(1, beside));
@@ -28,7 +28,7 @@ GpuGroup GroupOf(const Topology& topology, const Placement& job, std::int64_t me
                  std::int64_t stride) {
   GpuGroup group = {.topology = topology, .placement = {.gpus = members, .nodes = 1}};
   std::int64_t reach = 1;
-  // The groups of each block of ranks are alike; of the blocks, the one that lies worst counts.
+  // The groups of each block of ranks are equivalent; the block with the slowest links counts.
   const std::int64_t block = members * stride;
   for (std::int64_t first = 0; first + block <= job.gpus; first += block) {
     const std::int64_t last = first + (members - 1) * stride;
@@ -51,7 +51,7 @@ GpuGroup DataGroup(const Topology& topology, const Placement& job, const ModelPa
 
 StageSends TimeBetweenStages(double bytes, const Topology& topology, const Placement& job,
                              const ModelParallel& split) {
-  const std::int64_t stage = job.gpus / split.stages;  // GPUs.
+  const std::int64_t stage = job.gpus / split.stages;  // GPUs per stage.
   const std::int64_t per_node = job.PerNode();
   const auto time_over = [&](const Link& link) {
     return link.latency + DurationNs(std::llround(bytes / link.bytes_per_ns));
@@ -61,7 +61,7 @@ StageSends TimeBetweenStages(double bytes, const Topology& topology, const Place
       SharedLink(topology, (stage + per_node - 1) / per_node + 1, std::min(stage, per_node)));
   StageSends sends;
   for (std::int64_t border = 0; border + 1 < split.stages; ++border) {
-    // Both stages in one node, or some of their GPUs send out of it.
+    // False only if all GPUs of both stages are in one node.
     const bool crosses = NodeOf(border * stage, job) != NodeOf((border + 2) * stage - 1, job);
     const DurationNs time = crosses ? between : inside;
     sends.sum += time;

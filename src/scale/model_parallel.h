@@ -1,4 +1,4 @@
-// A model that several GPUs hold together, and where the groups lie in which they communicate.
+// A model that is split over several GPUs, and the placement of its communication groups.
 #pragma once
 
 #include <cstdint>
@@ -8,44 +8,45 @@
 
 namespace headroom {
 
-/// How the GPUs of one replica of a model share it.
+/// How the GPUs of one replica share the model.
 struct ModelParallel {
   std::int64_t tensor = 1;         ///< GPUs that share each layer.
-  std::int64_t stages = 1;         ///< Of a pipeline of layers.
-  std::int64_t micro_batches = 1;  ///< That go through the pipeline in a step.
+  std::int64_t stages = 1;         ///< Stages of the layer pipeline.
+  std::int64_t micro_batches = 1;  ///< Micro-batches per step in the pipeline.
 
   std::int64_t Gpus() const { return tensor * stages; }
 };
 
-/// Some of a job's GPUs and what connects them, while all other groups of their kind communicate,
-/// too.
+/// Some of a job's GPUs and their links, while all other groups of the same kind communicate too.
 struct GpuGroup {
   Topology topology;
   Placement placement;
 };
 
-/// `members` GPUs of a job, each `stride` ranks from the next, as the group of them that lies
-/// worst; ranks fill one node after the other. Groups that have members on the same nodes share
-/// what leaves those, and what leaves a switch is that of the nodes that they reach over.
+/// Returns the group of `members` GPUs, each `stride` ranks after the previous one, with the
+/// slowest links. Ranks fill one node after the other. Groups on the same nodes share the nodes'
+/// uplinks. The share of a switch's uplink depends on the number of nodes in the group.
 GpuGroup GroupOf(const Topology& topology, const Placement& job, std::int64_t members,
                  std::int64_t stride);
 
-/// The GPUs that share layers are neighbours; then come those that hold the same part of other
-/// replicas, and stages last, as Megatron-LM numbers ranks. REQUIRES: the job has whole replicas.
-/// Whether no group that shares layers has GPUs on a node that it does not fill with its like.
+/// Ranks are numbered as in Megatron-LM: first GPUs that share layers, then those with the same
+/// part of other replicas, then stages. REQUIRES: the job has complete replicas. Returns true if
+/// every node holds only complete groups of GPUs that share layers, or every such group fills its
+/// nodes.
 bool FillNodes(const ModelParallel& split, const Placement& job);
 
 GpuGroup TensorGroup(const Topology& topology, const Placement& job, const ModelParallel& split);
 GpuGroup DataGroup(const Topology& topology, const Placement& job, const ModelParallel& split);
 
-/// What sending a batch from stage to stage takes, one way.
+/// Time to send a batch from stage to stage, one way.
 struct StageSends {
   DurationNs sum;      ///< Over all borders between stages.
-  DurationNs slowest;  ///< Of them.
+  DurationNs slowest;  ///< Over the slowest border.
 };
 
-/// Each GPU sends so many bytes to the one at its place in the next stage. Over a border between
-/// nodes, all GPUs of a stage that are on one share what leaves it; each way is a link's own.
+/// Each GPU sends the given bytes to its counterpart in the next stage. At a border between nodes,
+/// all GPUs of a stage in one node share its uplink. Each link carries both directions
+/// independently.
 StageSends TimeBetweenStages(double bytes, const Topology& topology, const Placement& job,
                              const ModelParallel& split);
 

@@ -20,19 +20,19 @@ TEST(ModelParallelTest, GpusThatShareLayersAreNeighbours) {
   const GpuGroup four = TensorGroup(Nodes(), kFourNodes, {.tensor = 4});
   EXPECT_EQ(four.placement.gpus, 4);
   EXPECT_EQ(four.placement.nodes, 1);
-  // Two whole nodes: nobody else is on them.
+  // Two complete nodes without other groups.
   const GpuGroup sixteen = TensorGroup(Nodes(), kFourNodes, {.tensor = 16});
   EXPECT_EQ(sixteen.placement.nodes, 2);
   EXPECT_EQ(sixteen.topology.between.bytes_per_ns, 40);
 }
 
 TEST(ModelParallelTest, ReplicasShareWhatLeavesANode) {
-  // Ranks 0, 4, 8, ...: two of each node, beside three other groups.
+  // Ranks 0, 4, 8, ...: two in each node, together with three other groups.
   const GpuGroup of_four = DataGroup(Nodes(), kFourNodes, {.tensor = 4});
   EXPECT_EQ(of_four.placement.gpus, 8);
   EXPECT_EQ(of_four.placement.nodes, 4);
   EXPECT_EQ(of_four.topology.between.bytes_per_ns, 10);
-  // One of each node, beside seven others.
+  // One in each node, together with seven other groups.
   const GpuGroup of_eight = DataGroup(Nodes(), kFourNodes, {.tensor = 8});
   EXPECT_EQ(of_eight.placement.gpus, 4);
   EXPECT_EQ(of_eight.placement.nodes, 4);
@@ -44,7 +44,7 @@ TEST(ModelParallelTest, ReplicasShareWhatLeavesANode) {
 }
 
 TEST(ModelParallelTest, AGroupLiesAsItsWorst) {
-  // Six ranks of a stage: the first stage is in one node, the second on two.
+  // Six ranks per stage: the first stage is in one node, the second on two.
   const GpuGroup group = DataGroup(Nodes(), {.gpus = 24, .nodes = 3}, {.stages = 4});
   EXPECT_EQ(group.placement.gpus, 6);
   EXPECT_EQ(group.placement.nodes, 2);
@@ -73,7 +73,7 @@ TEST(ModelParallelTest, StagesSendOverWhatLiesBetweenThem) {
     return TimeBetweenStages(1e6, Nodes(), job, split);
   };
   constexpr std::int64_t kInside = 1'000 + 10'000;
-  // Each stage has a node, and all eight send.
+  // Each stage has a node, and all eight GPUs send.
   const StageSends apart = sends({.stages = 4}, kFourNodes);
   EXPECT_EQ(apart.slowest.ns(), 5'000 + 200'000);
   EXPECT_EQ(apart.sum.ns(), 3 * (5'000 + 200'000));
@@ -81,7 +81,7 @@ TEST(ModelParallelTest, StagesSendOverWhatLiesBetweenThem) {
   const StageSends near = sends({.stages = 4}, {.gpus = 4, .nodes = 1});
   EXPECT_EQ(near.slowest.ns(), kInside);
   EXPECT_EQ(near.sum.ns(), 3 * kInside);
-  // Two stages a node: of three borders, the middle one crosses, with four GPUs.
+  // Two stages per node: only the middle one of three borders crosses nodes, with four GPUs.
   const StageSends mixed = sends({.stages = 4}, {.gpus = 16, .nodes = 2});
   EXPECT_EQ(mixed.slowest.ns(), 5'000 + 100'000);
   EXPECT_EQ(mixed.sum.ns(), 2 * kInside + 5'000 + 100'000);

@@ -11,7 +11,7 @@ namespace headroom {
 
 std::optional<double> PeriodicExchange::deviation() const {
   std::optional<double> deviation = job_.deviation();
-  // Of a sum of so many, as a share.
+  // Relative deviation of a sum of `every_` independent steps.
   if (deviation) *deviation /= std::sqrt(static_cast<double>(every_));
   return deviation;
 }

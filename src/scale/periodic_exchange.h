@@ -1,4 +1,4 @@
-// A job whose ranks exchange in every so many-th step alone.
+// A job whose ranks exchange data only every N-th step.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 namespace headroom {
 
 enum class PeriodicKind : std::uint8_t {
-  /// Gradients of several batches are summed on each rank, and then exchanged as ever.
+  /// Each rank sums the gradients of several batches; then the ranks exchange them.
   kAccumulation,
-  /// Ranks train by themselves and then average their parameters, while nothing computes (Stich,
-  /// "Local SGD Converges Fast and Communicates Little", ICLR 2019).
+  /// Ranks train separately and then average their parameters, without overlap (Stich, "Local SGD
+  /// Converges Fast and Communicates Little", ICLR 2019).
   kLocalSgd,
 };
 
-/// Steps are means over those that exchange and those that do not. Ranks wait for each other as
-/// rarely, and what varies between them averages out meanwhile.
+/// Step times are means over steps with and without an exchange. Ranks wait for each other only at
+/// exchanges, so variation between them averages out in between.
 class PeriodicExchange final : public ScalableJob {
  public:
   /// @param job              must outlive the object
-  /// @param every            1 or more: steps from one exchange to the next
-  /// @param parameter_bytes  of kLocalSgd: what is averaged
+  /// @param every            at least 1: steps from one exchange to the next
+  /// @param parameter_bytes  for kLocalSgd: bytes to average
   PeriodicExchange(ScalableJob& job, PeriodicKind kind, std::int64_t every, double parameter_bytes)
       : job_(job), kind_(kind), every_(every), parameter_bytes_(parameter_bytes) {}
 
@@ -35,7 +35,7 @@ class PeriodicExchange final : public ScalableJob {
   double loader_share() const override { return job_.loader_share(); }
 
  private:
-  /// Of a step that averages parameters.
+  /// Returns a step that averages parameters.
   ScaledStep WithAverage(const Topology& topology, const Placement& placement,
                          const ScaledStep& alone) const;
 

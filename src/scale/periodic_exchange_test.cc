@@ -5,7 +5,7 @@
 namespace headroom {
 namespace periodic_exchange_test {
 
-/// 100 ms on one GPU; on several 40 ms more, of which bytes are 30 and messages 10.
+/// 100 ms on one GPU. On several, 40 ms more: 30 for bytes and 10 for messages.
 class TestJob final : public ScalableJob {
  public:
   ScaledStep OnOneGpu() override { return On(Topology(), Placement(), std::nullopt); }

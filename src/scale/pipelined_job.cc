@@ -34,7 +34,8 @@ double PipelinedJob::StepMs(double micro_ms, const Times& times) const {
   const PipelineStages& stages = options_.stages;
   const double batch_ms = std::max(0.0, micro_ms - stages.update_ms);
   const auto more_batches = static_cast<double>(options_.split.micro_batches - 1);
-  // Sends run beside the work of other batches, unless they take longer. Each way is a link's own.
+  // Sends overlap the work of other batches, unless they take longer. Each link carries both
+  // directions independently.
   return batch_ms +
          more_batches * std::max(stages.largest_share * batch_ms, times.slowest_send_ms) +
          2 * times.sends_ms + stages.update_share * stages.update_ms + times.exchange_ms;
@@ -66,7 +67,7 @@ ScaledStep PipelinedJob::On(const Topology& topology, const Placement& placement
       StepMs(micro.without_bytes_ms, TimesOver(WithoutLimit(topology), placement, batch_ratio));
   const double alone_ms = micro.step_ms.mid - micro.limits.exposed_ms;
   step.limits.exposed_ms = step.step_ms.mid - StepMs(alone_ms, {});
-  // On the way of the first batch through all stages, and of the others through the longest.
+  // The first batch passes all stages; the others add only the longest stage.
   const auto more_batches = static_cast<double>(split.micro_batches - 1);
   step.limits.transfers_ms = micro.limits.transfers_ms * (1 + more_batches * stages.largest_share) +
                              2 * times.sends_ms + 2 * more_batches * times.slowest_send_ms +

@@ -1,4 +1,4 @@
-// A job as a pipeline of stages, each on other GPUs.
+// A job as a pipeline of stages on different GPUs.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,34 @@
 
 namespace headroom {
 
-/// What a pipeline needs to know of a job beside its step.
+/// Properties of a job that a pipeline needs in addition to its step.
 struct PipelineStages {
-  double largest_share = 1;  ///< Of forward and backward: of the stage that takes longest.
-  /// Bytes of each, on a GPU of the stage that has most.
+  double largest_share = 1;  ///< Share of the longest stage in forward and backward.
+  /// Bytes of each gradient, on a GPU of the stage with the most.
   std::vector<double> gradients = {};
-  double layer_bytes = 0;        ///< That a stage hands to the next, of a batch of the job.
-  double update_ms = 0;          ///< Of the job's step on the GPUs of one stage: the update.
-  double update_share = 1;       ///< Of that, of the stage that has most gradients.
-  double one_gpu_update_ms = 0;  ///< Of the step on one GPU.
+  double layer_bytes = 0;        ///< Bytes that a stage sends to the next for one batch of the job.
+  double update_ms = 0;          ///< Time of the update in the job's step on the GPUs of one stage.
+  double update_share = 1;       ///< Share of that update in the stage with the most gradients.
+  double one_gpu_update_ms = 0;  ///< Time of the update in the step on one GPU.
 };
 
-/// A step sends `split.micro_batches` batches of the job through the stages and updates once. The
-/// stage that takes longest is never without work between its first batch and its last; before and
-/// behind lies what the others take of one batch: M micro-batches of time t on stages of which the
-/// longest has the share s take t (1 + (M - 1) s), whether all forwards come first (Huang et al.,
-/// "GPipe", NeurIPS 2019) or forward and backward take turns (Narayanan et al., "PipeDream", SOSP
-/// 2019, without its stale weights). Gradients are exchanged behind the last backward; what copies
-/// them into buckets is not counted.
+/// A step sends `split.micro_batches` batches through the stages and updates once. The longest
+/// stage works without gaps from its first batch to its last. Before and after, the step takes the
+/// other stages' time for one batch. M micro-batches of time t, with a share s for the longest
+/// stage, take t (1 + (M - 1) s). This holds if all forwards come first (Huang et al., "GPipe",
+/// NeurIPS 2019). It also holds if forward and backward alternate (Narayanan et al., "PipeDream",
+/// SOSP 2019, without its stale weights). The exchange of gradients follows the last backward.
+/// Ignores the copies into buckets.
 class PipelinedJob final : public ScalableJob {
  public:
   struct Options {
     ModelParallel split;
     PipelineStages stages;
-    double bucket_bytes = 0;  ///< Of an exchange; 0: each gradient by itself.
+    double bucket_bytes = 0;  ///< Bytes per exchange; 0: each gradient separately.
   };
 
-  /// @param job  of one micro-batch, with the tensor parallelism of the split; outlives the object
+  /// @param job  the job with one micro-batch and the tensor parallelism of the split; outlives the
+  /// object
   PipelinedJob(ScalableJob& job, Options options) : job_(job), options_(std::move(options)) {}
 
   ScaledStep OnOneGpu() override { return job_.OnOneGpu(); }
@@ -50,14 +51,14 @@ class PipelinedJob final : public ScalableJob {
   double update_ms() const override { return options_.stages.one_gpu_update_ms; }
 
  private:
-  /// Of a step over a network.
+  /// Network times of a step.
   struct Times {
-    double sends_ms = 0;         ///< Of a batch over all borders, one way.
-    double slowest_send_ms = 0;  ///< Over one of them.
+    double sends_ms = 0;         ///< For a batch over all borders, one way.
+    double slowest_send_ms = 0;  ///< Over the slowest border.
     double exchange_ms = 0;
   };
   Times TimesOver(const Topology& topology, const Placement& placement, double batch_ratio) const;
-  /// @param micro_ms  a step of one micro-batch
+  /// @param micro_ms  time of a step with one micro-batch
   double StepMs(double micro_ms, const Times& times) const;
 
   ScalableJob& job_;

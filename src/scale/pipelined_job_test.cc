@@ -1,4 +1,4 @@
-// Steps of 110 ms, of which the update takes 10, over links of 1 byte a nanosecond without latency.
+// Steps of 110 ms, including an update of 10 ms, over links of 1 byte per ns without latency.
 #include "scale/pipelined_job.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace headroom {
 namespace pipelined_job_test {
 
-constexpr double kMs = 1e6;  ///< Bytes that a link takes a millisecond for.
+constexpr double kMs = 1e6;  ///< Bytes that a link sends in a millisecond.
 
 class OneBatch final : public ScalableJob {
  public:
@@ -64,7 +64,7 @@ TEST_F(PipelinedJobTest, OneBatchPassesAllStages) {
 TEST_F(PipelinedJobTest, FurtherBatchesTakeTheLongestStage) {
   EXPECT_NEAR(Ask({.stages = 4, .micro_batches = 8}, kStages, 4).step_ms.mid, 100 + 7 * 30 + 12 + 5,
               1e-6);
-  // Where sending takes longer, that is what they take.
+  // If sending takes longer, it determines the time.
   PipelineStages slow = kStages;
   slow.layer_bytes = 40 * kMs;
   EXPECT_NEAR(Ask({.stages = 4, .micro_batches = 8}, slow, 4).step_ms.mid,
@@ -74,14 +74,15 @@ TEST_F(PipelinedJobTest, FurtherBatchesTakeTheLongestStage) {
 TEST_F(PipelinedJobTest, ReplicasExchangeBehindTheLastBackward) {
   PipelineStages stages = kStages;
   stages.gradients = {10 * kMs, 20 * kMs, 30 * kMs};
-  // A ring of two sends as many bytes as there are.
+  // A ring of two sends exactly the bytes of the tensor.
   EXPECT_NEAR(Ask({.stages = 4}, stages, 8).step_ms.mid, 100 + 12 + 5 + 60, 1e-6);
 }
 
 TEST_F(PipelinedJobTest, BucketsAreWholeGradients) {
   PipelineStages stages = kStages;
   stages.gradients = std::vector<double>(8, 10 * kMs);
-  // With a latency, messages count: two of a ring of two for each bucket. Three gradients fill one.
+  // With a latency, messages count: two per bucket in a ring of two. Three gradients fill one
+  // bucket.
   Topology slow = Links();
   slow.between.latency = DurationNs(1'000'000);
   const auto step_ms = [&](double bucket_bytes) {

@@ -10,19 +10,19 @@
 
 namespace headroom {
 
-/// Each GPU takes the recorded batch, and they sum their gradients as DistributedDataParallel does.
-/// Of the network, neither bytes nor messages are told apart as what limits a step.
-/// REQUIRES: the job was recorded on one GPU.
+/// Each GPU runs the recorded batch, and they sum their gradients as DistributedDataParallel does.
+/// Does not determine if bytes or messages of the network limit a step. REQUIRES: the job was
+/// recorded on one GPU.
 class PredictedJob final : public ScalableJob {
  public:
-  /// All outlive it.
+  /// All arguments outlive it.
   ///
   /// @param one_gpu  the step on one such GPU
   PredictedJob(const Job& job, JobPredictor& predictor, const DeviceRates& target,
                double host_factor, const PredictedMs& one_gpu);
 
   ScaledStep OnOneGpu() override;
-  /// `samples` must be nullopt: what another batch takes is JobPredictor::StepAtBatch()'s.
+  /// REQUIRES: `samples` is nullopt. For another batch, use JobPredictor::StepAtBatch().
   ScaledStep On(const Topology& topology, const Placement& placement,
                 std::optional<std::int64_t> samples) override;
   std::optional<std::int64_t> samples() const override { return samples_; }

@@ -18,8 +18,8 @@ namespace {
 
 struct RecordedCollective {
   std::optional<Collective> kind;
-  std::optional<double> bytes;          ///< Of the whole tensor.
-  std::optional<std::int64_t> members;  ///< Of its group.
+  std::optional<double> bytes;          ///< Bytes of the whole tensor.
+  std::optional<std::int64_t> members;  ///< Size of its process group.
 };
 
 class RecordedCollectives {
@@ -46,7 +46,7 @@ IsCollective CollectivesOf(const Job& job) {
   return [&job](std::size_t task) { return job.IsCollective(GpuTaskId(task)); };
 }
 
-/// Kernels that ran beside collectives take as long as alone.
+/// Removes the collectives' slowdown from kernels that overlapped them.
 void FreeNeighbours(const Job& job, const GpusOfJob& recorded, Edit& edit) {
   const TraceStore& store = job.store();
   const IntervalSet collectives = TimeOfCollectives(store, CollectivesOf(job));
@@ -65,7 +65,7 @@ std::vector<TaskIndex> CollectiveTasks(const Job& job) {
       job, [&](TaskIndex task) { return job.ClassOf(task).family == WorkFamily::kCommunication; });
 }
 
-/// nullopt: not known.
+/// nullopt: unknown.
 std::optional<DurationNs> WaitIn(const Job& job, TaskIndex collective,
                                  const CollectiveWaits& waits) {
   if (waits.empty()) return std::nullopt;
@@ -81,12 +81,12 @@ double ShareOf(DurationNs wait, DurationNs took) {
   return wait >= took ? 1 : static_cast<double>(wait.ns()) / static_cast<double>(took.ns());
 }
 
-/// What of the scaled collectives' times was not scaled.
+/// Describes the part of the scaled collectives' times that was not scaled.
 std::string WhatOfWaits(std::size_t scaled, std::size_t waits_known) {
-  if (waits_known == 0) return "their waits for the slowest rank with them";
-  std::string stays = "this rank's waits for others as recorded";
+  if (waits_known == 0) return "including their waits for the slowest rank";
+  std::string stays = "with this rank's waits for others as recorded";
   if (waits_known == scaled) return stays;
-  return fmt::format("{} in {} of them, in the rest scaled with them", stays, waits_known);
+  return fmt::format("{} in {} of them and scaled in the rest", stays, waits_known);
 }
 
 }  // namespace
@@ -167,7 +167,8 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
     const double before = on(recorded);
     if (before <= 0) continue;
     const std::optional<DurationNs> waited = WaitIn(job, task, recorded.waits);
-    // What made it shorter before, made the wait so, too: others compute as much faster.
+    // Changes that shortened the collective before also shortened its wait, because the other ranks
+    // compute faster too.
     const double stays = waited ? ShareOf(*waited, job.graph().tasks[task].duration) : 0;
     edit.Scale(task, (recorded.without_waits ? 0 : stays) + (1 - stays) * on(target) / before);
     ++scaled;
@@ -183,10 +184,10 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
       fmt::format("{} recorded collectives scaled from {} to {} GPUs, {}", scaled,
                   recorded.placement.gpus, target.placement.gpus, WhatOfWaits(scaled, waits_known));
   if (without_bytes > 0)
-    effect.AlsoBecause(fmt::format("{} without recorded sizes: as 25 MiB", without_bytes));
+    effect.AlsoBecause(fmt::format("{} without recorded sizes: assumed 25 MiB", without_bytes));
   if (scaled < tasks.size())
-    effect.AlsoBecause(fmt::format("{} of other kinds, or of a part of the job, as recorded",
-                                   tasks.size() - scaled));
+    effect.AlsoBecause(
+        fmt::format("{} of other kinds or of subgroups: as recorded", tasks.size() - scaled));
   return effect;
 }
 

@@ -1,4 +1,4 @@
-// The collectives of a job that was recorded on several GPUs, on others.
+// Scales the collectives of a job recorded on several GPUs to other GPUs.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,35 @@
 
 namespace headroom {
 
-/// Where a job runs.
+/// GPUs and network of a job.
 struct GpusOfJob {
   Topology topology;
   Placement placement;
-  /// Of kernels beside its collectives; nullopt: not known.
+  /// Slowdown of kernels that overlap its collectives; nullopt: unknown.
   std::optional<OverlapSlowdown> overlap = {};
-  /// Of the replayed rank in its collectives; empty: not known.
+  /// Waits of the replayed rank in its collectives; empty: unknown.
   CollectiveWaits waits = {};
-  bool without_waits = false;  ///< As if it had waited for nobody.
+  bool without_waits = false;  ///< Assumes that the rank waited for no other.
 };
 
-/// The GPUs of the recorded job: 1 where it does not communicate; else what the trace says of the
-/// whole job, or of the largest group. nullopt: it says neither.
+/// Returns the number of GPUs of the recorded job: 1 if it does not communicate. Otherwise from the
+/// trace's data on the whole job, or on the largest group. nullopt: the trace has neither.
 std::optional<std::int64_t> RecordedGpus(const Job& job);
 
-/// The network between the recorded GPUs, as if each were a machine of its own: the link that
-/// explains best what all-reduces took (FitNetwork()): those without waits (MeasureSkew()) or,
-/// where they tell no link, those of the recorded rank, its waits included. Fails (kNoAnswer) where
-/// their sizes were not recorded, or no link explains their times.
+/// Returns the network between the recorded GPUs, with each GPU as a separate machine. Its link
+/// fits the times of all-reduces best (FitNetwork()). Uses times without waits (MeasureSkew()). If
+/// these determine no link, uses the recorded rank's times, including waits. Fails (kNoAnswer) if
+/// the trace lacks their sizes, or if no link explains the times.
 Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus,
                                     std::span<const MeasuredAllReduce> without_waits);
 
-/// What its collectives cost kernels beside them.
+/// Returns the slowdown of kernels that overlap the collectives.
 std::optional<OverlapSlowdown> RecordedOverlap(const Job& job);
 
-/// Each recorded collective takes as much longer or shorter as TimeOf() says of its kind and bytes,
-/// of a usual bucket where those were not recorded; those of a part of the job stay. What the rank
-/// waited in it for others stays, where that is known; else it is scaled along. On one GPU there
-/// is none, and kernels that ran beside one are no longer slowed down by it, where that is known.
+/// Scales each recorded collective by the ratio of TimeOf() for its kind and bytes; unrecorded
+/// sizes count as a default bucket. Collectives of subgroups stay unchanged. The rank's waits for
+/// others stay unchanged if known; else they scale too. On one GPU, removes collectives and, if
+/// known, the slowdown of kernels that overlapped them.
 Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusOfJob& target,
                           Edit& edit);
 

@@ -63,17 +63,18 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
   for (const Placement& placement : placements) {
     if (!is_wanted()) break;
     if (!FillNodes(split, placement)) {
-      points.push_back(
-          NoAnswer(placement, fmt::format("{} GPUs that share layers do not fill machines of {}: "
-                                          "some span two, and the time of their sums is unknown",
-                                          split.tensor, placement.PerNode())));
+      points.push_back(NoAnswer(
+          placement,
+          fmt::format("{} GPUs that share layers do not fill machines of {} GPUs: "
+                      "some groups span two machines, and the time of their sums is unknown",
+                      split.tensor, placement.PerNode())));
       continue;
     }
     if (placement.gpus % split.Gpus() != 0) {
-      points.push_back(
-          NoAnswer(placement, fmt::format("a replica of the model takes {} GPUs, and {} are no "
-                                          "whole replicas",
-                                          split.Gpus(), placement.gpus)));
+      points.push_back(NoAnswer(
+          placement, fmt::format("a replica of the model requires {} GPUs, and {} are not a "
+                                 "multiple of that",
+                                 split.Gpus(), placement.gpus)));
       continue;
     }
     const std::int64_t batches = placement.gpus / split.Gpus() * split.micro_batches;
@@ -82,7 +83,7 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
       if (!samples) {
         points.push_back(NoAnswer(placement,
                                   "the samples per step are unknown, so they cannot "
-                                  "be shared out"));
+                                  "be split"));
         continue;
       }
       if (batches > *samples) {
@@ -107,7 +108,7 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
                           .transfers_ms = step.limits.transfers_ms,
                           .bubble_ms = step.bubble_ms,
                           .why = step.why};
-    // Computing varies from rank to rank; the exchange is everybody's.
+    // Compute time varies between ranks; all ranks share the exchange.
     const double slowest =
         deviation * (ExpectedMaximumOfNormals(
                          static_cast<double>(std::max(placement.gpus, job.recorded_gpus()))) -
@@ -116,15 +117,15 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
     point.step_ms.low += point.straggler_ms / 2;
     point.step_ms.mid += point.straggler_ms;
     point.step_ms.high += 2 * point.straggler_ms;
-    point.straggler_ms += step.waits_ms;  // Which the step has already.
-    // A share of samples that is not whole costs the rank that has one more.
+    point.straggler_ms += step.waits_ms;  // The step already contains these waits.
+    // If the samples do not divide evenly, some ranks have one more, which determines the time.
     const auto gpus = static_cast<double>(placement.gpus);
     const double work = strong ? 1 : static_cast<double>(batches);
     if (samples) {
       point.samples_per_s = kMsPerSecond * work * static_cast<double>(*samples) / point.step_ms.mid;
     }
     if (one.no_answer.empty()) {
-      // One GPU, too, updates once for all batches of a step.
+      // One GPU also updates once for all batches of a step.
       const auto of_a_step = static_cast<double>(strong ? 1 : split.micro_batches);
       const double one_ms = one.step_ms.mid - job.update_ms() * (1 - 1 / of_a_step);
       point.efficiency = work * one_ms / (gpus * point.step_ms.mid);

@@ -1,4 +1,4 @@
-// Step, throughput and efficiency over the number of GPUs, and what limits each point.
+// Step time, throughput and efficiency over the number of GPUs, and the limit at each point.
 #pragma once
 
 #include <cstdint>
@@ -14,77 +14,78 @@
 
 namespace headroom {
 
-/// What keeps a step from being shorter, or N GPUs from doing N times the work.
+/// Cause that limits the step, or that keeps N GPUs from N times the throughput.
 enum class ScalingLimit : std::uint8_t {
   kGpu,
   kHost,
   kLoader,
   kBandwidth,  ///< Bytes over the slowest link.
-  kLatency,    ///< Messages, whatever their size.
-  kStraggler,  ///< Waiting for the slowest of all ranks, which vary from step to step.
-  kPipeline,   ///< Stages without work while the first and the last batches pass the others.
+  kLatency,    ///< Number of messages, regardless of their size.
+  kStraggler,  ///< Waiting for the slowest rank, because ranks vary from step to step.
+  kPipeline,   ///< Idle pipeline stages at the first and the last batches.
 };
 
 std::string_view Name(ScalingLimit limit);
 
 /// A step of a job on some GPUs, without stragglers.
 struct ScaledStep {
-  std::string no_answer = {};  ///< Why there is none; all else is void then.
+  std::string no_answer = {};  ///< Why there is no step; the other members are then invalid.
   StepInterval step_ms;
   StepLimits limits;
-  double without_latency_ms = 0;  ///< Step were messages of the network in no time.
-  double without_bytes_ms = 0;    ///< Step were its bytes.
-  double bubble_ms = 0;           ///< By which stages of a pipeline wait for each other.
-  double waits_ms = 0;  ///< Of the step, what the recording shows of waiting for late ranks.
+  double without_latency_ms = 0;  ///< Step time if messages of the network had zero latency.
+  double without_bytes_ms = 0;    ///< Step time if bytes of the network took zero time.
+  double bubble_ms = 0;           ///< Time in which pipeline stages wait for each other.
+  double waits_ms = 0;            ///< Recorded waits for late ranks within the step.
   std::string why = {};
 };
 
-/// A job that can be asked what it takes on other GPUs, whatever recorded it.
+/// A job that can be forecast on other GPUs, independent of how it was recorded.
 class ScalableJob {
  public:
   virtual ~ScalableJob() = default;
 
-  /// On one GPU, as it is or was asked to be changed.
+  /// Returns the step on one GPU, with requested changes.
   virtual ScaledStep OnOneGpu() = 0;
-  /// @param samples  of a replica's batch; nullopt: as recorded
+  /// @param samples  per batch of a replica; nullopt: as recorded
   virtual ScaledStep On(const Topology& topology, const Placement& placement,
                         std::optional<std::int64_t> samples) = 0;
-  /// A step, on each GPU; nullopt: not told.
+  /// Returns the samples per step and GPU; nullopt: unknown.
   virtual std::optional<std::int64_t> samples() const = 0;
-  /// Of the recorded steps, as shares of their median; few of them tell nothing.
+  /// Returns the deviation of the recorded steps, as a share of their median; nullopt: too few
+  /// steps.
   virtual std::optional<double> deviation() const = 0;
-  /// GPUs whose slowest the recorded steps waited for already.
+  /// Returns the number of GPUs among which the recorded steps already waited for the slowest.
   virtual std::int64_t recorded_gpus() const { return 1; }
-  /// Share of the step that waits for its loader.
+  /// Returns the share of the step spent waiting for the loader.
   virtual double loader_share() const = 0;
-  /// How GPUs share a replica of the model. On() is asked for whole replicas.
+  /// Returns how GPUs share a replica of the model. On() requires complete replicas.
   virtual ModelParallel split() const { return {}; }
-  /// Of a step of one GPU, what several batches of a step take once; ms.
+  /// Returns the part of one GPU's step, in ms, that occurs once for all batches of a step.
   virtual double update_ms() const { return 0; }
 };
 
 struct ScalingPoint {
   Placement placement;
   std::string no_answer = {};                ///< As ScaledStep::no_answer.
-  StepInterval step_ms;                      ///< With what waiting for stragglers takes.
-  std::optional<double> samples_per_s = {};  ///< Of all GPUs.
-  double efficiency = 1;                     ///< Of the GPUs: work a second in N times that of one.
+  StepInterval step_ms;                      ///< Includes waits for stragglers.
+  std::optional<double> samples_per_s = {};  ///< Throughput of all GPUs.
+  double efficiency = 1;  ///< Work per second of N GPUs, divided by N times that of one.
   double exposed_ms = 0, transfers_ms = 0, straggler_ms = 0, bubble_ms = 0;
   ScalingLimit limit = ScalingLimit::kGpu;
   std::string why = {};
 };
 
-/// What is lost to the network or stragglers is a limit from this share of the step on; below it,
-/// what limits one GPU does.
+/// Smallest share of the step at which lost time counts as the limit. Below it, the limit of one
+/// GPU applies.
 inline constexpr double kLimitShare = 0.05;
 
-/// @param strong  the samples of a step of all GPUs are those recorded, else those of each batch of
-///                each replica
+/// @param strong  keeps the total samples per step as recorded; else each batch of each replica has
+/// them
 ///
-/// Stragglers: where steps of one rank vary by a deviation s, the slowest of N takes s times the
-/// expected maximum of N normal values longer; half of that or twice as much is in the interval.
+/// Stragglers: if steps of one rank have a deviation s, the slowest of N takes longer by s times
+/// the expected maximum of N normal values. The interval covers half to twice that.
 ///
-/// @param is_wanted  asked before each point; once it says no, the points so far are all
+/// @param is_wanted  called before each point; once it returns false, returns the points so far
 std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topology,
                                        const std::vector<Placement>& placements, bool strong,
                                        const IsWanted& is_wanted = AlwaysWanted);

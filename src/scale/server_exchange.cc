@@ -11,9 +11,9 @@
 namespace headroom {
 namespace {
 
-/// The size that BytePS's measurements led to (BYTEPS_PARTITION_BYTES).
+/// Default slice size of BytePS, from its measurements (BYTEPS_PARTITION_BYTES).
 constexpr double kSliceBytes = 4'096'000;
-/// Of a tensor; more are larger, as what is replayed has room for so many.
+/// Slices per tensor; larger tensors get larger slices, to limit the number of replayed tasks.
 constexpr double kMaxSlices = 4096;
 
 }  // namespace
@@ -23,7 +23,7 @@ Effect InsertServerExchange(const Job& job, const Exchange& exchange, std::int64
   const Topology& topology = exchange.topology;
   if (topology.nodes_at_most && exchange.placement.nodes + servers > *topology.nodes_at_most) {
     return Effect::Abstain(fmt::format(
-        "{} has {} machine{} at most, and servers are machines of their own", topology.name,
+        "{} has at most {} machine{}, and servers require additional machines", topology.name,
         *topology.nodes_at_most, *topology.nodes_at_most == 1 ? "" : "s"));
   }
   OpenedExchange opened = OpenExchange(job, exchange, edit);
@@ -61,9 +61,9 @@ Effect InsertServerExchange(const Job& job, const Exchange& exchange, std::int64
     }
   }
   Effect effect = std::move(opened.effect);
-  effect.AlsoBecause(fmt::format("summed by {} on {}; {} link is the fuller",
+  effect.AlsoBecause(fmt::format("summed by {} on {}; {} link is the bottleneck",
                                  servers == 1 ? "a server" : fmt::format("{} servers", servers),
-                                 servers == 1 ? "a machine of its own" : "machines of their own",
+                                 servers == 1 ? "a separate machine" : "separate machines",
                                  server > machine   ? "a server's"
                                  : server < machine ? "a machine's"
                                                     : "either"));

@@ -1,4 +1,4 @@
-// Gradients summed by parameter servers on machines of their own.
+// Gradients summed by parameter servers on separate machines.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace headroom {
 
-/// Each GPU pushes each of its gradients as soon as it is ready, in slices of 4 MB of which every
-/// server sums its share, and pulls it back; what reads the gradients waits for all (Li et al.,
-/// "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014). GPUs of a machine
-/// do not sum among themselves first. The two directions of a link do not hold each other up; the
-/// fuller link counts: a machine's, over which all its GPUs' slices pass, or a server's, with its
-/// share of everybody's. Servers add as fast as data come, and are linked as a machine of GPUs is;
-/// ranks update their parameters themselves.
+/// Each GPU pushes a gradient once it is ready, in slices of 4 MB. Every server sums its share, and
+/// the GPU pulls the result. The reader of the gradients waits for all pulls (Li et al., "Scaling
+/// Distributed Machine Learning with the Parameter Server", OSDI 2014). GPUs of a machine do not
+/// sum locally first. The two directions of a link are independent. The busier link determines the
+/// time: a machine's, which carries the slices of all its GPUs, or a server's, which carries its
+/// share of all slices. Servers add as fast as data arrive and have the same link as a machine of
+/// GPUs. Ranks update their own parameters.
 ///
-/// @param servers  their number, 1 or more
+/// @param servers  at least 1
 Effect InsertServerExchange(const Job& job, const Exchange& exchange, std::int64_t servers,
                             Edit& edit);
 

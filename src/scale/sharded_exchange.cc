@@ -20,8 +20,8 @@ namespace {
 struct Unit {
   double bytes = 0;
   TaskIndex forward = kNoTask;   ///< First task of its forward.
-  TaskIndex backward = kNoTask;  ///< The same of its backward.
-  TaskIndex ready = kNoTask;     ///< The task whose end completes its gradients.
+  TaskIndex backward = kNoTask;  ///< First task of its backward.
+  TaskIndex ready = kNoTask;     ///< Task whose end completes its gradients.
 };
 
 class ShardedExchange {
@@ -36,18 +36,20 @@ class ShardedExchange {
     channel_ = opened.channel;
     if (updates_.empty()) {
       return Effect::Abstain(
-          "no optimizer step was recorded (a range \"Optimizer.step#...\"), and that is what is "
-          "shared out");
+          "no optimizer step was recorded (a range \"Optimizer.step#...\"), so there is no update "
+          "to "
+          "shard");
     }
     if (!StepsFollowEachOther()) {
       return Effect::Abstain(
-          "the recorded steps overlap or differ, so what waits for the parameters is not "
-          "known");
+          "the recorded steps overlap or differ, so the tasks that wait for the parameters are "
+          "unknown");
     }
     if (AccumulatesMoreThanItUpdates()) {
       return Effect::Abstain(
-          "a step accumulates the gradients of several batches before it updates, and which of "
-          "them are exchanged is unknown");
+          "a step accumulates the gradients of several batches before it updates, and it is "
+          "unknown which of "
+          "them are exchanged");
     }
     ShareUpdates();
     Effect effect = std::move(opened.effect);
@@ -57,7 +59,7 @@ class ShardedExchange {
       const std::vector<TaskIndex> cuts = BlockBegins();
       std::size_t units = 0;
       for (std::size_t s = 0; s < steps_.size(); ++s) units = InsertUnits(s, UnitsOf(s, cuts));
-      effect.AlsoBecause(fmt::format("parameters are gathered in {}, of {}",
+      effect.AlsoBecause(fmt::format("parameters are gathered in {}, each of {}",
                                      Plural(static_cast<std::int64_t>(units), "unit"),
                                      cuts.empty() ? "the size of a bucket" : "repeated blocks"));
     } else {
@@ -67,7 +69,8 @@ class ShardedExchange {
   }
 
  private:
-  /// The step's first task that needs a parameter; of the next cycle for the one behind the last.
+  /// Returns the first task that needs a parameter in a step; for the step after the last, that of
+  /// the next cycle.
   Dependency FirstForward(std::size_t step) const {
     const bool wraps = step == steps_.size();
     const GradientStep& of = steps_[wraps ? 0 : step];
@@ -76,7 +79,7 @@ class ShardedExchange {
     return {.task = first, .cycles = static_cast<std::uint8_t>(wraps ? 1 : 0)};
   }
 
-  /// The last task of a step's update.
+  /// Returns the last task of a step's update.
   TaskIndex LastOfUpdate(std::size_t step) const { return updates_[step].tasks.back(); }
 
   bool StepsFollowEachOther() const {
@@ -137,7 +140,7 @@ class ShardedExchange {
     edit_.Insert(std::move(gather));
   }
 
-  /// First tasks of the repeated blocks, in order.
+  /// Returns the first tasks of the repeated blocks, in order.
   std::vector<TaskIndex> BlockBegins() const {
     std::vector<TaskIndex> begins;
     for (const Block& block : FindBlocks(job_))
@@ -146,15 +149,15 @@ class ShardedExchange {
     return begins;
   }
 
-  /// In order of the backward. Units are stretches of it whose forwards follow each other the other
-  /// way around.
+  /// Returns units in order of the backward. A unit is a part of the backward whose forward
+  /// operators ran in the opposite order.
   std::vector<Unit> UnitsOf(std::size_t s, const std::vector<TaskIndex>& cuts) const {
     const auto block_of = [&](TaskIndex forward) {
       return std::upper_bound(cuts.begin(), cuts.end(), forward) - cuts.begin();
     };
     std::vector<Unit> units;
     for (const Gradient& gradient : steps_[s].gradients) {
-      // Where no forward is known, the gradient goes with the next one.
+      // A gradient with unknown forward joins the unit of the next gradient.
       const bool may_begin = !units.empty() && units.back().forward != kNoTask &&
                              gradient.forward < units.back().forward &&
                              gradient.ready > units.back().ready;
@@ -167,7 +170,7 @@ class ShardedExchange {
       unit.forward = std::min(unit.forward, gradient.forward);
       unit.ready = gradient.ready;
     }
-    // What no forward is known of is there from the first on.
+    // Parameters with unknown forward are gathered before the first forward task.
     if (units.back().forward == kNoTask) units.back().forward = FirstForward(s).task;
     units.front().backward = FirstBackward(s);
     for (std::size_t u = 1; u < units.size(); ++u)
@@ -197,7 +200,7 @@ class ShardedExchange {
     const bool wraps = s == 0;
     const Dependency updated = {.task = LastOfUpdate(wraps ? steps_.size() - 1 : s - 1),
                                 .cycles = static_cast<std::uint8_t>(wraps ? 1 : 0)};
-    // Two are whole at a time: the one that computes and the one that comes.
+    // Two units are complete at a time: the one that computes and the next.
     for (std::size_t u = units.size(); u-- > 0;) {
       const bool early = u + 2 >= units.size();
       InsertGather(units[u], units[u].forward,
@@ -229,7 +232,8 @@ class ShardedExchange {
 
   void InsertScatter(const GradientStep& step, const Unit& unit) {
     Edit::ChannelTask scatter = Send(Collective::kReduceScatter, unit.bytes, unit.ready);
-    // In front of what reads the gradients before the copy is, which may be in front of that, too.
+    // The scatter precedes the reader of the gradients. The copy may be inserted in front of that
+    // reader and then becomes the reader.
     scatter.before = {ReaderOf(job_.graph(), step, edit_)};
     const TaskIndex behind = NextOnStream(job_, unit.ready);
     scatter.after = {{.task = unit.ready}};

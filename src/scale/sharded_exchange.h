@@ -1,4 +1,4 @@
-// Ranks that share out what each of them need not keep: "ZeRO", and "fully sharded data parallel".
+// Sharded data parallelism: "ZeRO" and "fully sharded data parallel".
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,25 @@
 
 namespace headroom {
 
-/// What each rank keeps its share of alone, the lower ones included (Rajbhandari et al., "ZeRO",
-/// SC 2020: its stages).
+/// Data that each rank keeps only in part; a stage includes the lower ones (Rajbhandari et al.,
+/// "ZeRO", SC 2020).
 enum class ZeroStage : std::uint8_t { kOptimizer = 1, kGradients = 2, kParameters = 3 };
 
-/// Each rank updates its share of the parameters, so that the optimizer's kernels do 1/N of their
-/// work; their number, and the host's time, stay.
+/// Each rank updates its share of the parameters. The optimizer's kernels then do 1/N of their
+/// work; their number and the host's time stay.
 ///
-/// kOptimizer: gradients are all-reduced in buckets, as without. kGradients: they are
-/// reduce-scattered. Behind the update all parameters are gathered, and the next forward waits.
+/// kOptimizer: gradients are all-reduced in buckets, as without sharding. kGradients: gradients are
+/// reduce-scattered. In both cases all parameters are gathered after the update, and the next
+/// forward waits.
 ///
-/// kParameters: by units, which are the repeated blocks of the network (FindBlocks()), or where
-/// there are none, `exchange.bucket_bytes` of parameters. A unit is gathered before its forward
-/// while the one before it computes, two being whole at a time, and again before its backward, but
-/// for the last of the forward; its gradients are reduce-scattered behind its backward. Copies as
-/// PyTorch's fully_shard() makes them: out of what was gathered, and into what is scattered (Zhao
-/// et al., "PyTorch FSDP", VLDB 2023).
+/// kParameters: works by units, which are the repeated blocks of the network (FindBlocks()).
+/// Without repeated blocks, a unit has `exchange.bucket_bytes` of parameters. A unit is gathered
+/// before its forward while the previous unit computes, so that two units are complete at a time.
+/// It is gathered again before its backward, except the last unit of the forward. Its gradients are
+/// reduce-scattered after its backward. Copies are those of PyTorch's fully_shard(): out of the
+/// gathered data, and into the scattered data (Zhao et al., "PyTorch FSDP", VLDB 2023).
 ///
-/// Parameters have as many bytes as their gradients were recorded with.
+/// Assumes that parameters have as many bytes as their recorded gradients.
 Effect InsertShardedExchange(const Job& job, const Exchange& exchange, ZeroStage sharding,
                              Edit& edit);
 

@@ -16,12 +16,12 @@
 namespace headroom {
 namespace {
 
-constexpr double kBytesPerFloat = 4;  // Lists are of float32.
+constexpr double kBytesPerFloat = 4;  // Lists use float32.
 
-/// The works of one operator, as a stretch of the list's.
+/// Consecutive works of one operator.
 struct Stretch {
   std::int64_t op = 0;
-  std::size_t first = 0, last = 0;  ///< One past.
+  std::size_t first = 0, last = 0;  ///< `last` is exclusive.
 };
 
 std::vector<Stretch> StretchesOf(const OperatorList& list) {
@@ -42,7 +42,7 @@ ForwardOperator Describe(const OperatorList& list, const Stretch& stretch) {
       op.table = std::max(op.table, listed.gradient_bytes / kBytesPerFloat);
     const auto* product = std::get_if<ProductWork>(&listed.work.shape);
     if (listed.phase != StepPhase::kForward || product == nullptr) continue;
-    // An outer product turns positions into angles.
+    // An outer product computes angles from positions.
     op.kind = !product->batched ? ForwardOperator::Kind::kProduct
               : product->k > 1  ? ForwardOperator::Kind::kAttention
                                 : ForwardOperator::Kind::kOther;
@@ -59,18 +59,18 @@ class ListSharder {
  public:
   ListSharder(OperatorList& list, double ways) : list_(list), ways_(ways) {}
 
-  /// @param by_rows  the operator is a product whose inputs are shared out, not its outputs
+  /// @param by_rows  a product whose inputs are split, instead of its outputs
   void Share(const Stretch& stretch, const ForwardOperator& op, bool by_rows) {
     for (std::size_t i = stretch.first; i < stretch.last; ++i) {
       ListedWork& listed = list_.works[i];
       if (listed.phase == StepPhase::kAccumulate) {
-        // The bias of a product that is cut by rows is everybody's.
+        // If a product is split by rows, every GPU keeps the whole bias.
         const bool whole = by_rows && listed.gradient_bytes <= op.outputs * kBytesPerFloat;
         if (!whole) ShareParameter(listed);
         continue;
       }
       if (op.kind == ForwardOperator::Kind::kLookup && listed.phase == StepPhase::kForward)
-        continue;  // Each has the rows of all tokens, if zeroes.
+        continue;  // Each GPU computes the rows of all tokens, with zeros for words that it lacks.
       if (auto* product = std::get_if<ProductWork>(&listed.work.shape)) {
         ShareProduct(*product, listed.phase, op, by_rows);
       } else if (auto* pointwise = std::get_if<PointwiseWork>(&listed.work.shape)) {
@@ -93,7 +93,7 @@ class ListSharder {
       product.batch = std::max(1.0, std::round(product.batch / ways_));
       return;
     }
-    // Gradients of the input are (rows x outputs) by (outputs x inputs), those of the weight
+    // The gradient of the input is (rows x outputs) by (outputs x inputs); that of the weight is
     // (outputs x rows) by (rows x inputs).
     const double extent = by_rows ? op.inputs : op.outputs;
     std::array<double*, 3> order = {&product.k, &product.m, &product.n};
@@ -119,13 +119,13 @@ Result<ShardedList> ShardList(const OperatorList& list, std::int64_t ways) {
   const std::optional<TransformerLayers> layers = FindTransformerLayers(forward);
   if (!layers) {
     return Status::NoAnswer(
-        "no layers of a transformer are in the list (a product behind batched products), and only "
-        "those can be shared out or put into stages");
+        "the list has no transformer layers (a product after batched products), and only "
+        "those can be split over GPUs or into stages");
   }
   const auto width = static_cast<std::int64_t>(layers->width);
   if (width % ways != 0) {
     return Status::NoAnswer(
-        fmt::format("layers of width {} cannot be shared out evenly over {} GPUs", width, ways));
+        fmt::format("layers of width {} cannot be split evenly over {} GPUs", width, ways));
   }
   ShardedList out;
   out.list = list;

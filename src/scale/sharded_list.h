@@ -1,4 +1,4 @@
-// A list of operators as one GPU of a tensor-parallel group runs it.
+// A list of operators for one GPU of a tensor-parallel group.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace headroom {
 
-/// Where a list's operators are cut, by their numbers.
+/// A list of operators for one GPU, with the borders of layers as operator numbers.
 struct ShardedList {
-  OperatorList list;  ///< What one GPU does.
-  /// Bytes that the group sums behind an operator's forward, or behind its backward.
+  OperatorList list;  ///< Work of one GPU.
+  /// By operator: bytes that the group sums after its forward or its backward.
   std::map<std::int64_t, double> forward_sums = {}, backward_sums = {};
-  std::set<std::int64_t> layer_begins = {};  ///< Operators with which a layer begins.
-  double layer_bytes = 0;                    ///< Of what a layer hands to the next.
+  std::set<std::int64_t> layer_begins = {};  ///< First operators of the layers.
+  double layer_bytes = 0;                    ///< Bytes that a layer passes to the next.
 };
 
-/// Shares out what FindTransformerLayers() finds over `ways` GPUs, 1 or more: products by columns
-/// or rows, all between them by heads or columns. Fails (kNoAnswer) where no layers are found, or
-/// their width is no multiple of `ways`.
+/// Splits the shards of FindTransformerLayers() over `ways` GPUs, at least 1: products by columns
+/// or rows, all work between them by heads or columns. Fails (kNoAnswer) if there are no layers, or
+/// if their width is not a multiple of `ways`.
 Result<ShardedList> ShardList(const OperatorList& list, std::int64_t ways);
 
 }  // namespace headroom

@@ -36,7 +36,7 @@ class ShardedListTest : public testing::Test {
         {.shape = ProductWork{.batch = 8, .m = 128, .k = 16, .n = 128, .batched = true}});
     ++list_.operators;
   }
-  /// A layer behind a table of words; a head.
+  /// A layer after an embedding table; then a head.
   void AddModel() {
     Add(StepPhase::kForward, {.shape = PointwiseWork{.bytes = 2e5}});
     Add(StepPhase::kBackward, {.shape = PointwiseWork{.bytes = 4e5}});
@@ -92,7 +92,7 @@ TEST_F(ShardedListTest, ColumnsThenRows) {
   EXPECT_EQ(ProductOf(rows[2]).n, kWidth / 4);
   EXPECT_EQ(ProductOf(rows[2]).m, kWidth);
   EXPECT_EQ(rows[3].gradient_bytes, kWidth * kWidth);
-  EXPECT_EQ(rows[4].gradient_bytes, 4 * kWidth);  // The bias is everybody's.
+  EXPECT_EQ(rows[4].gradient_bytes, 4 * kWidth);  // Every GPU has the whole bias.
   EXPECT_EQ(ProductOf(WorksOf(list, 3)[0]).batch, 2);
   EXPECT_EQ(BytesOf(WorksOf(list, 4)[0]), 2.5e5);
   EXPECT_EQ(BytesOf(WorksOf(list, 7)[0]), 1e6);

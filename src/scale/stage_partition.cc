@@ -18,7 +18,8 @@ double BytesOf(const std::vector<double>& gradients) {
 Result<PipelineStages> StagesOfLayers(std::span<const LayerWork> layers, std::int64_t stages) {
   const auto count = static_cast<std::int64_t>(layers.size());
   if (stages > count)
-    return Status::NoAnswer(fmt::format("{} stages of {} layers: give fewer", stages, count));
+    return Status::NoAnswer(
+        fmt::format("{} stages for {} layers: use fewer stages", stages, count));
   std::vector<double> work;
   work.reserve(layers.size());
   double all_work = 0, all_bytes = 0;
@@ -51,8 +52,8 @@ Result<PipelineStages> StagesOfLayers(std::span<const LayerWork> layers, std::in
 }
 
 std::vector<std::size_t> PartitionIntoStages(std::span<const double> work, std::size_t stages) {
-  // First layers of stages of at most `limit`, filled one after the other; each leaves a layer for
-  // each stage behind it.
+  // Returns the first layers of stages with at most `limit` work, filled in order. Leaves at least
+  // one layer for each remaining stage.
   const auto fill = [&](double limit) {
     std::vector<std::size_t> firsts = {0};
     double sum = 0;
@@ -72,7 +73,7 @@ std::vector<std::size_t> PartitionIntoStages(std::span<const double> work, std::
     low = std::max(low, layer);
     high += layer;
   }
-  constexpr int kHalvings = 60;  // A double has no more bits.
+  constexpr int kHalvings = 60;  // More halvings do not change a double.
   for (int i = 0; i < kHalvings && low < high; ++i) {
     const double limit = low + (high - low) / 2;
     (fill(limit).size() <= stages ? high : low) = limit;

@@ -1,4 +1,4 @@
-// Layers of a model as stages of a pipeline.
+// Splits the layers of a model into pipeline stages.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace headroom {
 
-/// What one layer does in forward and backward.
+/// Work of one layer in forward and backward.
 struct LayerWork {
   double work = 0;                     ///< In any unit.
-  std::vector<double> gradients = {};  ///< Bytes of each parameter's.
+  std::vector<double> gradients = {};  ///< Bytes of each parameter's gradient.
 };
 
-/// Layers as stages by their work (PartitionIntoStages()): shares and gradients. Fails (kNoAnswer)
-/// where there are fewer layers than stages.
+/// Splits layers into stages by work (PartitionIntoStages()) and returns shares and gradients.
+/// Fails (kNoAnswer) if there are fewer layers than stages.
 Result<PipelineStages> StagesOfLayers(std::span<const LayerWork> layers, std::int64_t stages);
 
-/// The first layer of each of `stages` stages of consecutive layers, so that the stage of most work
-/// has least. REQUIRES: from 1 to as many stages as layers.
+/// Returns the first layer of each of `stages` stages of consecutive layers. Minimizes the work of
+/// the largest stage. REQUIRES: from 1 to as many stages as layers.
 std::vector<std::size_t> PartitionIntoStages(std::span<const double> work, std::size_t stages);
 
 }  // namespace headroom

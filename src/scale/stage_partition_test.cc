@@ -14,7 +14,7 @@ TEST(StagePartitionTest, TheLargestStageIsAsSmallAsCanBe) {
   EXPECT_EQ(PartitionIntoStages(std::vector<double>{5, 1, 1, 1, 1}, 2), (Firsts{0, 1}));
   EXPECT_EQ(PartitionIntoStages(std::vector<double>{2, 3, 4}, 3), (Firsts{0, 1, 2}));
   EXPECT_EQ(PartitionIntoStages(std::vector<double>{2, 3, 4}, 1), (Firsts{0}));
-  // 1 1 | 1 1 | 3: the last layer has the head behind it.
+  // 1 1 | 1 1 | 3: the last layer includes the head.
   EXPECT_EQ(PartitionIntoStages(std::vector<double>{1, 1, 1, 1, 3}, 3).back(), 4u);
 }
 
@@ -31,7 +31,7 @@ TEST(StagePartitionTest, StagesKnowTheirShares) {
                                          {.work = 25, .gradients = {100}}};
   const Result<PipelineStages> stages = StagesOfLayers(layers, 2);
   ASSERT_TRUE(stages.ok());
-  // Three and one.
+  // Three and one layers.
   EXPECT_DOUBLE_EQ(stages.value().largest_share, 30.0 / 55);
   EXPECT_EQ(stages.value().gradients, (std::vector<double>{400, 100, 100, 100}));
   EXPECT_DOUBLE_EQ(stages.value().update_share, 700.0 / 800);

@@ -13,7 +13,7 @@ std::optional<double> StepDeviation(std::vector<double> times) {
   if (median <= 0) return std::nullopt;
   for (double& time : times) time = std::abs(time - median);
   std::nth_element(times.begin(), middle, times.end());
-  // Of a normal distribution, the standard deviation is so many times the median distance.
+  // Ratio of the standard deviation to the median absolute deviation of a normal distribution.
   constexpr double kOfNormal = 1.4826;
   return kOfNormal * *middle / median;
 }

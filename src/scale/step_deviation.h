@@ -1,4 +1,5 @@
-// How much the steps of one rank differ, for what waiting for the slowest of many costs.
+// Variation of one rank's steps, which determines the cost of waiting for the slowest of many
+// ranks.
 #pragma once
 
 #include <optional>
@@ -8,11 +9,11 @@
 
 namespace headroom {
 
-/// Standard deviation of times as a share of their median, from their median distance to it, so
-/// that one that stands out tells nothing. nullopt for fewer than kMinSteps.
+/// Returns the standard deviation of times as a share of their median. Derived from the median
+/// absolute deviation, so that outliers have no effect. nullopt for fewer than kMinSteps.
 std::optional<double> StepDeviation(std::vector<double> times);
 
-/// Of whole recorded steps, without the first, which began in the middle of what came before.
+/// Uses complete recorded steps except the first, whose start is not a step boundary.
 std::optional<double> StepDeviation(const Steps& steps);
 
 inline constexpr int kMinSteps = 4;

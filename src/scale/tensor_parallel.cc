@@ -36,7 +36,7 @@ TensorParallel::TensorParallel(const TracedLayers& layers, std::int64_t ways)
 Result<TensorParallel> TensorParallel::Share(const TracedLayers& layers, std::int64_t ways) {
   if (std::fmod(layers.width(), static_cast<double>(ways)) != 0) {
     return Status::NoAnswer(fmt::format(
-        "layers of width {:.0f} cannot be shared out evenly over {} GPUs", layers.width(), ways));
+        "layers of width {:.0f} cannot be split evenly over {} GPUs", layers.width(), ways));
   }
   return TensorParallel(layers, ways);
 }
@@ -82,7 +82,7 @@ void TensorParallel::InsertSum(TaskIndex behind, const GpuGroup& group, double b
   sum.duration = time.Total();
   sum.after = {{.task = behind}};
   const TaskIndex next = NextOnStream(job_, behind);
-  // Behind the last task of a recording nothing waits.
+  // No task waits for the last task of a recording.
   if (next == kNoTask) {
     edit.Insert(std::move(sum));
     return;
@@ -114,9 +114,7 @@ Effect TensorParallel::Apply(const GpuGroup& group, double batch_ratio, Edit& ed
   effect.gpu_error = ErrorAtBatch({}, 1 / ways_);
   effect.transfer_error = kNetworkError;
   effect.why = fmt::format(
-      "{} layers shared out over {:.0f} GPUs, with {:.3g} all-reduces of {:.1f} MB per step on "
-      "which "
-      "all wait",
+      "{} layers split over {:.0f} GPUs, with {:.3g} blocking all-reduces of {:.1f} MB per step",
       layers_.size(), ways_, static_cast<double>(sums) / job_.graph().steps, bytes / 1e6);
   return effect;
 }
@@ -125,7 +123,7 @@ Result<PipelineStages> TensorParallel::Stages(std::int64_t stages) const {
   const std::vector<GradientStep> gradients = FindGradients(job_);
   if (gradients.empty()) {
     return Status::NoAnswer(fmt::format(
-        "stages are of training, and no gradient of a parameter is known by its shape: record "
+        "stages require training, and no shape shows the gradient of a parameter: record "
         "training steps, with shapes: {}",
         RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.recorded_as())));
   }

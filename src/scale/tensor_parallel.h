@@ -1,4 +1,4 @@
-// A traced transformer whose layers several GPUs share out.
+// A traced transformer whose layers are split over several GPUs.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,31 @@
 
 namespace headroom {
 
-/// What one of `ways` GPUs, 1 or more, does of each layer.
+/// Work of one of `ways` GPUs, at least 1, in each layer.
 class TensorParallel {
  public:
-  /// Fails (kNoAnswer) where the layers' width is no multiple of `ways`. The layers outlive the
+  /// Fails (kNoAnswer) if the layers' width is not a multiple of `ways`. The layers outlive the
   /// object.
   static Result<TensorParallel> Share(const TracedLayers& layers, std::int64_t ways);
 
-  /// Each GPU of the group does 1/ways of what is shared out, a product of it less well, as its
-  /// blocks fill their last wave badly; and of the update, what it has of the parameters. Sums are
-  /// all-reduces on which the stream waits, with a launch each; nothing runs beside them.
+  /// Each GPU of the group does 1/ways of the shared work, and updates its share of the parameters.
+  /// A smaller product is less efficient, because its blocks fill their last wave badly. Sums are
+  /// all-reduces with one launch each; the stream waits for them without overlap.
   ///
-  /// @param batch_ratio  samples over those that were recorded
+  /// @param batch_ratio  samples divided by the recorded samples
   Effect Apply(const GpuGroup& group, double batch_ratio, Edit& edit) const;
 
-  /// By task of the graph: what a GPU has of the gradient of a parameter that a forward operator
-  /// with this first task uses.
+  /// By task of the graph: a GPU's share of the parameter gradient, for the forward operator whose
+  /// first task this is.
   const std::vector<double>& gradient_shares() const { return gradient_shares_; }
   const TracedLayers& layers() const { return layers_; }
 
-  /// Shares and gradients of stages; the layers' times are those of their GPU tasks as recorded,
-  /// with 1/ways of what is shared. Fails (kNoAnswer) where there are fewer layers than stages, or
-  /// no gradients: stages are of training.
+  /// Returns shares and gradients of stages. Layer times are those of their recorded GPU tasks,
+  /// with 1/ways of the shared work. Fails (kNoAnswer) if there are fewer layers than stages, or no
+  /// gradients: stages require training.
   Result<PipelineStages> Stages(std::int64_t stages) const;
 
-  /// No update, nor the host's work for it.
+  /// Removes the update and the host's work for it.
   void RemoveUpdate(Edit& edit) const;
 
  private:
@@ -47,8 +47,7 @@ class TensorParallel {
     return forward == kNoTask ? 1 : gradient_shares_[forward];
   }
   double UpdateShare() const;
-  /// Gives the update's kernels, those that scenarios put in front of them among them, such a share
-  /// of their work.
+  /// Scales the update's kernels, including kernels that scenarios put in front of them.
   void ScaleUpdate(double share, Edit& edit) const;
   void InsertSum(TaskIndex behind, const GpuGroup& group, double bytes, std::uint32_t channel,
                  Edit& edit) const;

@@ -11,15 +11,15 @@
 namespace headroom {
 namespace tensor_parallel_test {
 
-/// 64 tokens of width 256 in a layer of a transformer, twice; then a head of 512 words. In
-/// microseconds on the GPU.
+/// 64 tokens of width 256 in two transformer layers; then a head of 512 words. GPU times are in
+/// microseconds.
 const Job& Transformer(JobBuilder& b) {
   for (int step = 0; step < 2; ++step) {
     int s = 100 * step;
     b.Step();
     b.Forward("aten::embedding", "[[512, 256], [64], []]", 5, s++);
     for (int layer = 0; layer < 2; ++layer) {
-      b.Forward("aten::mul", "[[64, 256], []]", 11, s++);  // For the norm.
+      b.Forward("aten::mul", "[[64, 256], []]", 11, s++);  // Belongs to the norm.
       b.Forward("aten::mm", "[[64, 256], [256, 768]]", 30, s++, kGemm);
       b.Forward("aten::bmm", "[[4, 64, 64], [4, 64, 64]]", 10, s++, kGemm);
       b.Forward("aten::_softmax", "[[4, 64, 64], [], []]", 6, s++);
@@ -44,7 +44,7 @@ const Job& Transformer(JobBuilder& b) {
   return b.Build();
 }
 
-/// Layers of a job shared out over so many GPUs; it must have some.
+/// Layers of a job, split over this many GPUs. The job must have layers.
 struct Sharing {
   Sharing(const Job& job, std::int64_t ways) {
     Result<TracedLayers> found = TracedLayers::Find(job);
@@ -76,8 +76,8 @@ TEST(TensorParallelTest, ProductsBetweenTheNormsAreHalved) {
     if (job.graph().tasks[task].kind == TaskKind::kGpu && job.graph().tasks[task].step == 0)
       times.push_back(edit.DurationOf(task).us());
   }
-  // A kernel that moves data halves all but its start of 1.2 us; the update is that of all
-  // parameters, which are all shared.
+  // A kernel that moves data takes half as long, except its start-up of 1.2 us. The update covers
+  // all parameters, which are all shared.
   const std::vector<double> layer = {11, 15, 5, 3.6, 5, 10, 11};
   std::vector<double> expected = {5};
   for (int i = 0; i < 2; ++i) expected.insert(expected.end(), layer.begin(), layer.end());
@@ -85,8 +85,9 @@ TEST(TensorParallelTest, ProductsBetweenTheNormsAreHalved) {
   for (int i = 0; i < 2; ++i) expected.insert(expected.end(), {20, 1, 30, 1});
   expected.push_back(6.1);
   EXPECT_EQ(times, expected);
-  // In each step, one behind the words, one each behind the two attentions and their backwards, and
-  // one behind the head's: of 64 KiB, which a ring of two takes 6.5536 us for.
+  // Each step has one all-reduce after the words, one each after the two attentions and their
+  // backwards, and one after the head's backward. Each has 64 KiB, which take 6.5536 us in a ring
+  // of two.
   ASSERT_EQ(edit.channel_tasks().size(), 2 * 6u);
   for (const Edit::ChannelTask& sum : edit.channel_tasks())
     EXPECT_EQ(sum.duration, DurationNs(6'554));
@@ -108,8 +109,8 @@ TEST(TensorParallelTest, LayersAreStages) {
   const Sharing sharing(job, 1);
   const Result<PipelineStages> stages = sharing.tensor->Stages(2);
   ASSERT_TRUE(stages.ok()) << stages.status().message();
-  // Forwards of 98 and backwards of 100 each; words in front, head behind. A layer begins with its
-  // first product, so that the norm in front of the second is the first's.
+  // Forwards of 98 and backwards of 100 each; words before them, head after them. A layer begins
+  // with its first product, so the norm before the second layer belongs to the first.
   const double first = 5 + 98 + 11 + 100, second = 98 - 11 + 40 + 100 + 40;
   EXPECT_NEAR(stages.value().largest_share, second / (first + second), 1e-9);
   EXPECT_EQ(stages.value().gradients,

@@ -11,10 +11,10 @@ namespace headroom {
 namespace {
 
 std::vector<ScenarioCall> CallsOf(std::string_view text) {
-  return std::move(ParseScenario(text)).value();  // Of the catalogue's own names: never fails.
+  return std::move(ParseScenario(text)).value();  // Never fails for names from the catalogue.
 }
 
-/// With one more, in the catalogue's order.
+/// Returns the calls with one more, in the catalogue's order.
 std::vector<ScenarioCall> InOrder(std::vector<ScenarioCall> calls, ScenarioCall call) {
   calls.push_back(std::move(call));
   std::stable_sort(calls.begin(), calls.end(), [](const ScenarioCall& a, const ScenarioCall& b) {
@@ -128,7 +128,7 @@ ScaledStep TracedJob::On(const Topology& topology, const Placement& placement,
   step.without_latency_ms = step.without_bytes_ms = step.step_ms.mid;
   if (placement.gpus == 1) return step;
   if (options_.recorded.placement.gpus > 1) {
-    // Its transfers are tasks of the GPU, not of a channel.
+    // Transfers of recorded collectives are GPU tasks, not tasks of a channel.
     step.limits.exposed_ms =
         std::max(0.0, step.step_ms.mid - StepMs(Scaled(topology, Placement(), samples)));
     step.limits.transfers_ms = CollectivesMs(forecaster_.last_plan());

@@ -13,20 +13,20 @@
 
 namespace headroom {
 
-/// Asks the engine, which has the host, the GPU and the network on one plan.
+/// Forecasts with the engine, which replays host, GPU and network together.
 class TracedJob final : public ScalableJob {
  public:
   struct Options {
-    GpusOfJob recorded;  ///< Where it ran.
+    GpusOfJob recorded;  ///< GPUs of the recorded job.
     double bucket_bytes = kBucketBytes;
     Schedule schedule = {};
     std::vector<ScenarioCall> changes = {};
     ModelParallel split = {};
-    /// Of the split; nullptr where it is of one GPU.
+    /// Layers of the split; nullptr if the split has one GPU.
     const TensorParallel* layers = nullptr;
   };
 
-  /// All outlive it.
+  /// All arguments outlive it.
   TracedJob(const Job& job, Forecaster& forecaster, Options options);
 
   ScaledStep OnOneGpu() override;
@@ -36,19 +36,19 @@ class TracedJob final : public ScalableJob {
   std::optional<double> deviation() const override { return deviation_; }
   std::int64_t recorded_gpus() const override { return options_.recorded.placement.gpus; }
   double loader_share() const override { return loader_share_; }
-  /// Of one stage; PipelinedJob makes several of it.
+  /// Split of one stage; PipelinedJob combines several stages.
   ModelParallel split() const override { return {.tensor = options_.split.tensor}; }
 
-  /// Of the split's stages, what the job's changes make of it: updates and what layers hand on.
-  /// REQUIRES: layers.
+  /// Completes stages with the times after the job's changes: updates and bytes that layers pass
+  /// on. REQUIRES: layers.
   PipelineStages Complete(PipelineStages stages);
 
  private:
-  /// @param samples  as of On()
+  /// @param samples  as in On()
   ScaledJob Scaled(const Topology& topology, const Placement& placement,
                    std::optional<std::int64_t> samples) const;
   double StepMs(const ScaledJob& scaled);
-  /// Of a step, all recorded collectives.
+  /// Returns the time of all recorded collectives in a step.
   double CollectivesMs(const EditedPlan& edited) const;
 
   const Job& job_;

@@ -14,7 +14,7 @@ constexpr std::int64_t kMain = 1, kStream = 7;
 constexpr const char* kAllReduce =
     "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage)";
 
-/// Steps of a kernel of 100 us and an all-reduce of 60 us on one stream, of two ranks.
+/// Steps of a kernel of 100 us and an all-reduce of 60 us on one stream, on two ranks.
 std::unique_ptr<TraceStore> TwoRanks() {
   StoreBuilder b;
   for (int step = 0; step < 3; ++step) {
@@ -27,7 +27,7 @@ std::unique_ptr<TraceStore> TwoRanks() {
   return store;
 }
 
-/// So slow that messages do not count.
+/// A network so slow that message latency is negligible.
 Topology Flat() { return FlatTopology(1, DurationNs(0), 1); }
 
 class TracedJobTest : public testing::Test {
@@ -69,7 +69,8 @@ TEST_F(TracedJobTest, RecordedCollectivesAreScaled) {
 }
 
 TEST_F(TracedJobTest, WhatIsKnownToBeAWaitStays) {
-  // Of its first two all-reduces of 60 us, the rank waited 30 us; of the third nothing is known.
+  // The rank waited 30 us in each of its first two all-reduces of 60 us; the wait of the third is
+  // unknown.
   CollectiveWaits waits;
   for (const int step : {0, 1})
     waits[{TimeNs(1'000 * (110 + 160 * step)), TimeNs(1'000 * (170 + 160 * step))}] =
@@ -85,11 +86,11 @@ TEST_F(TracedJobTest, WhatIsKnownToBeAWaitStays) {
   EXPECT_NEAR(four.step_ms.mid, 0.180, 1e-6);
   // Two waits of 30 us in three steps.
   EXPECT_NEAR(four.waits_ms, 0.020, 1e-6);
-  EXPECT_NE(four.why.find("from 2 to 4 GPUs, this rank's waits for others as recorded in 2 of "
-                          "them, in the rest scaled with them"),
+  EXPECT_NE(four.why.find("from 2 to 4 GPUs, with this rank's waits for others as recorded in 2 of "
+                          "them and scaled in the rest"),
             std::string::npos)
       << four.why;
-  // No bytes, no time: but for the waits.
+  // Without bytes, only the waits take time.
   EXPECT_NEAR(job.On(FlatTopology(1e9, DurationNs(0), 1), {.gpus = 4, .nodes = 4}, std::nullopt)
                   .limits.transfers_ms,
               0.020, 1e-5);

@@ -29,14 +29,14 @@ ForwardOperator Describe(const Job& job, const LaunchingOperator& launching) {
   if (!call) return op;
   if (const std::optional<GemmShape> shape = GemmShapeOf(*call)) {
     const bool batched = shape->batch > 1 || name.find("bmm") != std::string_view::npos;
-    // An outer product turns positions into angles.
+    // An outer product computes angles from positions.
     op.kind = !batched ? Kind::kProduct : shape->k > 1 ? Kind::kAttention : Kind::kOther;
     op.rows = static_cast<double>(shape->m);
     op.inputs = static_cast<double>(shape->k);
     op.outputs = static_cast<double>(shape->n);
     return op;
   }
-  // It gathers by operators of its own.
+  // An embedding launches its gather through nested operators.
   const HostEventId outermost = OutermostOperator(job, launching.op);
   if (NameOfOperator(job, outermost) != "aten::embedding") return op;
   const OperatorCall* lookup = job.CallOf(outermost);
@@ -79,8 +79,8 @@ Status TracedLayers::AddForwards() {
   }
   if (shards_.empty()) {
     return Status::NoAnswer(fmt::format(
-        "no layers of a transformer are recognised by their shapes ({}): a product behind batched "
-        "products, or behind a fused attention; and only those can be shared out or put into "
+        "no shapes match transformer layers ({}): a product after batched "
+        "products or after a fused attention; only such layers can be split over GPUs or into "
         "stages",
         RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.recorded_as())));
   }
@@ -97,7 +97,7 @@ Status TracedLayers::AddForward(const Forward& forward) {
   const auto row_of = [&](std::size_t op) {
     return static_cast<std::uint32_t>(OutermostOperator(job_, forward.launching[op].op).index());
   };
-  std::size_t next = 0;  // Operators and shards are in order of their rows.
+  std::size_t next = 0;  // Operators and shards are sorted by row.
   for (const TensorShard& shard : found->shards) {
     const LaunchingOperator& last = forward.launching[shard.last];
     Shard& added = shards_.emplace_back();
@@ -105,14 +105,14 @@ Status TracedLayers::AddForward(const Forward& forward) {
     added.end_row = EndRow(job_, OutermostOperator(job_, last.op));
     added.sums_backward = shard.SumsBackward();
     if (shard.SumsForward()) added.sums.push_back(last.tasks.back());
-    // By rows: what casts a weight comes before its product.
+    // Assigns by row: a cast of a weight precedes its product.
     for (; next < forward.launching.size(); ++next) {
       const LaunchingOperator& op = forward.launching[next];
       if (op.op.index() >= added.end_row) break;
       if (op.op.index() < added.first_row) continue;
       added.forward.insert(added.forward.end(), op.tasks.begin(), op.tasks.end());
     }
-    // Of a lookup, each has the rows of all words, if zeroes.
+    // In a lookup, each GPU computes the rows of all words, with zeros for words that it lacks.
     if (shard.kind != TensorShard::Kind::kLookup) added.shared = added.forward;
     if (output_product_ == kNoTask && shard.kind == TensorShard::Kind::kAttention) {
       output_product_ = last.tasks.front();
@@ -124,7 +124,7 @@ Status TracedLayers::AddForward(const Forward& forward) {
   layer_elements_ = found->rows * found->width;
   const std::vector<std::size_t> begins = found->LayerBegins();
   if (layers_of_step_ != 0 && layers_of_step_ != begins.size())
-    return Status::NoAnswer("the recorded steps do not have as many layers each");
+    return Status::NoAnswer("the recorded steps differ in their number of layers");
   layers_of_step_ = begins.size();
   first_rows_.push_back(row_of(0));
   for (std::size_t layer = 1; layer < begins.size(); ++layer)

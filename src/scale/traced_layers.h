@@ -1,4 +1,4 @@
-// The layers of a traced transformer: their tasks on the GPU, forward and backward.
+// The layers of a traced transformer: their GPU tasks in forward and backward.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,36 @@
 
 namespace headroom {
 
-/// What FindTransformerLayers() finds in each recorded step, with its backward.
+/// Layers found by FindTransformerLayers() in each recorded step, with their backward.
 class TracedLayers {
  public:
   /// A TensorShard of one recorded step.
   struct Shard {
-    std::uint32_t first_row = 0, end_row = 0;  ///< Of host events: its forward, views among them.
-    std::vector<TaskIndex> forward;            ///< Its tasks.
-    std::vector<TaskIndex> shared;             ///< Those of both directions that GPUs share out.
-    std::vector<TaskIndex> sums;               ///< Behind each of these is a sum.
+    std::uint32_t first_row = 0,
+                  end_row = 0;       ///< Rows of host events in its forward, including views.
+    std::vector<TaskIndex> forward;  ///< Its tasks in the forward.
+    std::vector<TaskIndex> shared;   ///< Tasks of forward and backward that GPUs share.
+    std::vector<TaskIndex> sums;     ///< Tasks that are followed by a sum.
     bool sums_backward = false;
   };
 
-  /// Fails (kNoAnswer) where no layers of a transformer are recognised by their shapes, the steps
-  /// do not have as many each, or the trace does not join backward to forward. The job outlives the
-  /// object.
+  /// Fails (kNoAnswer) if no shapes match transformer layers, if steps differ in their number of
+  /// layers, or if the trace does not join backward to forward. The job outlives the object.
   static Result<TracedLayers> Find(const Job& job);
 
   const Job& job() const { return job_; }
   double width() const { return width_; }
-  /// Layers of a step.
+  /// Number of layers per step.
   std::size_t size() const { return layers_of_step_; }
   const std::vector<Shard>& shards() const { return shards_; }
-  /// By task of the graph: whether GPUs that share layers share it.
+  /// By task of the graph: true if GPUs that share layers share it.
   const std::vector<bool>& is_shared() const { return is_shared_; }
-  /// The layer, of a step's, in which an operator of the forward is. What comes before the first
-  /// goes with it, and so on.
+  /// Returns the layer of a step that contains an operator of the forward. Operators before the
+  /// first layer count as part of it, and so on.
   std::size_t LayerOf(HostEventId forward) const;
-  /// What a layer hands to the next, in an edit.
+  /// Returns the bytes that a layer passes to the next, in an edit.
   ///
-  /// @param batch_ratio  samples over those that were recorded
+  /// @param batch_ratio  samples divided by the recorded samples
   double LayerBytes(double batch_ratio, const Edit& edit) const;
 
  private:
@@ -49,15 +49,15 @@ class TracedLayers {
   Status AddForwards();
   Status AddForward(const Forward& forward);
   void AddBackward();
-  /// Around a row of the forward; nullptr: none.
+  /// Returns the shard around a row of the forward; nullptr: none.
   Shard* ShardAround(std::uint32_t row);
 
   const Job& job_;
-  std::vector<Shard> shards_;  ///< By row.
+  std::vector<Shard> shards_;  ///< Sorted by row.
   std::vector<bool> is_shared_;
-  std::vector<std::uint32_t> first_rows_;  ///< Of all layers of all steps, in order.
+  std::vector<std::uint32_t> first_rows_;  ///< First rows of all layers of all steps, in order.
   std::size_t layers_of_step_ = 0;
-  TaskIndex output_product_ = kNoTask;  ///< Whose type is that of what layers hand on.
+  TaskIndex output_product_ = kNoTask;  ///< Product with the type of the data that layers pass on.
   double width_ = 0, layer_elements_ = 0, element_bytes_ = 0;
 };
 

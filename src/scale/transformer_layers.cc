@@ -17,7 +17,7 @@ class LayerFinder {
     if (attentions.empty()) return std::nullopt;
     found_.width = MostCommonWidth(attentions);
     for (const Attention& attention : attentions) {
-      // Of another width: part of another network, as the encoder of images of a model of words.
+      // Another width belongs to another network, such as the image encoder of a language model.
       if (forward_[attention.output].outputs != found_.width) continue;
       if (found_.shards.empty()) found_.rows = forward_[attention.output].rows;
       AddAttention(attention);
@@ -30,7 +30,7 @@ class LayerFinder {
 
  private:
   struct Attention {
-    std::size_t first, output;  ///< Its first operator, and the product behind it.
+    std::size_t first, output;  ///< Its first operator, and the product after it.
   };
 
   std::vector<Attention> Attentions() const {
@@ -58,7 +58,7 @@ class LayerFinder {
     return from;
   }
 
-  /// One past the last operator that is shared out.
+  /// Returns one past the last operator of a shard.
   std::size_t End() const { return found_.shards.empty() ? 0 : found_.shards.back().last + 1; }
 
   void AddAttention(const Attention& attention) {
@@ -76,7 +76,7 @@ class LayerFinder {
         {.kind = TensorShard::Kind::kAttention, .first = first, .last = attention.output});
   }
 
-  /// Behind the last attention and before `end`, if it is there.
+  /// Adds the feed-forward part after the last attention and before `end`, if present.
   void AddFeedForward(std::size_t end) {
     const std::size_t first = Next(End(), Kind::kProduct);
     if (first >= end || forward_[first].inputs != found_.width ||
@@ -108,7 +108,7 @@ class LayerFinder {
   void AddLookup() {
     const std::size_t end = found_.shards.front().first;
     std::size_t lookup = end;
-    // What is no larger is a bias or a scale.
+    // A smaller parameter is a bias or a scale.
     double largest = 2 * found_.width;
     for (std::size_t i = Next(0, Kind::kLookup); i < end; i = Next(i + 1, Kind::kLookup)) {
       if (forward_[i].table <= largest) continue;

@@ -1,5 +1,5 @@
-// The layers of a transformer, told by the shapes of its forward alone, and how tensor parallelism
-// shares them out.
+// Finds the layers of a transformer from the shapes of its forward, and how tensor parallelism
+// splits them.
 #pragma once
 
 #include <cstddef>
@@ -10,51 +10,55 @@
 
 namespace headroom {
 
-/// One operator of a forward, as far as it tells a transformer.
+/// One operator of a forward, with the properties that identify transformer layers.
 struct ForwardOperator {
   enum class Kind : std::uint8_t {
     kOther,
     kProduct,    ///< With a weight: (rows x inputs) by (inputs x outputs).
-    kAttention,  ///< Of activations with each other: batched products, or a fused attention.
-    kLookup,     ///< Of rows of a table, as embeddings are.
+    kAttention,  ///< Between activations: batched products, or a fused attention.
+    kLookup,     ///< Reads rows of a table, as embeddings do.
   };
   Kind kind = Kind::kOther;
   double rows = 0, inputs = 0, outputs = 0;
-  double table = 0;  ///< Elements.
+  double table = 0;  ///< Elements of the table.
 };
 
-/// A stretch of the forward that the GPUs of a tensor-parallel group share out.
+/// A part of the forward that the GPUs of a tensor-parallel group share.
 struct TensorShard {
   enum class Kind : std::uint8_t {
-    kLookup,       ///< The table by rows.
-    kAttention,    ///< By heads: the products in front of it by columns, the one behind by rows.
-    kFeedForward,  ///< The first products by columns, the last by rows.
-    kHead,         ///< The product by columns, and the loss behind it with it.
+    kLookup,     ///< Splits the table by rows.
+    kAttention,  ///< Splits by heads: the products before it by columns, the one after it by rows.
+    kFeedForward,  ///< Splits the first products by columns, the last by rows.
+    kHead,         ///< Splits the product, and with it the loss, by columns.
   };
   Kind kind = Kind::kAttention;
-  std::size_t first = 0, last = 0;  ///< Operators, both in it.
+  std::size_t first = 0, last = 0;  ///< First and last operator, inclusive.
 
-  /// Whether the results of all GPUs are summed behind its forward, or its gradients behind its
-  /// backward (Shoeybi et al., "Megatron-LM", 2019, section 3).
+  /// Returns true if the group sums the results after the shard's forward. SumsBackward() is the
+  /// same for the gradients after its backward (Shoeybi et al., "Megatron-LM", 2019, section 3).
   bool SumsForward() const { return kind != Kind::kHead; }
   bool SumsBackward() const { return kind != Kind::kLookup; }
 };
 
 struct TransformerLayers {
-  double rows = 0;                  ///< Of what layers hand on: tokens of a step.
-  double width = 0;                 ///< Its columns.
+  double rows = 0;                  ///< Rows of the data that layers pass on: tokens per step.
+  double width = 0;                 ///< Columns of that data.
   std::vector<TensorShard> shards;  ///< In order; they do not overlap.
 
-  /// Where each layer begins: the first operators of its attentions.
+  /// Returns the start of each layer: the first operator of its attention.
   std::vector<std::size_t> LayerBegins() const;
 };
 
-/// An attention is a run of kAttention operators without a product between them; the product behind
-/// it brings its result back to the model's width (that of most of them), and up to three products
-/// of that width in front are its query, key and value. Products behind them that widen, up to the
-/// one that is back at the width, are the feed-forward part. The widest of what follows the last
-/// layer is the head, and the largest table of what comes before the first is that of the words.
-/// nullopt: no attention is there.
+/// Identifies layers by these rules:
+/// - An attention is a run of kAttention operators without a product between them.
+/// - The product after it returns to the model's width, which is the width of most of them.
+/// - Up to three products of that width before it are its query, key and value.
+/// - The feed-forward part is the widening products after it, up to the product that returns to the
+///   width.
+/// - The head is the widest product after the last layer.
+/// - The embedding is the largest table before the first layer.
+///
+/// nullopt: no attention.
 ///
 /// @param forward  of one step, in order
 std::optional<TransformerLayers> FindTransformerLayers(std::span<const ForwardOperator> forward);

@@ -37,7 +37,7 @@ struct Forward {
 TEST(TransformerLayersTest, OneProductForQueryKeyAndValue) {
   Forward f;
   f.Lookup(50257 * kWidth);
-  f.Lookup(1024 * kWidth);  // Of positions.
+  f.Lookup(1024 * kWidth);  // Lookup of positions.
   struct Layer {
     std::size_t attention, output, up, down;
   };
@@ -85,7 +85,7 @@ TEST(TransformerLayersTest, ThreeProductsInFrontAndAGateBehind) {
   std::vector<std::size_t> queries, outputs, gates, downs;
   for (int i = 0; i < 2; ++i) {
     queries.push_back(f.Product(kWidth, kWidth));
-    f.Product(kWidth, kWidth / 4);  // Fewer heads of keys and values.
+    f.Product(kWidth, kWidth / 4);  // Fewer heads for keys and values.
     f.Product(kWidth, kWidth / 4);
     f.Attention();
     outputs.push_back(f.Product(kWidth, kWidth));
@@ -109,7 +109,7 @@ TEST(TransformerLayersTest, AHeadOfTheModelsWidthComesBeforeTheWidestOne) {
   f.Product(kWidth, 3 * kWidth);
   f.Attention();
   f.Product(kWidth, kWidth);
-  f.Product(kWidth, kWidth);  // What BERT's head begins with.
+  f.Product(kWidth, kWidth);  // First product of BERT's head.
   const std::size_t head = f.Product(kWidth, 30522);
   const auto found = FindTransformerLayers(f.operators);
   ASSERT_TRUE(found);
@@ -121,7 +121,7 @@ TEST(TransformerLayersTest, AHeadOfTheModelsWidthComesBeforeTheWidestOne) {
 TEST(TransformerLayersTest, TheWidthIsThatOfMostLayers) {
   Forward f;
   f.Attention();
-  f.Product(32, 32);  // A small network in front.
+  f.Product(32, 32);  // A small network before the layers.
   std::vector<std::size_t> outputs;
   for (int i = 0; i < 2; ++i) {
     f.Product(kWidth, 3 * kWidth);

@@ -45,14 +45,14 @@ WorkChain::WorkChain(const std::vector<ChainStep>& steps, std::int64_t tensor)
   graph_.recorded_step = DurationNs(all.ns() / graph_.steps);
 }
 
-/// Behind the last; nothing overlaps.
+/// Appends a task after the last one; tasks do not overlap.
 TaskIndex WorkChain::Append(DurationNs duration) {
   const auto task = static_cast<TaskIndex>(graph_.tasks.size());
   const TimeNs start =
       task == 0 ? TimeNs(0) : graph_.tasks.back().start + graph_.tasks.back().duration;
   graph_.tasks.push_back(
       {.kind = TaskKind::kGpu, .start = start, .duration = std::max(DurationNs(0), duration)});
-  // The first follows the last of the cycle before; which that is, is known at the end.
+  // The first task follows the last of the previous cycle, which is known only at the end.
   graph_.edges.push_back({.from = task == 0 ? kNoTask : task - 1, .kind = EdgeKind::kStream});
   graph_.edge_begin.push_back(static_cast<std::uint32_t>(graph_.edges.size()));
   return task;

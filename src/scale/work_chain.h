@@ -1,5 +1,5 @@
-// A job as one stream of work between the moments at which gradients get ready, with the exchange
-// of those gradients beside it.
+// A job as one stream of work between the moments at which gradients become ready, with an
+// overlapping exchange of those gradients.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 
 namespace headroom {
 
-/// What a step does until its next gradient is ready.
+/// Work of a step up to the next gradient.
 struct WorkToGradient {
   DurationNs work;
-  double bytes = 0;  ///< Of the gradient.
-  /// Of several ranks alone: into the bucket that is sent, and as long back.
+  double bytes = 0;  ///< Bytes of the gradient.
+  /// Time of the copy into the bucket that is sent, and the same back; only with several ranks.
   DurationNs copy;
-  /// Bytes of each all-reduce of a tensor-parallel group, on which the work waits.
+  /// Bytes of each all-reduce of a tensor-parallel group, for which the work waits.
   std::vector<double> sums = {};
 };
 
 struct ChainStep {
   std::vector<WorkToGradient> gradients;  ///< Not empty.
-  DurationNs rest_of_backward;            ///< Behind the last of them.
-  std::vector<double> rest_sums = {};     ///< As WorkToGradient::sums, of that.
-  DurationNs rest;                        ///< Which reads the gradients.
+  DurationNs rest_of_backward;            ///< Work after the last gradient.
+  std::vector<double> rest_sums = {};  ///< As WorkToGradient::sums, for the rest of the backward.
+  DurationNs rest;                     ///< Reads the gradients.
 };
 
-/// How many times as long things take; by how much a forecast may be wrong.
+/// Error factors on the times of a forecast.
 struct ChainFactors {
   double network = 1, work = 1;
 };
@@ -44,24 +44,24 @@ class WorkChain {
   /// @param tensor  GPUs of a tensor-parallel group, each of which does this work
   explicit WorkChain(const std::vector<ChainStep>& steps, std::int64_t tensor = 1);
 
-  /// Of a step.
+  /// Times of a step.
   struct Times {
     double step_ms = 0, transfers_ms = 0;
   };
-  /// With bucketed all-reduces (network/gradient_exchange.h) over the network between replicas.
-  /// One GPU: nothing is sent.
+  /// Replays with bucketed all-reduces (network/gradient_exchange.h) over the network between
+  /// replicas. One GPU sends nothing.
   Times Replay(const Topology& topology, const Placement& placement, double bucket_bytes,
                ChainFactors factors = {});
 
-  /// The step with all that a curve needs; its interval is that of the factors.
+  /// Returns the step with all data for a curve; its interval comes from the factors.
   ScaledStep On(const Topology& topology, const Placement& placement, double bucket_bytes,
                 double least_work, double most_work);
 
-  /// Of the first step.
+  /// Bytes of the first step.
   double GradientBytes() const { return exchanges_.front().Bytes(); }
 
  private:
-  /// All-reduces of a tensor-parallel group that nothing runs beside.
+  /// All-reduces of a tensor-parallel group, without overlap.
   struct Sums {
     TaskIndex task = kNoTask;
     std::vector<double> bytes;
@@ -74,7 +74,7 @@ class WorkChain {
   ModelParallel split_;
   std::vector<Sums> sums_;
   std::vector<GradientStep> exchanges_;
-  std::vector<TaskIndex> copies_;  ///< That one GPU does not make.
+  std::vector<TaskIndex> copies_;  ///< Copies that a single GPU does not make.
   Replayer replayer_;
 };
 

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-/// In a time that does not depend on where they differ.
+/// Compares in constant time, so that timing does not leak the secret.
 bool SameSecret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -19,7 +19,7 @@ bool SameSecret(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-/// The value of a cookie in a `Cookie` header: "a=1; b=2"; empty: not there.
+/// Returns the value of a cookie in a `Cookie` header ("a=1; b=2"); empty if missing.
 std::string_view CookieNamed(std::string_view header, std::string_view name) {
   while (!header.empty()) {
     const std::size_t end = header.find(';');
@@ -35,7 +35,7 @@ std::string_view CookieNamed(std::string_view header, std::string_view name) {
 }  // namespace
 
 std::string MakeToken() {
-  std::random_device random;  // On Linux, the kernel's.
+  std::random_device random;  // On Linux, the kernel's random numbers.
   std::string token;
   constexpr int kWords = 4;
   for (int word = 0; word < kWords; ++word) token += fmt::format("{:08x}", random());
@@ -47,7 +47,7 @@ AccessRules::AccessRules(std::string token, int port)
 
 Access AccessRules::Check(const RequestFacts& request) const {
   if (!IsLoopbackHost(request.host)) return Access::kForeignHost;
-  // What a page of this server asks for has this server's own address as its origin.
+  // Requests from a page of this server have this server's address as their origin.
   if (!request.origin.empty() && request.origin != "http://" + request.host)
     return Access::kForeignOrigin;
   if (request.acts && request.origin.empty()) return Access::kNoOrigin;

@@ -1,5 +1,5 @@
-// Who may ask a server on loopback: this machine's browser with the link that was printed, nobody
-// else.
+// Access control for a server on loopback: only this machine's browser with the printed link may
+// send requests.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ namespace headroom {
 /// 32 hexadecimal digits from the system's source of randomness.
 std::string MakeToken();
 
-/// What a request says of itself; empty: not sent.
+/// Facts about a request that decide its access; empty: not sent.
 struct RequestFacts {
   std::string host = {};     ///< Header `Host`.
   std::string origin = {};   ///< Header `Origin`.
   std::string token = {};    ///< `?token=`.
   std::string cookies = {};  ///< Header `Cookie`.
-  bool acts = false;         ///< Asks to do something, not to tell something.
+  bool acts = false;         ///< True: changes state; false: only reads.
 };
 
 enum class Access : std::uint8_t {
   kByCookie,
   kByLink,         ///< By the token in the address; the answer sets the cookie.
-  kForeignHost,    ///< Another name led here (DNS rebinding).
-  kForeignOrigin,  ///< A page of another site asks.
-  kNoOrigin,       ///< What acts must say that this server's page asks; browsers always do.
+  kForeignHost,    ///< Another host name resolved to this server (DNS rebinding).
+  kForeignOrigin,  ///< The request comes from a page of another site.
+  kNoOrigin,       ///< A request that acts must have an origin; browsers always send it.
   kNoToken,        ///< Neither link nor cookie.
 };
 
@@ -34,10 +34,10 @@ class AccessRules {
   AccessRules(std::string token, int port);
 
   Access Check(const RequestFacts& request) const;
-  /// The value of the header `Set-Cookie` that answers a request by link. No script reads it. A
-  /// cookie is of a host, whatever the port: browsers send it to every server there is on
-  /// 127.0.0.1, which can read it. Its name has the port, so that several of ours do not overwrite
-  /// each other's.
+  /// Returns the value of the header `Set-Cookie` for the answer to a request by link. Scripts
+  /// cannot read the cookie. Cookies apply to a host on all ports, so browsers send it to every
+  /// server on 127.0.0.1. The cookie's name contains the port, so that several of our servers do
+  /// not overwrite each other's.
   std::string SetCookie() const;
   const std::string& token() const { return token_; }
 
@@ -45,8 +45,8 @@ class AccessRules {
   std::string token_, cookie_name_;
 };
 
-/// Whether a `Host` header names a server on this port of loopback, as a browser on this machine or
-/// at the other end of a tunnel sends it: the tunnel may have another port.
+/// Returns true if a `Host` header names a server on loopback. Accepts the form sent by a browser
+/// on this machine, and by one at the other end of a tunnel, which may use another port.
 bool IsLoopbackHost(std::string_view host);
 
 }  // namespace headroom

@@ -35,7 +35,7 @@ TEST(AccessTest, ByNothingElse) {
   EXPECT_EQ(Ask({.host = kHost, .token = "s3creT"}), Access::kNoToken);
   EXPECT_EQ(Ask({.host = kHost, .token = "s3cret2"}), Access::kNoToken);
   EXPECT_EQ(Ask({.host = kHost, .cookies = "headroom-4711="}), Access::kNoToken);
-  // Of another server on this machine.
+  // A cookie of another server on this machine.
   EXPECT_EQ(Ask({.host = kHost, .cookies = "headroom-4712=s3cret"}), Access::kNoToken);
   EXPECT_EQ(Ask({.host = kHost, .cookies = "xheadroom-4711=s3cret"}), Access::kNoToken);
 }
@@ -46,7 +46,7 @@ TEST(AccessTest, ForeignNamesAndPages) {
   EXPECT_EQ(Ask({.host = kHost, .origin = "http://evil.example", .token = "s3cret"}),
             Access::kForeignOrigin);
   EXPECT_EQ(Ask({.host = kHost, .origin = "null", .token = "s3cret"}), Access::kForeignOrigin);
-  // Another server on this machine is another site.
+  // Another server on this machine counts as another site.
   EXPECT_EQ(Ask({.host = kHost, .origin = "http://127.0.0.1:8080", .token = "s3cret"}),
             Access::kForeignOrigin);
 }

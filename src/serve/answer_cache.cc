@@ -3,7 +3,7 @@
 namespace headroom {
 namespace {
 
-/// Some hundreds of answers; beyond, all are forgotten.
+/// Room for some hundreds of answers. Above it, the cache is cleared.
 constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Answers that were given before, by what was asked.
+// Caches answers by request.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@
 
 namespace headroom {
 
-/// Makes an answer once: whoever else asks for it meanwhile waits. Failures are not kept, and the
-/// next who waited makes it anew. Safe to use from several threads.
+/// Computes each answer once; other threads that request it meanwhile wait. Failures are not
+/// cached: the next waiting thread computes the answer again. Thread-safe.
 class AnswerCache {
  public:
-  /// The answer that was made for this key before, else a new one.
+  /// Returns the cached answer for this key, or makes a new one.
   Result<std::string> Get(const std::string& key, const std::function<Result<std::string>()>& make);
 
  private:
   const std::string* Find(const std::string& key) const;
   void Keep(const std::string& key, const std::string& answer);
 
-  std::mutex mutex_;  ///< Of all below, and never held while an answer is made.
+  std::mutex mutex_;  ///< Guards all members below; never held while an answer is computed.
   std::map<std::string, std::string> answers_;
-  std::size_t bytes_ = 0;  ///< Of the answers.
-  /// By the key of each answer that is made now; who makes it holds it.
+  std::size_t bytes_ = 0;  ///< Total size of the answers.
+  /// By the key of each answer that is being computed. The computing thread holds the mutex.
   std::map<std::string, std::weak_ptr<std::mutex>> making_;
 };
 

@@ -22,22 +22,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A page asks for several things at once, and browsers keep connections open for a while.
+/// A page sends several requests at once, and browsers keep connections open.
 constexpr std::size_t kThreads = 64;
-/// From the first byte of a request to its last.
+/// Limit from the first byte of a request to its last.
 constexpr std::chrono::seconds kRequestTime{5};
-/// Without a request.
+/// Limit without a request.
 constexpr std::chrono::seconds kIdleTime{5};
-/// Without any progress of an answer, and for all of it: a tunnel may be slow.
+/// Limits for an answer without progress, and for a whole answer: a tunnel may be slow.
 constexpr std::chrono::seconds kStallTime{5}, kAnswerTime{120};
-/// Line and headers; nothing that is answered has a body.
+/// Limit for the request line and headers; no answered request has a body.
 constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 10;
-/// The same two while others wait for a thread: what is sent whole is here long before.
+/// Limit for idle connections and incomplete requests while others wait for a thread. A request
+/// sent at once arrives much earlier.
 constexpr std::chrono::milliseconds kCrowdedTime{500};
-/// How soon a server that stops is seen to.
+/// Interval for checking if the server stops.
 constexpr std::chrono::milliseconds kGlance{100};
 
-/// Counts the connections that no thread has taken yet.
+/// Counts the connections that wait for a thread.
 class CountingPool final : public httplib::TaskQueue {
  public:
   explicit CountingPool(std::atomic<int>& waiting) : waiting_(waiting), pool_(kThreads) {}
@@ -56,7 +57,7 @@ class CountingPool final : public httplib::TaskQueue {
   httplib::ThreadPool pool_;
 };
 
-/// One connection. Keeps what was read too far, so that requests may follow each other at once.
+/// One connection. Keeps bytes read beyond a request, so that pipelined requests work.
 class BoundedStream final : public httplib::Stream {
  public:
   /// @param listener  -1 once the server stops; outlives the stream
@@ -65,7 +66,7 @@ class BoundedStream final : public httplib::Stream {
                 const std::atomic<int>& waiting)
       : socket_(socket), listener_(listener), waiting_(waiting) {}
 
-  /// Waits for the first byte of a request. False: none comes.
+  /// Waits for the first byte of a request. Returns false if none arrives.
   bool AwaitRequest() {
     answer_deadline_.reset();
     left_ = kMaxRequestBytes;
@@ -76,14 +77,14 @@ class BoundedStream final : public httplib::Stream {
     return true;
   }
 
-  /// Whether the other end is there, and the server goes on.
+  /// Returns true if the client is connected and the server is running.
   bool IsAwaited() const {
     if (listener_ == INVALID_SOCKET) return false;
     pollfd polled = {.fd = socket_, .events = POLLRDHUP, .revents = 0};
     return poll(&polled, 1, 0) <= 0;
   }
 
-  /// Reads what still comes, for a while, and no more than a request may have.
+  /// Reads and discards incoming bytes for a limited time, up to the size limit of a request.
   void Drain() {
     request_deadline_ = Clock::now() + kCrowdedTime;
     for (std::size_t drained = 0; drained < kMaxRequestBytes && Fill() && end_ > 0;)
@@ -99,7 +100,7 @@ class BoundedStream final : public httplib::Stream {
   ssize_t read(char* out, std::size_t size) override {
     if (begin_ == end_ && !Fill()) return -1;
     const std::size_t taken = std::min({size, end_ - begin_, left_});
-    if (taken == 0 && begin_ < end_) return -1;  // Too much was sent.
+    if (taken == 0 && begin_ < end_) return -1;  // The request exceeds its size limit.
     std::memcpy(out, buffer_.data() + begin_, taken);
     begin_ += taken;
     left_ -= taken;
@@ -122,8 +123,8 @@ class BoundedStream final : public httplib::Stream {
     port = 0;
   }
 
-  /// Whether the socket is ready in time, which is short for who sends nothing while others wait.
-  /// A server that stops waits for nobody.
+  /// Returns true if the socket becomes ready in time. The time is short for an idle client while
+  /// others wait. Returns false at once if the server stops.
   bool Wait(short event, Clock::time_point until) const {
     pollfd polled = {.fd = socket_, .events = event, .revents = 0};
     while (true) {
@@ -137,7 +138,8 @@ class BoundedStream final : public httplib::Stream {
     }
   }
 
-  /// False: failed or too late. An empty buffer afterwards: the other end has closed.
+  /// Returns false on an error or a timeout. If the client has closed, returns true with an empty
+  /// buffer.
   bool Fill() {
     if (!Wait(POLLIN, request_deadline_)) return false;
     const ssize_t size = recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
@@ -150,14 +152,15 @@ class BoundedStream final : public httplib::Stream {
   const std::atomic<socket_t>& listener_;
   const std::atomic<int>& waiting_;
   Clock::time_point request_deadline_;
-  Clock::time_point crowded_deadline_;  ///< Of what is awaited, while others wait for a thread.
-  std::optional<Clock::time_point> answer_deadline_;  ///< Once it is begun.
+  Clock::time_point
+      crowded_deadline_;  ///< Deadline of the current wait while others wait for a thread.
+  std::optional<Clock::time_point> answer_deadline_;  ///< Set once the answer has begun.
   std::size_t left_ = 0;                              ///< Bytes that the request may still have.
   std::array<char, 4096> buffer_;
-  std::size_t begin_ = 0, end_ = 0;  ///< Of what is in the buffer.
+  std::size_t begin_ = 0, end_ = 0;  ///< Range of the buffered bytes.
 };
 
-/// Of the connection that the thread answers.
+/// The connection that the thread answers.
 thread_local const BoundedStream* answered = nullptr;
 
 }  // namespace
@@ -194,7 +197,7 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
   }
   answered = nullptr;
   if (is_left_over) {
-    // To close with bytes unread resets the connection, which may take the answer with it.
+    // Closing with unread bytes resets the connection, and the client may lose the answer.
     shutdown(socket, SHUT_WR);
     stream.Drain();
   }

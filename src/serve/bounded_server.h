@@ -1,4 +1,4 @@
-// httplib's server for clients that may be slow, silent or without end.
+// httplib's server with limits for slow, silent and endless clients.
 #pragma once
 
 #include <httplib.h>
@@ -7,32 +7,33 @@
 
 namespace headroom {
 
-/// Each request has a time in which it must be there, and a size; who takes nothing of an answer is
-/// let go, too. httplib itself waits anew for each byte, and reads headers as long as there are
-/// any. While all threads are taken and others wait, who sends nothing is let go sooner.
+/// Limits the time and the size of each request, and disconnects clients that stop reading an
+/// answer. httplib alone restarts its timeout at each byte and reads headers without limit. While
+/// all threads are busy and others wait, the server disconnects idle clients sooner.
 ///
 /// Serves no request that needs a body. Answers a request with a body, then closes the connection,
 /// so that the body never counts as the next request.
 ///
-/// Answers no part of a file alone (`Range`): many parts of a large answer would be made at once.
+/// Ignores requests for parts of a file (`Range`): many parts of a large answer would exist in
+/// memory at once.
 class BoundedServer : public httplib::Server {
  public:
   BoundedServer();
 
-  /// Lets as many connections wait for a thread as the system allows; httplib lets five, and more
-  /// try again after a second. REQUIRES: bound to a port.
+  /// Allows as many connections to wait for a thread as the system permits. httplib allows five,
+  /// and further clients retry after a second. REQUIRES: bound to a port.
   void DeepenBacklog();
 
-  /// Whether anything follows the headers.
+  /// Returns true if bytes follow the headers.
   static bool HasBody(const httplib::Request& request);
 
-  /// Whether the client of the request that this thread answers still waits, and the server is to
-  /// go on. True in threads that answer none. One that has sent all it had and closed its side has
-  /// gone: no browser does that and waits.
+  /// Returns true if the client of this thread's request still waits and the server keeps running.
+  /// Also true in threads without a request. A client that closed its sending side counts as
+  /// disconnected: browsers never do that and wait.
   static bool IsAwaited();
 
  private:
-  std::atomic<int> waiting_ = 0;  ///< Connections that no thread has taken.
+  std::atomic<int> waiting_ = 0;  ///< Connections that wait for a thread.
   bool process_and_close_socket(socket_t socket) override;
 };
 

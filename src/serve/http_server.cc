@@ -25,7 +25,7 @@
 namespace headroom {
 namespace {
 
-/// Nothing from elsewhere, no script but the page's own, in no other page's frame.
+/// Allows no other origin, only the page's own scripts, and no embedding in frames.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
     "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -46,33 +46,33 @@ std::string_view TypeOf(std::string_view name) {
 std::string_view WhyRefused(Access access) {
   switch (access) {
     case Access::kForeignHost:
-      return "this server answers for 127.0.0.1 and localhost only\n";
+      return "this server accepts requests to 127.0.0.1 and localhost only\n";
     case Access::kForeignOrigin:
-      return "this server answers its own page only\n";
+      return "this server accepts only requests from its page\n";
     case Access::kNoOrigin:
-      return "this is for the page that headroom ui shows, which tells its origin\n";
+      return "this request requires the origin of the page that headroom ui shows\n";
     default:
-      return "open the link that headroom ui printed: it holds the token\n";
+      return "the token is missing: open the link that headroom ui printed\n";
   }
 }
 
-/// What httplib answers by itself.
+/// Returns the text for errors that httplib itself detects.
 std::string_view WhyNot(int status) {
   switch (status) {
     case 400:
-      return "the request cannot be read: it is no HTTP";
+      return "the request is not valid HTTP";
     case 404:
       return "not found";
     case 413:
-      return "the request has a body, and nothing that is answered here takes one";
+      return "the request has a body, but this server accepts none";
     case 414:
-      return "the address is too long: ask for less at once";
+      return "the address is too long: request less at once";
     case 417:
-      return "the request expects what this server does not do: send it without Expect";
+      return "this server does not support the header Expect: send the request without it";
     case 431:
       return "the request's headers are too large";
     default:
-      return "the request cannot be answered";
+      return "the server cannot answer the request";
   }
 }
 
@@ -80,16 +80,16 @@ std::string WhatFailed(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::bad_alloc&) {
-    return "there is not enough memory for the answer: ask for less at once, or end other programs";
+    return "not enough memory for the answer: request less at once, or end other programs";
   } catch (const std::exception& error) {
-    return fmt::format("headroom failed: {}; please report it, with the question",
+    return fmt::format("headroom failed: {}; please report it with the request",
                        Printable(error.what(), Charset::kAscii));
   } catch (...) {
-    return "headroom failed; please report it, with the question";
+    return "headroom failed; please report it with the request";
   }
 }
 
-/// headroom.state/1.
+/// Returns headroom.state/1.
 std::string StateJson(const LiveSession::State& state, bool can_run) {
   JsonWriter json;
   json.BeginObject();
@@ -101,7 +101,7 @@ std::string StateJson(const LiveSession::State& state, bool can_run) {
   return std::move(json).Take();
 }
 
-/// The same for the same question; the token is no part of it.
+/// Returns equal keys for equal requests; excludes the token.
 std::string KeyOf(const httplib::Params& parameters) {
   std::string key;
   for (const auto& [name, value] : parameters) {
@@ -110,19 +110,19 @@ std::string KeyOf(const httplib::Params& parameters) {
   return key;
 }
 
-/// Tells one reading of the files from another (RFC 9110, section 8.8.3).
+/// Identifies one reading of the files (RFC 9110, section 8.8.3).
 std::string TagOf(const LiveSession::State& state) {
   return fmt::format("\"{}\"", state.generation);
 }
 
-/// Whether a question may be answered of these files, or is about what they were before.
+/// Returns false if the request is about an earlier reading of the files.
 bool Matches(const httplib::Request& request, const std::string& tag) {
   if (!request.has_header("If-Match")) return true;
   const std::string wanted = request.get_header_value("If-Match");
   return wanted == tag || wanted == "*";
 }
 
-/// An origin that is not told is no page of ours.
+/// A missing origin counts as an unknown one.
 std::string Known(const std::string& origin) { return origin.empty() ? "null" : origin; }
 
 class Server final : public HttpServer {
@@ -134,8 +134,8 @@ class Server final : public HttpServer {
       page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
           file.content;
     }
-    // Else the end of an answer waits until its begin was acknowledged, which clients put off by
-    // some 40 ms.
+    // Otherwise the end of an answer waits for the acknowledgement of its start, which clients
+    // delay by some 40 ms.
     server_.set_tcp_nodelay(true);
     server_.set_default_headers({{"Content-Security-Policy", kPolicy},
                                  {"X-Content-Type-Options", "nosniff"},
@@ -163,7 +163,7 @@ class Server final : public HttpServer {
     port_ = bound.value();
     access_ = std::make_unique<AccessRules>(MakeToken(), port_);
     thread_ = std::thread([this] { server_.listen_after_bind(); });
-    // stop() has no effect on a server that does not run yet.
+    // stop() has no effect before the server runs.
     while (!server_.is_running()) std::this_thread::yield();
     return Status::Ok();
   }
@@ -177,7 +177,7 @@ class Server final : public HttpServer {
   using Handled = httplib::Server::HandlerResponse;
 
   Handled Admit(const httplib::Request& request, httplib::Response& response) const {
-    // A header that comes twice says nothing.
+    // Ignores a header that occurs twice.
     const auto header = [&](const char* name) {
       return request.get_header_value_count(name) == 1 ? request.get_header_value(name)
                                                        : std::string();
@@ -191,8 +191,9 @@ class Server final : public HttpServer {
     switch (access) {
       case Access::kByLink:
         response.set_header("Set-Cookie", access_->SetCookie());
-        // The address with the token is in no history then. From a page of another site, browsers
-        // would not send the cookie along; there the page itself takes the token away.
+        // Redirects so that the history does not contain the token. After a link from another site,
+        // browsers would not send the cookie with the redirect; there the page itself removes the
+        // token.
         if (request.path == "/" && request.get_header_value("Sec-Fetch-Site") == "none") {
           response.status = 303;
           response.set_header("Location", "/");
@@ -213,16 +214,17 @@ class Server final : public HttpServer {
            (request.path == kRunPath || request.path == kStopPath);
   }
 
-  /// Before httplib reads a body, which for a POST that tells no length it awaits until the time of
-  /// the request is over. What announces one is left to it, and refused.
+  /// Handles the request before httplib reads a body. For a POST without a length, httplib waits
+  /// until the request times out. Leaves requests that announce a body to httplib, which rejects
+  /// them.
   Handled Act(const httplib::Request& request, httplib::Response& response) const {
     if (!Acts(request) || BoundedServer::HasBody(request)) return Handled::Unhandled;
     const bool begins = request.path == kRunPath;
     const bool done = begins ? run_->Begin() : run_->Stop();
     response.status = done ? 202 : 409;
     response.set_content(done     ? RunJson(*run_)
-                         : begins ? ErrorJson("the program runs already: stop it, or wait")
-                                  : ErrorJson("no program runs"),
+                         : begins ? ErrorJson("the program is already running: stop it, or wait")
+                                  : ErrorJson("no program is running"),
                          kJson);
     return Handled::Handled;
   }
@@ -238,26 +240,26 @@ class Server final : public HttpServer {
     }
     for (const auto& [name, question] : Questions()) {
       AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
-      server_.Get(
-          "/api/v1/" + name, [this, question = question, given](const httplib::Request& request,
-                                                                httplib::Response& response) {
-            const LiveSession::State now = source_.Now();
-            const std::string tag = TagOf(now);
-            response.set_header("ETag", tag);
-            if (!Matches(request, tag)) {
-              response.status = 412;
-              response.set_content(ErrorJson("the files were written anew, and read again: this is "
-                                             "a question about what they were before"),
-                                   kJson);
-              return;
-            }
-            const auto answer = [&] {
-              Query query(request.params);
-              return question.answer(*now.session, query, BoundedServer::IsAwaited);
-            };
-            const std::string key = fmt::format("{}:{}", now.generation, KeyOf(request.params));
-            Reply(given == nullptr ? answer() : given->Get(key, answer), question.type, response);
-          });
+      server_.Get("/api/v1/" + name, [this, question = question, given](
+                                         const httplib::Request& request,
+                                         httplib::Response& response) {
+        const LiveSession::State now = source_.Now();
+        const std::string tag = TagOf(now);
+        response.set_header("ETag", tag);
+        if (!Matches(request, tag)) {
+          response.status = 412;
+          response.set_content(ErrorJson("the files have changed and were read again; the request "
+                                         "is about their previous contents"),
+                               kJson);
+          return;
+        }
+        const auto answer = [&] {
+          Query query(request.params);
+          return question.answer(*now.session, query, BoundedServer::IsAwaited);
+        };
+        const std::string key = fmt::format("{}:{}", now.generation, KeyOf(request.params));
+        Reply(given == nullptr ? answer() : given->Get(key, answer), question.type, response);
+      });
     }
     server_.Get("/([A-Za-z0-9_.-]*)",
                 [this](const httplib::Request& request, httplib::Response& response) {
@@ -276,8 +278,8 @@ class Server final : public HttpServer {
         });
   }
 
-  /// A text that is set as content is compressed by httplib as well as Brotli can, which for the
-  /// page's 220 kB takes 0.4 s.
+  /// Bypasses httplib's compression, which uses the highest Brotli level and takes 0.4 s for the
+  /// page's 220 kB.
   static void SendAsIs(std::string_view text, const std::string& type,
                        httplib::Response& response) {
     response.set_content_provider(
@@ -296,7 +298,7 @@ class Server final : public HttpServer {
 
   LiveSession& source_;
   RepeatedRun* const run_;
-  std::map<std::string, AnswerCache> given_;  ///< By question.
+  std::map<std::string, AnswerCache> given_;  ///< By request.
   std::map<std::string, std::string_view> page_;
   BoundedServer server_;
   int port_ = -1;

@@ -1,4 +1,4 @@
-// The HTTP end of `headroom ui`: a page and its questions, on loopback.
+// The HTTP server of `headroom ui`, on loopback: serves the page and answers its requests.
 #pragma once
 
 #include <functional>
@@ -13,24 +13,24 @@
 
 namespace headroom {
 
-/// Answers, under `/api/v1/`: `state`, `run` and what begins and stops it, and Questions(); else
-/// files of the page by their names, `index.html` for `/`. Who asks must have the link that
-/// was printed, or the cookie that its answer set (serve/access.h); all else gets 403 and why. From
-/// threads of its own.
+/// Answers requests under `/api/v1/`: `state`, `run`, its start and stop, and Questions(). Other
+/// paths are files of the page; `/` is `index.html`. A request requires the printed link, or the
+/// cookie that its answer set (serve/access.h); otherwise it gets 403 with the reason. Runs on its
+/// own threads.
 class HttpServer {
  public:
-  /// @param source   of the session that answers; outlives the server
-  /// @param run      what the page may record again; outlives the server; null: nothing
+  /// @param source   provides the session that answers; outlives the server
+  /// @param run      program that the page may record again; outlives the server; null: none
   /// @param page     files of the page; outlive the server
-  /// @param port     0: any that is free
-  /// Fails (kUsage) where the port is taken.
+  /// @param port 0: any free port
+  /// Fails (kUsage) if the port is in use.
   static Result<std::unique_ptr<HttpServer>> Start(LiveSession& source, RepeatedRun* run,
                                                    std::span<const NamedText> page, int port);
 
-  /// Stops, and waits for what is being answered.
+  /// Stops, and waits for running requests.
   virtual ~HttpServer() = default;
   virtual int port() const = 0;
-  /// With the token.
+  /// Includes the token.
   virtual std::string Link() const = 0;
 };
 

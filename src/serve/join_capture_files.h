@@ -1,4 +1,4 @@
-// Joins what graphs replay to the captures in files that the user names.
+// Joins replayed CUDA graphs to their captures in files that the user names.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace headroom {
 
-/// JoinCaptures() with what OpenCaptures() reads; no files: with the captures of the trace itself.
-/// Fails as OpenCaptures() does. REQUIRES: called at most once for a store.
+/// Calls JoinCaptures() with the result of OpenCaptures(); without files, with the captures of the
+/// trace itself. Fails as OpenCaptures() does. REQUIRES: called at most once per store.
 Status JoinCaptureFiles(TraceStore& store, const ReferenceData& reference,
                         const std::vector<std::string>& paths, const OpenOptions& options);
 

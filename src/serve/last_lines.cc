@@ -9,7 +9,7 @@ void LastLines::Append(std::string_view output) {
 }
 
 bool LastLines::TakeEscape(char c) {
-  if (c == '\n') escape_ = Escape::kNone;  // No sequence holds it.
+  if (c == '\n') escape_ = Escape::kNone;  // No sequence contains a line break.
   switch (escape_) {
     case Escape::kNone:
       return false;
@@ -19,7 +19,7 @@ bool LastLines::TakeEscape(char c) {
       } else if (c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_') {
         escape_ = Escape::kText;
       } else if ((c < ' ' || c > '/') && c != '\x1b') {
-        escape_ = Escape::kNone;  // Its last; before it come characters from blank to slash.
+        escape_ = Escape::kNone;  // Final byte; the bytes before it are from space to slash.
       }
       return true;
     case Escape::kSequence:
@@ -33,7 +33,7 @@ bool LastLines::TakeEscape(char c) {
     case Escape::kTextEscape:
       escape_ = Escape::kNone;
       if (c == '\\') return true;
-      escape_ = Escape::kBegun;  // Another sequence, which ends it.
+      escape_ = Escape::kBegun;  // ESC begins another sequence and ends this one.
       return TakeEscape(c);
   }
   return false;

@@ -1,4 +1,4 @@
-// The end of what a program prints, line by line as a terminal shows it.
+// The last lines of a program's output, as a terminal shows them.
 #pragma once
 
 #include <cstddef>
@@ -9,34 +9,33 @@
 
 namespace headroom {
 
-/// A carriage return begins a line anew, as bars of progress do. Escape sequences of a terminal
-/// (colours, moves of the cursor, titles) are left out; what else cannot be printed is for who
-/// shows it.
+/// A carriage return restarts a line, as progress bars do. Removes a terminal's escape sequences
+/// (colours, cursor moves, titles). The caller must handle other unprintable characters.
 class LastLines {
  public:
-  static constexpr std::size_t kMaxLines = 20, kMaxBytes = 400;  ///< Of a line.
+  static constexpr std::size_t kMaxLines = 20, kMaxBytes = 400;  ///< kMaxBytes is per line.
 
   void Append(std::string_view output);
-  /// The one that is not ended yet, too, unless it is empty.
+  /// Includes the unfinished last line, unless it is empty.
   std::vector<std::string> Now() const;
 
  private:
-  /// Where in an escape sequence the output is.
+  /// Position in an escape sequence.
   enum class Escape {
     kNone,
     kBegun,
-    kSequence,    ///< Of a cursor or a colour, up to a letter.
-    kText,        ///< Of a title or a link, up to BEL or ESC and a backslash.
-    kTextEscape,  ///< Behind an ESC in it.
+    kSequence,    ///< Cursor or colour sequence, up to a letter.
+    kText,        ///< Title or link, up to BEL or ESC and a backslash.
+    kTextEscape,  ///< After an ESC inside the text.
   };
 
   void Take(char c);
-  /// Whether the character belongs to an escape sequence.
+  /// Returns true if the character belongs to an escape sequence.
   bool TakeEscape(char c);
 
   std::deque<std::string> whole_;
   std::string line_;
-  bool returned_ = false;  ///< The next character begins the line anew.
+  bool returned_ = false;  ///< The next character restarts the line.
   Escape escape_ = Escape::kNone;
 };
 

@@ -9,11 +9,11 @@
 namespace headroom {
 namespace {
 
-/// A file that did not change for so long is whole.
+/// A file that has not changed for this long is complete.
 constexpr std::chrono::milliseconds kInterval(500);
 
 /// Returns a message about the first path that is now a pipe or device: reading it could block, and
-/// the program could not end. Empty if every path is a file, a folder, or gone.
+/// the program could not exit. Empty if every path is a file, a folder, or missing.
 std::string NoFileAmong(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     struct stat found {};
@@ -55,9 +55,10 @@ std::vector<LiveSession::Stamp> LiveSession::StampsOf(const std::vector<std::str
   for (const std::string& file : files) {
     struct stat found {};
     Stamp& stamp = stamps.emplace_back();
-    if (stat(file.c_str(), &found) != 0) continue;  // Gone: a state of its own.
+    if (stat(file.c_str(), &found) != 0) continue;  // Missing: a separate state.
     stamp.inode = found.st_ino;
-    if (!S_ISREG(found.st_mode)) continue;  // A pipe is read once; its times tell nothing.
+    if (!S_ISREG(found.st_mode))
+      continue;  // A pipe can be read only once, and its times do not show changes.
     stamp = {.modified_ns = found.st_mtim.tv_sec * kNsPerSecond + found.st_mtim.tv_nsec,
              .bytes = found.st_size,
              .inode = found.st_ino};
@@ -111,7 +112,8 @@ Result<std::unique_ptr<TraceSession>> LiveSession::Open(
   try {
     return open_(files);
   } catch (const std::bad_alloc&) {
-    return Status::Environment("there is not enough memory to read the files beside those shown");
+    return Status::Environment(
+        "not enough memory to read the new files while the current ones are shown");
   }
 }
 

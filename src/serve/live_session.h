@@ -1,4 +1,4 @@
-// The session of files that may be written anew, or give way to others, while one looks at them.
+// A session over files that may change, or be replaced by others, while the page shows them.
 #pragma once
 
 #include <condition_variable>
@@ -17,11 +17,11 @@ namespace headroom {
 
 class LiveSession {
  public:
-  /// Opens all files: the job, and what it is compared with.
+  /// Opens all files: the job, and those to compare it with.
   using Opener =
       std::function<Result<std::unique_ptr<TraceSession>>(const std::vector<std::string>& files)>;
 
-  /// What tells one state of a file from another.
+  /// Identifies the state of a file.
   struct Stamp {
     std::int64_t modified_ns = 0, bytes = -1;
     std::uint64_t inode = 0;
@@ -29,8 +29,8 @@ class LiveSession {
   };
   static std::vector<Stamp> StampsOf(const std::vector<std::string>& files);
 
-  /// @param files  that are watched
-  /// @param read   their stamps before `first` was read from them
+  /// @param files  watched files
+  /// @param read   their stamps before `first` was read
   LiveSession(std::vector<std::string> files, std::vector<Stamp> read,
               std::unique_ptr<TraceSession> first, Opener open);
   ~LiveSession();
@@ -39,28 +39,28 @@ class LiveSession {
 
   struct State {
     std::shared_ptr<TraceSession> session;
-    std::int64_t generation = 0;  ///< One more for each time that files were read again.
-    std::string problem = {};     ///< Why the files as they are now cannot be read; or empty.
+    std::int64_t generation = 0;  ///< Incremented each time the files are read again.
+    std::string problem = {};     ///< Why the current files are unreadable; or empty.
   };
-  /// From any thread. A session lives as long as somebody holds it.
+  /// Thread-safe. Callers may keep the session; a newer one does not invalidate it.
   State Now() const;
 
-  /// Reads other files, and shows and watches them from here on. Fails as the opener does; then
-  /// all stays as it is. From any thread.
+  /// Reads other files, and shows and watches them from now on. Fails as the opener does; then
+  /// nothing changes. Thread-safe.
   Status Show(std::vector<std::string> files);
 
  private:
   void Watch();
-  /// Reads files that have changed and are no longer being written.
+  /// Reads files that have changed and are completely written.
   void Look();
   Result<std::unique_ptr<TraceSession>> Open(const std::vector<std::string>& files) const;
   void Take(std::unique_ptr<TraceSession> session);
 
   const Opener open_;
-  std::mutex reading_;  ///< Of the files, while they are read: one reading at a time.
+  std::mutex reading_;  ///< Held while files are read: one reading at a time.
   std::vector<std::string> files_;
-  std::vector<Stamp> read_, seen_;  ///< When they were read, and at the last look.
-  mutable std::mutex mutex_;        ///< Of all below.
+  std::vector<Stamp> read_, seen_;  ///< When the files were read, and at the last check.
+  mutable std::mutex mutex_;        ///< Guards all members below.
   State state_;
   bool stopping_ = false;
   std::condition_variable stop_;

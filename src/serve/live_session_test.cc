@@ -22,7 +22,7 @@ constexpr const char* kTrace = R"({"schemaVersion": 1, "traceEvents": [
 constexpr const char* kOther = R"({"schemaVersion": 1, "traceEvents": [
   {"ph": "X", "cat": "cpu_op", "name": "aten::other", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]})";
 
-/// A folder with a trace, and a session on it that counts how often it was opened.
+/// A folder with a trace, and a session that counts how often it was opened.
 class LiveSessionTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -55,7 +55,7 @@ class LiveSessionTest : public testing::Test {
         [this](const std::vector<std::string>& changed) { return Open(changed); });
   }
 
-  /// What it is once that holds, or after a while.
+  /// Returns the state once the condition holds, or after a timeout.
   template <typename Holds>
   static LiveSession::State Await(const LiveSession& live, const Holds& holds) {
     const Clock::time_point until = Clock::now() + std::chrono::seconds(20);
@@ -86,13 +86,13 @@ TEST_F(LiveSessionTest, AChangedFileIsReadAgain) {
   EXPECT_TRUE(Tells(before, "aten::mm"));
   Write("trace.json", kOther);
   EXPECT_TRUE(Tells(AwaitGeneration(*live, 1), "aten::other"));
-  EXPECT_TRUE(Tells(before, "aten::mm"));  // Who holds it still has it.
+  EXPECT_TRUE(Tells(before, "aten::mm"));  // A holder keeps the old session.
   EXPECT_EQ(opened_, 2);
 }
 
 TEST_F(LiveSessionTest, AFileThatIsPutInItsPlace) {
   const std::unique_ptr<LiveSession> live = Start();
-  // As long, and as old.
+  // The same size and time.
   std::string text = kTrace;
   text.replace(text.find("aten::mm"), 8, "aten::xy");
   Write("new", text);
@@ -113,7 +113,7 @@ TEST_F(LiveSessionTest, AFileThatStillGrowsIsWaitedFor) {
     const Clock::time_point before = std::exchange(written, Clock::now());
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     const LiveSession::State now = live->Now();
-    // Where this thread itself was kept from writing for so long, the file did look whole.
+    // If this thread itself was delayed that long, the file did look complete.
     constexpr std::chrono::milliseconds kMax(400);
     if (written - before > kMax || Clock::now() - written > kMax)
       GTEST_SKIP() << "the machine is too busy to tell";

@@ -15,7 +15,8 @@ namespace headroom {
 
 namespace {
 
-/// By the library's own options, another program on the port would share it with us.
+/// Prevents sharing of the port. With httplib's default options, another program could listen on it
+/// too.
 void BeAloneOnPort(int socket) {
   const int yes = 1;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
@@ -49,7 +50,7 @@ Result<HeldPort> HeldPort::Take(int port) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  // Who only binds shares the port with others that do.
+  // Without listen(), other programs could bind the same port too.
   if (bind(held.socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       listen(held.socket_, 1) != 0)
     return CannotListen(port);

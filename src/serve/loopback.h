@@ -1,4 +1,4 @@
-// Where servers of this program listen: on this machine alone.
+// Listening sockets on loopback, reachable only from this machine.
 #pragma once
 
 #include "base/status.h"
@@ -11,20 +11,20 @@ namespace headroom {
 
 inline constexpr const char* kLoopback = "127.0.0.1";
 
-/// Binds a server to a port of 127.0.0.1, which no other program then shares with it; 0: any that
-/// is free. Returns the port. Fails (kUsage) where it is taken.
+/// Binds a server exclusively to a port of 127.0.0.1; 0: any free port. Returns the port. Fails
+/// (kUsage) if it is in use.
 Result<int> BindToLoopback(httplib::Server& server, int port);
 
-/// A port of 127.0.0.1 that is kept for a server which starts later.
+/// Reserves a port of 127.0.0.1 for a server that starts later.
 class HeldPort {
  public:
-  /// Fails (kUsage) where it is taken. 0: nothing is held.
+  /// Fails (kUsage) if the port is in use. 0 reserves nothing.
   static Result<HeldPort> Take(int port);
   HeldPort(HeldPort&& other) noexcept;
   HeldPort& operator=(HeldPort&&) = delete;
   ~HeldPort() { Release(); }
 
-  /// Just before the server binds to it.
+  /// Call directly before the server binds the port.
   void Release();
 
  private:

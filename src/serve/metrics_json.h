@@ -1,4 +1,4 @@
-// What `metrics` is answered with: counters over time (docs/ui.md).
+// The answer to `metrics`: counters over time (docs/ui.md).
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace headroom {
 
-/// headroom.metrics/1.
+/// Returns headroom.metrics/1.
 ///
-/// @param zero  of all times, as in the report
+/// @param zero  origin of all times, as in the report
 std::string RenderMetricsJson(const TraceStore& store, std::span<const StepRow> steps, TimeNs zero);
 
 }  // namespace headroom

@@ -17,9 +17,9 @@ struct NonblockingOutput::Queue {
   explicit Queue(int to) : descriptor(to) {}
 
   const int descriptor;
-  std::mutex mutex;  ///< Of all below.
+  std::mutex mutex;  ///< Guards all members below.
   std::string waiting = {};
-  std::size_t left_out = 0;  ///< Bytes, behind what waits.
+  std::size_t left_out = 0;  ///< Dropped bytes after the queued ones.
   bool writing = false, ending = false;
   std::condition_variable changed;
 
@@ -31,8 +31,8 @@ struct NonblockingOutput::Queue {
       std::string text = std::exchange(waiting, "");
       if (left_out > 0) {
         text += fmt::format(
-            "\nheadroom: {} bytes of what the program printed are left out here: they came faster "
-            "than they were taken\n",
+            "\nheadroom: {} bytes of the program's output were dropped here: it printed faster "
+            "than the terminal accepts\n",
             std::exchange(left_out, 0));
       }
       writing = true;

@@ -1,4 +1,4 @@
-// What a program prints, copied to where nobody may be reading.
+// Copies a program's output to a descriptor that may block.
 #pragma once
 
 #include <chrono>
@@ -8,28 +8,29 @@
 
 namespace headroom {
 
-/// Writes to a descriptor that may not take it, as a terminal that was stopped by Ctrl-S or a pipe
-/// that nobody reads: from a thread of its own, so that who calls never waits for it. What comes
-/// faster than it is taken is left out, and a line says how much. From one thread.
+/// Writes from a background thread to a descriptor that may block, so callers never block. Examples
+/// are a terminal stopped by Ctrl-S, and a pipe without a reader. Drops output that arrives faster
+/// than the descriptor accepts, and writes a line with the number of bytes. Use it from one thread.
 class NonblockingOutput {
  public:
   static constexpr std::size_t kMaxWaiting = std::size_t{256} << 10;  ///< Bytes.
   static constexpr std::chrono::milliseconds kPatience{1000};
 
-  /// @param descriptor  stays open as long as the process
+  /// @param descriptor  must stay open until the process exits
   explicit NonblockingOutput(int descriptor);
-  /// Waits as Flush() does; what is not written then never is.
+  /// Waits as Flush() does, then discards the remaining output.
   ~NonblockingOutput();
   NonblockingOutput(const NonblockingOutput&) = delete;
   NonblockingOutput& operator=(const NonblockingOutput&) = delete;
 
   void Append(std::string_view text);
-  /// Waits until all of it is written, for kPatience at most. Returns whether it is.
+  /// Waits until all output is written, for at most kPatience. Returns true if all is written.
   bool Flush();
 
  private:
   struct Queue;
-  std::shared_ptr<Queue> queue_;  ///< The thread's, too: it may outlive this, in a write().
+  std::shared_ptr<Queue> queue_;  ///< Shared with the thread, which may outlive this object while
+                                  ///< it blocks in write().
 };
 
 }  // namespace headroom

@@ -13,13 +13,13 @@
 namespace headroom {
 namespace nonblocking_output_test {
 
-/// A pipe that is never closed for writing: a thread of an echo may be left in it.
+/// The write end of the pipe is never closed, because a thread may still block in it.
 class NonblockingOutputTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(pipe2(ends_.data(), O_CLOEXEC), 0); }
 
   int writes() const { return ends_[1]; }
-  /// What comes until nothing did for a while.
+  /// Returns the output, up to a pause.
   std::string Read() const {
     std::string text;
     std::array<char, 65536> buffer{};
@@ -36,7 +36,7 @@ class NonblockingOutputTest : public testing::Test {
   std::array<int, 2> ends_{};
 };
 
-/// The sum of what its lines tell: one for each time that the thread came to write.
+/// Returns the total that the lines report; each write of the thread adds one line.
 std::size_t BytesLeftOut(std::string_view text) {
   constexpr std::string_view kBegin = "\nheadroom: ";
   std::size_t bytes = 0;

@@ -20,15 +20,15 @@
 namespace headroom {
 namespace {
 
-/// A question as a view asks it first; `path` is what the page writes.
+/// The first request of a view; `path` is the text that the page sends.
 struct FirstQuestion {
   std::string_view path;
   std::string_view name;
   Query::Parameters parameters = {};
-  bool instead = false;  ///< Asked where the one before has no answer.
+  bool instead = false;  ///< Sent only if the previous request has no answer.
 };
 
-/// In the page's order; held against it by ui/e2e/offline.test.ts.
+/// In the page's order; ui/e2e/offline.test.ts compares it with the page.
 const FirstQuestion kFirstQuestions[] = {
     {"traces", "traces"},
     {"gpus", "gpus"},
@@ -42,10 +42,10 @@ const FirstQuestion kFirstQuestions[] = {
     {"metrics", "metrics"},
 };
 
-/// Before base64 makes a third more of them.
+/// Size before base64, which adds a third.
 constexpr std::size_t kMaxTileBytes = 2'000'000;
 
-/// The whole trace, as finely as there is room for.
+/// Covers the whole trace, at the finest resolution that fits.
 void AddTimeline(TimelineAnswers& timeline, std::vector<PageAnswer>& answers) {
   answers.push_back({"timeline", timeline.TracksJson()});
   for (const TimelineAnswers::KeptTile& tile : timeline.CoarseTiles(kMaxTileBytes)) {
@@ -54,7 +54,7 @@ void AddTimeline(TimelineAnswers& timeline, std::vector<PageAnswer>& answers) {
   }
 }
 
-/// As a switch of the page sets it first (ui/src/model/scenario.ts).
+/// Initial value of a switch on the page (ui/src/model/scenario.ts).
 std::string ValueOf(const ScenarioKey& key) {
   if (!key.otherwise.empty()) return std::string(key.otherwise);
   switch (key.kind) {
@@ -69,7 +69,7 @@ std::string ValueOf(const ScenarioKey& key) {
   return "2";
 }
 
-/// @param samples  a step's; 0: not known
+/// @param samples  samples per step; 0: unknown
 std::string SwitchedOn(const Scenario& scenario, std::int64_t samples) {
   std::string text(scenario.name);
   for (const ScenarioKey& key : scenario.keys) {
@@ -80,7 +80,7 @@ std::string SwitchedOn(const Scenario& scenario, std::int64_t samples) {
   return text;
 }
 
-/// The scenario of a finding's command ("headroom whatif trace.json tf32 --steps 3:5").
+/// Returns the scenario in a finding's command ("headroom whatif trace.json tf32 --steps 3:5").
 std::string ScenarioIn(std::string_view command) {
   constexpr std::size_t kWordsBefore = 2;
   std::size_t word = 0;
@@ -93,7 +93,7 @@ std::string ScenarioIn(std::string_view command) {
   return {};
 }
 
-/// As encodeURIComponent() of the page does it.
+/// Encodes like encodeURIComponent() in the page.
 std::string Encoded(std::string_view text) {
   std::string encoded;
   for (const char c : text) {
@@ -104,14 +104,14 @@ std::string Encoded(std::string_view text) {
   return encoded;
 }
 
-/// Each change alone, as its switch and the findings' buttons ask for it. Combinations and other
-/// values are too many.
+/// Adds the answer for each single change, in the form that its switch and the findings' buttons
+/// request. There are too many combinations and other values.
 void AddChanges(TraceSession& session, std::vector<PageAnswer>& answers) {
   const nlohmann::json report = nlohmann::json::parse(session.ReportJson());
   std::int64_t samples = 0;
   if (const nlohmann::json& throughput = report.at("throughput"); throughput.is_object())
     samples = throughput.at("batch_size").get<std::int64_t>();
-  // Shapes of a damaged trace may be any number, and twice that is asked for.
+  // A damaged trace may state any shape, and the code below doubles this number.
   if (samples > std::numeric_limits<std::int64_t>::max() / 2) samples = 0;
   std::set<std::string> scenarios;
   for (const Scenario& scenario : Catalogue()) scenarios.insert(SwitchedOn(scenario, samples));

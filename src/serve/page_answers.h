@@ -1,4 +1,4 @@
-// What a page that has no server can know.
+// Answers for a page without a server.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// Answers to what the page asks before anything is set on it, and to each change alone: the same
-/// that the server gives.
+/// Returns the answers to the page's initial requests, and to each single change. They equal the
+/// server's answers.
 Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session);
 
 }  // namespace headroom

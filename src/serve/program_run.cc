@@ -23,14 +23,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How soon it is seen that a program has ended, or shall.
+/// Interval for checking if the program has ended or must end.
 constexpr std::chrono::milliseconds kPollTime(100);
-/// From SIGTERM to SIGKILL: time to write a checkpoint, for the program and for what it left.
+/// Time from SIGTERM to SIGKILL, so that the program and its children can write a checkpoint.
 constexpr std::chrono::seconds kGrace(5);
-/// What is read at once, so that who prints without end does not keep us from seeing the rest.
+/// Limit per read, so that endless output does not block other work.
 constexpr std::size_t kMaxAtOnce = std::size_t{64} << 10;
 
-/// What a program prints.
+/// Output of a program.
 class Output {
  public:
   static Result<Output> Open() {
@@ -39,7 +39,7 @@ class Output {
       return Status::Environment(
           fmt::format("cannot read what a program prints: {}", std::strerror(errno)));
     }
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);  // Of this end alone.
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);  // Affects only this end of the pipe.
     return Output(ends[0], ends[1]);
   }
   Output(Output&& other) noexcept
@@ -53,17 +53,18 @@ class Output {
   }
 
   int writes() const { return writes_; }
-  /// So that the program's end is the output's.
+  /// Closes our copy, so that the output ends with the program.
   void CloseWriting() {
     if (writes_ >= 0) close(std::exchange(writes_, -1));
   }
 
-  /// Sleeps for a glance, or until something was printed, and takes of it.
+  /// Waits for output for a limited time, and passes it on.
   void Await(const std::function<void(std::string_view)>& take) {
     pollfd polled = {.fd = reads_, .events = POLLIN, .revents = 0};
     if (poll(&polled, 1, static_cast<int>(kPollTime.count())) > 0) TakeSome(take);
   }
-  /// Takes what was printed until now: a pipe's content at most, as somebody may print on.
+  /// Passes on the output so far, at most one pipe's capacity, because other processes may still
+  /// print.
   void TakeRest(const std::function<void(std::string_view)>& take) {
     const int size = reads_ >= 0 ? fcntl(reads_, F_GETPIPE_SZ) : 0;
     for (std::size_t left = size > 0 ? static_cast<std::size_t>(size) : 0; left > 0;) {
@@ -77,14 +78,16 @@ class Output {
   Output(int reads, int writes)
       : reads_(reads), writes_(writes), buffer_(std::make_unique<Buffer>()) {}
 
-  /// Returns how many bytes; 0: there is nothing now.
+  /// Returns the number of bytes; 0: none available now.
   std::size_t TakeSome(const std::function<void(std::string_view)>& take) {
     if (reads_ < 0) return 0;
     ssize_t size = 0;
     do {
       size = read(reads_, buffer_->data(), buffer_->size());
     } while (size < 0 && errno == EINTR);
-    if (size == 0) close(std::exchange(reads_, -1));  // poll() would return at once for ever.
+    if (size == 0)
+      close(std::exchange(reads_,
+                          -1));  // End of file: poll() would otherwise return at once forever.
     if (size <= 0) return 0;
     take({buffer_->data(), static_cast<std::size_t>(size)});
     return static_cast<std::size_t>(size);
@@ -112,14 +115,14 @@ Result<int> RunToEnd(const ProgramRun& run) {
   while (!(code = program.ExitCode())) {
     output.Await(run.take);
     if (!patience && run.is_stopped()) {
-      // A recorder passes it on; what the program started has its turn when that has ended.
+      // A recorder forwards the signal. Child processes get it after the program has ended.
       kill(program.pid(), SIGTERM);
       patience = Clock::now() + kGrace;
     }
     if (patience && Clock::now() >= *patience) kill(-program.pid(), SIGKILL);
   }
-  // What it left in its group. A group that is empty has its number for long enough: the system
-  // gives numbers in turn.
+  // Signals the remaining processes of the group. An empty group's number stays unused long enough,
+  // because the system assigns numbers in sequence.
   if (kill(-program.pid(), SIGTERM) == 0) {
     if (!patience) patience = Clock::now() + kGrace;
     while (kill(-program.pid(), 0) == 0 && Clock::now() < *patience) output.Await(run.take);

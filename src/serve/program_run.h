@@ -1,4 +1,4 @@
-// A program and all that it starts, from its begin to its end.
+// Runs a program and all processes that it starts, from start to end.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,18 @@
 namespace headroom {
 
 struct ProgramRun {
-  std::vector<std::string> arguments;  ///< The program first.
-  /// Gets what it prints, errors, too, in pieces as they come. While it works, nothing else is
-  /// seen.
+  std::vector<std::string> arguments;  ///< Starts with the program.
+  /// Receives stdout and stderr in pieces as they arrive. Blocks the run while it works.
   std::function<void(std::string_view)> take;
-  /// Whether it shall end; asked several times a second.
+  /// Returns true if the program must end; called several times per second.
   std::function<bool()> is_stopped;
 };
 
-/// Waits for the program's end and returns its exit code as a shell gives it. It reads nothing, and
-/// has a process group of its own; what is left of that when it has ended is ended, too. Who is to
-/// end gets SIGTERM, and SIGKILL 5 s later; of what prints on meanwhile, not all may be taken.
-/// Fails (kUsage) where it cannot be started, or (kEnvironment) where the system has nothing left
-/// for it.
+/// Waits for the program's end and returns its exit code as a shell does. The program has no input
+/// and a separate process group. When it ends, remaining processes of the group are ended too.
+/// Processes to end get SIGTERM, and after 5 s SIGKILL; some of their output from that time may be
+/// lost. Fails (kUsage) if the program cannot start, or (kEnvironment) if the system lacks
+/// resources.
 Result<int> RunToEnd(const ProgramRun& run);
 
 }  // namespace headroom

@@ -18,7 +18,7 @@ struct Ran {
   std::string output;
 };
 
-/// A shell's script; is stopped once it has printed `stop`.
+/// Runs a shell script; stops it once it has printed `stop`.
 Ran RunScript(const std::string& script, const std::string& stop = "") {
   Ran ran;
   const Result<int> code = RunToEnd(
@@ -30,7 +30,7 @@ Ran RunScript(const std::string& script, const std::string& stop = "") {
   return ran;
 }
 
-/// Whether the process is gone, or will be soon: who has become init's child is reaped by it.
+/// Returns true if the process has exited or soon will. init reaps orphans.
 bool Ends(pid_t process) {
   for (int i = 0; i < 100; ++i) {
     if (kill(process, 0) != 0) return true;
@@ -62,7 +62,8 @@ TEST(ProgramRunTest, WhatCannotBeStarted) {
 }
 
 TEST(ProgramRunTest, ItHasNoDescriptorOfOurs) {
-  EXPECT_EQ(RunScript("ls /proc/self/fd | wc -l").output, "4\n");  // And the folder's.
+  EXPECT_EQ(RunScript("ls /proc/self/fd | wc -l").output,
+            "4\n");  // Includes the descriptor of the folder itself.
 }
 
 TEST(ProgramRunTest, WhatIsToEnd) {

@@ -64,7 +64,7 @@ std::optional<double> Query::NumberIn(const std::string& name, const std::string
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value))
     return value;
-  Fail(fmt::format("{}: '{}' is no number", name, Shown(text)));
+  Fail(fmt::format("{}: '{}' is not a number", name, Shown(text)));
   return std::nullopt;
 }
 
@@ -83,14 +83,14 @@ std::int64_t Query::IntegerIn(const std::string& name, const std::string& text) 
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size()) return value;
-  Fail(fmt::format("{}: '{}' is no whole number", name, Shown(text)));
+  Fail(fmt::format("{}: '{}' is not an integer", name, Shown(text)));
   return 0;
 }
 
 std::int64_t Query::Integer(const std::string& name) {
   const std::string* text = One(name);
   if (text != nullptr) return IntegerIn(name, *text);
-  Fail(fmt::format("{} must be given", name));
+  Fail(fmt::format("{} is required", name));
   return 0;
 }
 
@@ -107,7 +107,7 @@ std::optional<std::int64_t> Query::Count(const std::string& name, std::int64_t m
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error == std::errc() && end == text->data() + text->size() && value >= 1 && value <= most)
     return value;
-  Fail(fmt::format("{}: '{}' is no whole number from 1 to {}", name, Shown(*text), most));
+  Fail(fmt::format("{}: '{}' is not an integer from 1 to {}", name, Shown(*text), most));
   return std::nullopt;
 }
 
@@ -125,9 +125,9 @@ Status Query::Finish() const {
     std::set<std::string> known = taken_;
     known.erase("token");
     if (known.empty())
-      return Status::Usage(fmt::format("'{}': nothing is asked for here", Shown(name)));
-    return Status::Usage(
-        fmt::format("'{}' is not known here; known are {}", Shown(name), fmt::join(known, ", ")));
+      return Status::Usage(fmt::format("'{}': this request has no parameters", Shown(name)));
+    return Status::Usage(fmt::format("'{}' is not a parameter of this request; it accepts {}",
+                                     Shown(name), fmt::join(known, ", ")));
   }
   return Status::Ok();
 }

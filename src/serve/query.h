@@ -1,4 +1,4 @@
-// The parameters of a question to the server, as typed values.
+// Typed access to the parameters of a request.
 #pragma once
 
 #include <cstdint>
@@ -12,37 +12,37 @@
 
 namespace headroom {
 
-/// Parameters are taken one by one; Finish() then says what was wrong, or was not taken.
+/// The caller takes parameters one by one. Finish() then reports invalid and unused parameters.
 class Query {
  public:
-  /// Names and values of an address.
+  /// Names and values from an address.
   using Parameters = std::multimap<std::string, std::string>;
 
-  /// @param parameters  outlive it; `token` is nobody's
+  /// @param parameters  outlive the object; `token` is ignored
   explicit Query(const Parameters& parameters) : parameters_(parameters) {}
 
-  /// Of all of that name, also where one value holds several with commas between; none is empty.
+  /// Returns all values of a name; splits values at commas. Empty values are an error.
   std::vector<std::string> List(const std::string& name);
-  /// Of all of that name, whole.
+  /// Returns all values of a name, unsplit.
   std::vector<std::string> Texts(const std::string& name);
-  /// Empty: not given.
+  /// Empty: missing.
   std::string Text(const std::string& name);
   std::optional<double> Number(const std::string& name);
   std::vector<double> Numbers(const std::string& name);
-  /// Must be given.
+  /// The parameter is required.
   std::int64_t Integer(const std::string& name);
-  /// Also several in one value, with commas between; none is given: empty.
+  /// Returns all values of a name; splits values at commas. Empty if the parameter is missing.
   std::vector<std::int64_t> Integers(const std::string& name);
-  /// From 1 up to `most`.
+  /// Accepts 1 to `most`.
   std::optional<std::int64_t> Count(const std::string& name, std::int64_t most);
-  /// "1" or "0"; not given: false.
+  /// Accepts "1" or "0"; missing: false.
   bool Flag(const std::string& name);
 
-  /// Fails (kUsage) with the first value that is wrong, else with names that nothing asked for.
+  /// Fails (kUsage) with the first invalid value, else with the unused parameters.
   Status Finish() const;
 
  private:
-  /// The only value; nullptr: not given.
+  /// Returns the only value; nullptr: missing.
   const std::string* One(const std::string& name);
   std::int64_t IntegerIn(const std::string& name, const std::string& text);
   std::optional<double> NumberIn(const std::string& name, const std::string& text);

@@ -59,17 +59,17 @@ TEST(QueryTest, WholeNumbersMayBeNegative) {
   EXPECT_EQ(query.Integers("tracks"), (std::vector<std::int64_t>{0, 12}));
   EXPECT_TRUE(query.Integers("lanes").empty());
   query.Integer("x");
-  EXPECT_EQ(query.Finish().message(), "x: '1.5' is no whole number");
+  EXPECT_EQ(query.Finish().message(), "x: '1.5' is not an integer");
   Query other(parameters);
   other.Integer("to");
-  EXPECT_EQ(other.Finish().message(), "to must be given");
+  EXPECT_EQ(other.Finish().message(), "to is required");
 }
 
 TEST(QueryTest, WhatNobodyTookIsAnError) {
   const Query::Parameters parameters = {{"gpu", "A"}, {"gpus", "B"}};
   Query query(parameters);
   query.List("gpu");
-  EXPECT_EQ(query.Finish().message(), "'gpus' is not known here; known are gpu");
+  EXPECT_EQ(query.Finish().message(), "'gpus' is not a parameter of this request; it accepts gpu");
 }
 
 }  // namespace query_test

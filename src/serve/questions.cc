@@ -12,13 +12,13 @@
 namespace headroom {
 namespace {
 
-/// Each costs a replay or several, and one question's replays are one after the other.
+/// Each value costs one or more replays, and a request runs its replays in sequence.
 Status CheckCount(std::string_view what, std::size_t asked, std::string_view command) {
   constexpr std::size_t kMax = 64;
   if (asked <= kMax) return Status::Ok();
   return Status::Usage(
-      fmt::format("{}: {} values in one question; here there are {} at most, and {} takes more",
-                  what, asked, kMax, command));
+      fmt::format("{}: {} values in one request, but at most {} are allowed; run {} for more", what,
+                  asked, kMax, command));
 }
 
 Result<std::string> Report(TraceSession& session, Query& query, const IsWanted&) {

@@ -1,4 +1,4 @@
-// What one can ask of an open trace beside its report: each question by its name below /api/v1/.
+// The server's requests about an open trace, in addition to its report: by name below /api/v1/.
 #pragma once
 
 #include <map>
@@ -12,19 +12,20 @@
 
 namespace headroom {
 
-/// A question's answer; fails with a sentence for the user.
+/// Returns the answer; fails with a sentence for the user.
 ///
-/// @param is_wanted  once it says no, the answer is void, and what takes long ends early
+/// @param is_wanted  once it returns false, the answer is not needed, and long computations stop
 using Answer = Result<std::string> (*)(TraceSession& session, Query& query,
                                        const IsWanted& is_wanted);
 
 struct Question {
   Answer answer = nullptr;
   const char* type = kJson;
-  bool is_kept = true;  ///< Takes long, so that the answer is kept; else it is made each time.
+  bool is_kept =
+      true;  ///< The answer is expensive and therefore cached; else it is computed each time.
 };
 
-/// By name: `predict`, `timeline/tile`... (docs/ui.md).
+/// By name, such as `predict` or `timeline/tile` (docs/ui.md).
 const std::map<std::string, Question>& Questions();
 
 }  // namespace headroom

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBegin = "headroom-ui-", kEnd = ".pftrace";
 
-/// 0: none of ours. Files of further processes count, as they would be overwritten.
+/// Returns 0 for other files. Counts files of child processes too, because a recording would
+/// overwrite them.
 std::int64_t NumberIn(std::string_view name) {
   if (!name.starts_with(kBegin)) return 0;
   name.remove_prefix(kBegin.size());
@@ -34,7 +35,7 @@ std::int64_t NumberIn(std::string_view name) {
   return error == std::errc() && name.starts_with(kEnd) && number > 0 && number < kMax ? number : 0;
 }
 
-/// Of the working directory; what cannot be listed has none.
+/// Returns the largest number in the working directory; 0 if it cannot be listed.
 std::int64_t LargestNumber() {
   std::int64_t last = 0;
   std::error_code error;
@@ -45,15 +46,15 @@ std::int64_t LargestNumber() {
 
 Status CannotWrite(int error) {
   return Status::Environment(
-      fmt::format("cannot write recordings into the working directory: {}; start headroom ui in "
-                  "a folder of yours",
+      fmt::format("cannot write recordings to the working directory: {}; start headroom ui in "
+                  "a writable folder",
                   std::strerror(error)));
 }
 
 }  // namespace
 
 Result<ReservedRecording> ReservedRecording::Make() {
-  // Behind the largest, and then the first that nobody else takes meanwhile.
+  // Starts after the largest number, and skips names that another process takes meanwhile.
   for (std::int64_t number = LargestNumber() + 1;; ++number) {
     std::string path = fmt::format("{}{}{}", kBegin, number, kEnd);
     const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -1,4 +1,4 @@
-// The files that `headroom ui --run` records into.
+// File names of the recordings of `headroom ui --run`.
 #pragma once
 
 #include <sys/types.h>
@@ -10,19 +10,19 @@
 
 namespace headroom {
 
-/// `headroom-ui-N.pftrace` in the working directory, N one more than the largest there: an empty
-/// file that holds the name, so that no other `headroom ui` in the folder takes it. Written in
-/// place, as by a recorder that may replace it.
+/// Reserves `headroom-ui-N.pftrace` in the working directory, with N one more than the largest
+/// there. Creates an empty file, so that no other `headroom ui` in the folder takes the name. The
+/// recorder writes or replaces the file.
 class ReservedRecording {
  public:
-  /// Fails (kEnvironment) where nothing can be written there.
+  /// Fails (kEnvironment) if the directory is not writable.
   static Result<ReservedRecording> Make();
 
   const std::string& path() const { return path_; }
-  /// Whether nothing was written into it, or it is no longer there.
+  /// Returns true if the file is empty or missing.
   bool IsEmpty() const;
-  /// Removes the file, and those of the further processes, `path.<pid>`; nothing where somebody has
-  /// put another file in its place.
+  /// Removes the file, and those of child processes, `path.<pid>`. Removes nothing if another file
+  /// has replaced it.
   void Remove() const;
 
  private:

@@ -21,8 +21,8 @@ RepeatedRun::~RepeatedRun() {
 bool RepeatedRun::Begin() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (state_.phase != Phase::kIdle || is_abandoned_) return false;
-  if (thread_.joinable()) thread_.join();    // It has said its last.
-  thread_ = std::thread([this] { Run(); });  // Fails before anything has changed.
+  if (thread_.joinable()) thread_.join();    // The thread has ended its work.
+  thread_ = std::thread([this] { Run(); });  // May throw; nothing has changed yet.
   state_ = {.phase = Phase::kRunning, .ended = state_.ended};
   lines_ = LastLines();
   began_ = Clock::now();
@@ -53,13 +53,13 @@ RepeatedRun::State RepeatedRun::Now() const {
 }
 
 void RepeatedRun::Run() {
-  { const std::lock_guard<std::mutex> begun(mutex_); }  // Begin() has said that it runs.
-  // What leaves a thread ends the process.
+  { const std::lock_guard<std::mutex> begun(mutex_); }  // Waits until Begin() has set the state.
+  // An exception that leaves a thread would end the process.
   Status shown;
   try {
     shown = Record();
   } catch (const std::exception& error) {
-    shown = Status::Environment(fmt::format("the run was given up: {}", error.what()));
+    shown = Status::Environment(fmt::format("the run failed: {}", error.what()));
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   state_.shown = std::move(shown);
@@ -91,7 +91,7 @@ Status RepeatedRun::Record() {
   }
   const auto show = [&]() -> Status {
     if (!code.ok()) return code.status();
-    if (is_abandoned) return Status::NoAnswer("nobody waits for it");
+    if (is_abandoned) return Status::NoAnswer("the run was abandoned");
     return work_.show(path.value());
   };
   Status shown = show();

@@ -1,4 +1,4 @@
-// A program that is recorded as often as somebody asks, one run at a time.
+// Records a program repeatedly, on request, one run at a time.
 #pragma once
 
 #include <chrono>
@@ -18,50 +18,50 @@ namespace headroom {
 
 class RepeatedRun {
  public:
-  /// What a run does; all are called by its thread.
+  /// The steps of a run; its thread calls them.
   struct Work {
-    /// A file for this run alone.
+    /// Returns a file name for this run only.
     std::function<Result<std::string>()> name;
     /// Records the program into a file and returns its exit code, as RunToEnd() does.
     std::function<Result<int>(const std::string& path,
                               const std::function<void(std::string_view)>& take,
                               const std::function<bool()>& is_stopped)>
         record;
-    /// Makes the recording what is shown. kNoAnswer: it holds nothing that could be.
+    /// Shows the recording. Fails with kNoAnswer if it has nothing to show.
     std::function<Status(const std::string& path)> show;
-    /// Removes a recording that nobody needs.
+    /// Removes a recording that is not needed.
     std::function<void(const std::string& path)> remove;
   };
 
   enum class Phase : std::uint8_t {
     kIdle,
     kRunning,
-    kStopping,  ///< Stop() was called, and the program has not ended yet.
-    kReading,   ///< It has ended, and its recording is read.
+    kStopping,  ///< Stop() was called, but the program has not ended yet.
+    kReading,   ///< The program has ended; its recording is being read.
   };
 
-  /// Of the run that goes on; where none does, of the last one.
+  /// State of the current run, or of the last one.
   struct State {
     Phase phase = Phase::kIdle;
-    std::int64_t ended = 0;                      ///< Runs that have.
-    std::chrono::duration<double> time{};        ///< From its begin, until the program's end.
-    std::string path = {};                       ///< Of its recording; empty: there is none.
-    std::optional<std::int64_t> exit_code = {};  ///< Of the program, once it has ended.
+    std::int64_t ended = 0;                      ///< Number of ended runs.
+    std::chrono::duration<double> time{};        ///< From the start to the end of the program.
+    std::string path = {};                       ///< Path of the recording; empty: none.
+    std::optional<std::int64_t> exit_code = {};  ///< Set once the program has ended.
     bool was_stopped = false;
     Status shown = {};                    ///< Why the recording is not shown.
-    std::vector<std::string> lines = {};  ///< The last that it printed.
+    std::vector<std::string> lines = {};  ///< Last lines of output.
   };
 
-  /// @param command  of messages and the page
+  /// @param command  command for messages and the page
   RepeatedRun(std::string command, Work work);
-  /// Ends a run that goes on and removes what it recorded; else waits for what is being read.
+  /// Ends a current run and removes its recording. If a recording is being read, waits for it.
   ~RepeatedRun();
   RepeatedRun(const RepeatedRun&) = delete;
   RepeatedRun& operator=(const RepeatedRun&) = delete;
 
-  /// Begins a run; false: one goes on.
+  /// Starts a run; returns false if one is active.
   bool Begin();
-  /// Ends the program; what it has told until then is shown. False: no program runs.
+  /// Stops the program; the recording up to then is shown. Returns false if no program is running.
   bool Stop();
   State Now() const;
   const std::string& command() const { return command_; }
@@ -70,17 +70,17 @@ class RepeatedRun {
   using Clock = std::chrono::steady_clock;
 
   void Run();
-  /// Records and shows; fails with why nothing is shown.
+  /// Records and shows; fails with the reason why nothing is shown.
   Status Record();
   bool IsStopped() const;
 
   const std::string command_;
   const Work work_;
-  mutable std::mutex mutex_;  ///< Of all below.
+  mutable std::mutex mutex_;  ///< Guards all members below.
   State state_;
   LastLines lines_;
   Clock::time_point began_;
-  bool is_abandoned_ = false;  ///< Nobody waits for the run any more.
+  bool is_abandoned_ = false;  ///< The run's result is not needed any longer.
   std::thread thread_;
 };
 

@@ -11,7 +11,7 @@ namespace repeated_run_test {
 
 using Phase = RepeatedRun::Phase;
 
-/// A program that runs until it is let go or stopped.
+/// A program that runs until it is released or stopped.
 struct Program {
   std::atomic<bool> ends = false;
   std::atomic<int> removed = 0, shown = 0;
@@ -81,7 +81,7 @@ TEST(RepeatedRunTest, WhyNothingIsShown) {
   AwaitEnd(run);
   EXPECT_EQ(run.Now().shown.message(), "cannot read it");
   EXPECT_EQ(run.Now().path, "recording");
-  EXPECT_EQ(program.removed, 0);  // It may be worth a look.
+  EXPECT_EQ(program.removed, 0);  // Kept, because the user may inspect it.
 
   program.show = Status::NoAnswer("nothing in it");
   run.Begin();

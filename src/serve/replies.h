@@ -1,4 +1,4 @@
-// What a server answers with: JSON, or an error that says what is wrong with the question.
+// Replies of a server: JSON, or an error that says what is wrong with the request.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ namespace headroom {
 inline constexpr const char* kJson = "application/json; charset=utf-8";
 inline constexpr const char* kBytes = "application/octet-stream";
 
-/// headroom.error/1.
+/// Returns headroom.error/1.
 std::string ErrorJson(std::string_view message);
 
-/// The answer, or status 400 and why there is none.
+/// Sends the answer, or status 400 with the reason.
 void Reply(const Result<std::string>& answer, const char* type, httplib::Response& response);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// What the page learns of the program that it may record again.
+// The state of the program that the page may record again.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// headroom.run/1.
+/// Returns headroom.run/1.
 std::string RunJson(const RepeatedRun& run);
 
 }  // namespace headroom

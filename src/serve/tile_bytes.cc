@@ -16,10 +16,10 @@
 namespace headroom {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "columns go out as they are in memory");
+static_assert(std::endian::native == std::endian::little, "tiles require little-endian memory");
 
 constexpr std::uint32_t kFormat = 1;
-/// Buckets that a text needs at least.
+/// Minimum width of a text, in buckets.
 constexpr float kLabelBuckets = 6;
 
 template <typename T>

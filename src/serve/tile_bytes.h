@@ -1,4 +1,4 @@
-// A tile of the timeline as the page reads it.
+// Encodes a tile of the timeline for the page.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace headroom {
 
-/// Little endian: the u32 numbers 1 (format), rectangles, bytes of names, 0; the tile's columns in
-/// their order, 4 bytes a value; then JSON, an object of texts by number of name: those of
-/// rectangles wide enough for one.
+/// Little endian: the u32 numbers 1 (format), rectangles, bytes of names, 0. Then the tile's
+/// columns in order, 4 bytes per value. Then a JSON object of texts by number of name, for
+/// rectangles wide enough to show one.
 std::string EncodeTile(const Tile& tile, const TrackSet& set);
 
-/// Kernels' signatures are shortened; no more than kLongestLabel bytes.
+/// Shortens kernel signatures; at most kLongestLabel bytes.
 std::string LabelOf(std::string_view name, std::uint32_t style);
 
 inline constexpr std::size_t kLongestLabel = 160;

@@ -76,7 +76,7 @@ void WriteSpan(const TrackSet& set, std::uint32_t lane, std::uint32_t row, JsonW
   json.Key("label").String(LabelOf(table.names->Get(table.name[row]), table.style[row]));
 }
 
-/// What the trace says of a span beside its time; `args` as JSON text.
+/// Writes the trace's facts about a span, without its times; `args` as JSON text.
 void WriteFacts(const TraceStore& store, bool on_gpu, std::uint32_t row, JsonWriter& json) {
   const StringId args = on_gpu ? store.gpu_tasks.args[row] : store.host_events.args[row];
   const auto number = [&](const char* key, std::int64_t value, std::int64_t unknown) {
@@ -140,8 +140,7 @@ std::string TimelineAnswers::TracksJson() {
 
 Result<std::shared_ptr<const ForecastTracks>> TimelineAnswers::Forecast(
     const std::string& scenario) {
-  if (job_ == nullptr)
-    return Status::Usage("there is no forecast: nothing of this trace can be replayed");
+  if (job_ == nullptr) return Status::Usage("there is no forecast: this trace cannot be replayed");
   const std::string texts[] = {scenario};
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(texts);
   if (!calls.ok()) return calls.status();
@@ -150,7 +149,7 @@ Result<std::shared_ptr<const ForecastTracks>> TimelineAnswers::Forecast(
   if (!forecaster_) forecaster_.emplace(*job_);
   const headroom::Forecast forecast = forecaster_->Run(scenario, calls.value().front());
   if (!forecast.applies)
-    return Status::Usage(fmt::format("there is no forecast of {}: {}", scenario, forecast.why));
+    return Status::Usage(fmt::format("there is no forecast for {}: {}", scenario, forecast.why));
   forecast_ = std::make_shared<const ForecastTracks>(
       *job_, PredictTimeline(*job_, forecaster_->last_plan()));
   scenario_ = scenario;
@@ -184,10 +183,10 @@ Result<std::string> TimelineAnswers::TileBytes(const TileQuery& query) {
   }
   const TrackSet& set = forecast ? forecast->set() : Tracks().set();
   if (query.level < 0 || query.level > kMaxLevel)
-    return Status::Usage(fmt::format("level goes from 0 to {}", kMaxLevel));
+    return Status::Usage(fmt::format("level must be from 0 to {}", kMaxLevel));
   const std::int64_t tiles = ((set.end - set.begin).ns() >> query.level) / kTileBuckets + 1;
   if (query.index < 0 || query.index >= tiles)
-    return Status::Usage(fmt::format("index goes from 0 to {} at this level", tiles - 1));
+    return Status::Usage(fmt::format("index must be from 0 to {} at this level", tiles - 1));
   std::vector<std::uint32_t> tracks;
   for (const std::int64_t track : query.tracks) {
     if (track < 0 || track >= static_cast<std::int64_t>(set.tracks.size()))
@@ -203,7 +202,7 @@ Result<std::string> TimelineAnswers::TileBytes(const TileQuery& query) {
 
 std::vector<TimelineAnswers::KeptTile> TimelineAnswers::CoarseTiles(std::size_t most_bytes) {
   constexpr std::int64_t kSmallestWindow = 256;  // Pixels.
-  constexpr int kMaxLevels = 8;                  // More than any window needs at first.
+  constexpr int kMaxLevels = 8;                  // More than any window needs initially.
   const TrackSet& set = Tracks().set();
   const std::int64_t length = (set.end - set.begin).ns();
   std::vector<std::uint32_t> tracks(set.tracks.size());
@@ -229,10 +228,10 @@ Result<std::string> TimelineAnswers::SpanJson(std::int64_t lane_number, std::int
   const TrackSet& set = tracks.set();
   const auto lane = static_cast<std::uint32_t>(lane_number);
   if (lane_number < 0 || lane_number >= static_cast<std::int64_t>(set.lanes.size()))
-    return Status::Usage("there is no such lane");
+    return Status::Usage("no such lane");
   const SpanTable& table = *set.lanes[lane].table;
   if (row_number < 0 || row_number >= static_cast<std::int64_t>(table.start.size()))
-    return Status::Usage("there is no such row");
+    return Status::Usage("no such row");
   const auto row = static_cast<std::uint32_t>(row_number);
   JsonWriter json;
   json.BeginObject(JsonWriter::Layout::kLines);
@@ -286,10 +285,10 @@ std::string TimelineAnswers::SearchJson(const std::string& text) {
 }
 
 Result<std::string> TimelineAnswers::RangeJson(std::int64_t from_ns, std::int64_t to_ns) {
-  if (to_ns < from_ns) return Status::Usage("to must not come before from");
+  if (to_ns < from_ns) return Status::Usage("to must be at least from");
   const TrackSet& set = Tracks().set();
   const std::int64_t length = (set.end - set.begin).ns();
-  // Nothing lies outside, and far outside no time can be told.
+  // Clamps to the trace, because times far outside would overflow.
   const auto at = [&](std::int64_t ns) {
     return set.begin + DurationNs(std::clamp<std::int64_t>(ns, 0, length));
   };

@@ -1,4 +1,4 @@
-// The timeline's questions (TimelineAnswers), from their parameters.
+// Parses the timeline's requests and answers them with TimelineAnswers.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace headroom {
 
-/// `scenario`: of a forecast.
+/// Parameters: `scenario` of a forecast.
 Result<std::string> AskTimeline(TraceSession& session, Query& query, const IsWanted&);
-/// `level`, `index`, `tracks`, `scenario`.
+/// Parameters: `level`, `index`, `tracks`, `scenario`.
 Result<std::string> AskTile(TraceSession& session, Query& query, const IsWanted&);
-/// `lane`, `row`.
+/// Parameters: `lane`, `row`.
 Result<std::string> AskSpan(TraceSession& session, Query& query, const IsWanted&);
-/// `text`.
+/// Parameters: `text`.
 Result<std::string> AskSearch(TraceSession& session, Query& query, const IsWanted&);
-/// `from`, `to`: in ns.
+/// Parameters: `from`, `to`, in ns.
 Result<std::string> AskRange(TraceSession& session, Query& query, const IsWanted&);
 
 }  // namespace headroom

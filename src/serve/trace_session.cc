@@ -21,7 +21,7 @@
 namespace headroom {
 namespace {
 
-Status Unwanted() { return Status::NoAnswer("nobody waits for the answer any more"); }
+Status Unwanted() { return Status::NoAnswer("the client no longer waits for the answer"); }
 
 std::string_view NameOf(KeyKind kind) {
   switch (kind) {
@@ -81,7 +81,7 @@ Status TraceSession::Analyze() {
 Result<std::string> TraceSession::ReportJson(std::int64_t trace) const {
   const auto traces = static_cast<std::int64_t>(others_.size()) + 1;
   if (trace < 1 || trace > traces)
-    return Status::Usage(fmt::format("trace {}: of {} that are open", trace, traces));
+    return Status::Usage(fmt::format("trace {}: must be from 1 to {}", trace, traces));
   return trace == 1 ? report_json_ : others_[static_cast<std::size_t>(trace - 2)].report_json;
 }
 
@@ -90,7 +90,7 @@ std::string TraceSession::MetricsJson() const {
 }
 
 bool TraceSession::HasWork() const {
-  // What the recorder says of itself and of the machine belongs to no process.
+  // The recorder's tracks about itself and the machine have no process.
   const auto has_process = [this](ThreadId thread) {
     return !store_->Text(store_->processes.pid[store_->threads.process[thread.index()].index()])
                 .empty();
@@ -187,12 +187,12 @@ Result<std::string> TraceSession::ScaleJson(ScaleQuestion question, NetworkQuest
     const Result<std::vector<Topology>> clusters = LoadBuiltInTopologies();
     if (!clusters.ok()) return clusters.status();
     const auto named = [&](const Topology& cluster) { return cluster.name == network.cluster; };
-    // A path would have the server read a file for whoever asks.
+    // A path would let any client make the server read a file.
     if (std::none_of(clusters.value().begin(), clusters.value().end(), named)) {
       std::string names;
       for (const Topology& cluster : clusters.value())
         names += (names.empty() ? "" : ", ") + cluster.name;
-      return Status::Usage(fmt::format("cluster '{}' is not known; known are {}",
+      return Status::Usage(fmt::format("unknown cluster '{}'; known clusters: {}",
                                        Printable(network.cluster, Charset::kAscii), names));
     }
   }

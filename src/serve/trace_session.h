@@ -1,4 +1,4 @@
-// A trace that is open for questions: its report once, and forecasts as often as one asks.
+// An open trace: its report, computed once, and forecasts on request.
 #pragma once
 
 #include <cstdint>
@@ -30,70 +30,71 @@ namespace headroom {
 class TraceSession {
  public:
   struct Options {
-    AnalysisOptions analysis;  ///< With the path.
+    AnalysisOptions analysis;  ///< Includes the path.
     CalibrationFlags calibration;
     std::optional<double> measured_step_ms;
-    std::vector<std::string> captures = {};  ///< Traces that hold the captures of its graphs.
+    std::vector<std::string> captures = {};  ///< Traces with the captures of its graphs.
     OpenOptions open = {};
-    /// What the report's check commands need to give the same figures.
+    /// Flags that the report's check commands need to reproduce the figures.
     ReportOptions report = {};
   };
 
-  /// Reads and analyses. Fails as OpenTrace(), AnalyzeTrace() and MakeCalibratedJob() do; where
-  /// nothing can be replayed, forecasts say why.
+  /// Reads and analyses. Fails as OpenTrace(), AnalyzeTrace() and MakeCalibratedJob() do. If a
+  /// replay is impossible, forecasts give the reason.
   static Result<std::unique_ptr<TraceSession>> Open(const Options& options);
 
-  /// Another trace, which is told of by its report alone.
+  /// Another trace, of which only the report is available.
   struct Other {
     std::string path;
     std::string report_json;
-    /// What changed is told from it to the job; else from the job to it.
+    /// True: the change goes from it to the job; false: from the job to it.
     bool is_earlier = false;
   };
-  /// Before anything is asked.
+  /// Call before any request.
   void CompareWith(std::vector<Other> others) { others_ = std::move(others); }
 
   const std::string& path() const { return options_.analysis.path; }
-  /// headroom.report/1, as `headroom report --json` prints it.
+  /// Returns headroom.report/1, as `headroom report --json` prints it.
   const std::string& ReportJson() const { return report_json_; }
-  /// The same of the `trace`-th, the first being this one. Fails (kUsage) where there is none.
+  /// Returns the report of trace number `trace`; number 1 is the job. Fails (kUsage) if there is
+  /// none.
   Result<std::string> ReportJson(std::int64_t trace) const;
-  /// Whether there is anything of a program, a mark or a counter, too: metrics of the machine alone
-  /// are nothing.
+  /// Returns true if the trace has events of a program, a mark or a counter. Metrics of the machine
+  /// alone do not count.
   bool HasWork() const;
-  /// headroom.traces/1: what ReportJson() can tell of.
+  /// Returns headroom.traces/1: the traces that ReportJson() accepts.
   std::string TracesJson() const;
-  /// headroom.whatif/1, as `headroom whatif --json` prints it: one row a scenario, in this order;
-  /// without any, the ranking of all that apply. Fails (kUsage) with what is wrong with a scenario.
-  /// One question at a time is replayed, and others wait; what is wrong with one is said at once.
+  /// Returns headroom.whatif/1, as `headroom whatif --json` prints it: one row per scenario, in
+  /// this order. Without scenarios, returns the ranking of all that apply. Fails (kUsage) with the
+  /// error of a scenario. Replays one request at a time; others wait. Reports errors at once.
   ///
-  /// @param is_wanted  once it says no, fails (kNoAnswer)
+  /// @param is_wanted  once it returns false, fails (kNoAnswer)
   Result<std::string> WhatifJson(const std::vector<std::string>& scenarios,
                                  const IsWanted& is_wanted = AlwaysWanted);
   TimelineAnswers& timeline() { return *timeline_; }
-  /// headroom.predict/1, as `headroom predict --json` prints it, of these GPUs; without any, of all
-  /// that are known. Paths in `plan` are not read. Fails with what is wrong with the question, or
-  /// what the trace lacks.
+  /// Returns headroom.predict/1, as `headroom predict --json` prints it, for these GPUs; without
+  /// GPUs, for all known. Does not read paths in `plan`. Fails if the request is invalid or the
+  /// trace lacks data.
   Result<std::string> PredictJson(const std::vector<std::string>& gpus, JobPlanQuestion plan,
                                   bool batch_curve);
-  /// headroom.scale/1, as `headroom scale --json` prints it. A cluster is one of those that are
-  /// known, no file. Fails (kUsage) with what is wrong with the question; (kNoAnswer) once nobody
-  /// waits for it.
+  /// Returns headroom.scale/1, as `headroom scale --json` prints it. Accepts only known clusters,
+  /// not files. Fails (kUsage) for an invalid request, and (kNoAnswer) once the client no longer
+  /// waits.
   Result<std::string> ScaleJson(ScaleQuestion question, NetworkQuestion network);
-  /// headroom.data/1, as `headroom data --json` prints it, of the `loader`-th by how long the loop
-  /// waited for it, with a row for each change. Fails with what is wrong with the question, or what
-  /// the trace lacks.
+  /// Returns headroom.data/1, as `headroom data --json` prints it, with a row for each change.
+  /// `loader` numbers the loaders by the loop's wait for them. Fails if the request is invalid or
+  /// the trace lacks data.
   Result<std::string> DataJson(std::int64_t loader, const std::vector<std::string>& changes);
-  /// headroom.metrics/1: counters over time.
+  /// Returns headroom.metrics/1: counters over time.
   std::string MetricsJson() const;
-  /// headroom.gpus/1: what PredictJson() takes.
+  /// Returns headroom.gpus/1: the GPUs that PredictJson() accepts.
   Result<std::string> GpusJson();
 
  private:
   explicit TraceSession(Options options) : options_(std::move(options)) {}
   Status Read();
   Status Analyze();
-  /// Read when they are first asked for.
+  /// Reads the models at the first request.
   Result<const GpuModels*> Models();
 
   const Options options_;
@@ -104,18 +105,18 @@ class TraceSession {
   std::string report_json_;
   TimeNs trace_start_;  ///< Zero of the report's times.
   std::vector<Other> others_;
-  std::mutex mutex_;  ///< Of the job, which keeps what it looked up, and of the forecaster.
+  std::mutex mutex_;  ///< Guards the job, which caches lookups, and the forecaster.
   std::optional<TimelineAnswers> timeline_;
   std::optional<Forecaster> forecaster_;
-  std::mutex models_mutex_;  ///< Of their reading.
+  std::mutex models_mutex_;  ///< Guards the reading of the models.
   std::optional<GpuModels> models_;
   std::mutex data_mutex_;
   std::optional<DataAnswer> data_;
 };
 
-/// headroom.scenarios/1: the catalogue, with the keys of each scenario and what they may be.
+/// Returns headroom.scenarios/1: the catalogue, with the keys of each scenario and their values.
 std::string RenderScenariosJson();
-/// headroom.clusters/1: the clusters that ScaleJson() takes.
+/// Returns headroom.clusters/1: the clusters that ScaleJson() accepts.
 Result<std::string> RenderClustersJson();
 
 }  // namespace headroom

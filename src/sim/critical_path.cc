@@ -21,12 +21,12 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
     }
     return best;
   };
-  // Moments count from the first cycle's.
+  // Numbers moments continuously from the first cycle.
   const auto end_moment = [&](int cycle) {
     return cycle * moments + 2 * static_cast<std::int64_t>(end_of_work(cycle)) + 1;
   };
-  // The end of a cycle hangs on its own last task, which the next cycle may not wait for: what
-  // repeats is found further back.
+  // The end of a cycle depends on its last task, for which the next cycle may not wait. The path
+  // that repeats appears only in earlier cycles.
   const bool repeats = last >= 2;
   std::int64_t moment = end_moment(last);
   const std::int64_t until = repeats ? base[end_moment(last - 1)] : base[moment];
@@ -50,7 +50,7 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
       link.spent_ns = within(start) - within(base[before]);
       break;
     }
-    // On a channel, the task that ran before it may have let it go, without an edge.
+    // On a channel, the previous task can release this one without an edge.
     if (from < 0) {
       const std::int64_t held_by =
           replayer.HeldBackBy(plan, static_cast<int>(cycle), static_cast<TaskIndex>(task));

@@ -1,4 +1,4 @@
-// The chain of tasks and edges that determines how long a replayed step takes.
+// The chain of tasks and edges that determines the length of a replayed step.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,18 @@ namespace headroom {
 
 inline constexpr std::uint32_t kNoCriticalEdge = 0xFFFFFFFFu;
 
-/// One link: a task, and the edge that let it start.
+/// One link: a task, and the edge that released it.
 struct CriticalLink {
   TaskIndex task = kNoTask;
-  std::uint32_t edge = 0;     ///< Into the task; kNoCriticalEdge: its channel was busy until then.
-  std::int64_t spent_ns = 0;  ///< Of the path, before the task's start: the edge's lag.
-  std::int64_t ran_ns = 0;    ///< Of the task itself.
+  /// Edge into the task; kNoCriticalEdge if its channel was busy until then.
+  std::uint32_t edge = 0;
+  std::int64_t spent_ns = 0;  ///< Time on the path before the task's start: the edge's lag.
+  std::int64_t ran_ns = 0;    ///< Time of the task on the path.
 };
 
-/// What sets the pace of a replay: the longest path into its end, of which one cycle's time before
-/// the last cycle (of fewer than three cycles, the last one's), in order of time. The links add up
-/// to the cycle's time. Ties go to the edge that comes first.
+/// Returns the critical path of a replay, in order of time: the longest path into its end. Takes
+/// the part in one cycle before the last; with fewer than three cycles, in the last cycle. The
+/// links sum to the cycle's time. In a tie, the first edge wins.
 std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& replayer);
 
 }  // namespace headroom

@@ -13,16 +13,17 @@
 namespace headroom {
 namespace {
 
-/// Behind an inserted kernel, as behind any (measured: 1 to 2.7 us on several GPUs).
+/// Gap after an inserted kernel, as after any kernel (measured: 1 to 2.7 us on several GPUs).
 constexpr std::int64_t kKernelGap = 1'500;
 
-/// A task that starts later than this behind what it waits for found the GPU full of other work.
+/// A task that starts later than this after its dependencies waited because other work filled the
+/// GPU.
 constexpr std::int64_t kContention = 10'000;
 
-/// From the end of a kernel to the return of the call that waits for it (measured: 1.5 us).
+/// Time from the end of a kernel to the return of the call that waits for it (measured: 1.5 us).
 constexpr std::int64_t kWaitTail = 1'500;
 
-/// Of 10^5 tasks, these take no more than an integer of nanoseconds holds: 25 hours each.
+/// Limits each task to 25 hours, so that the sum of 10^5 tasks fits into an integer of nanoseconds.
 constexpr double kLongest = 9e13;
 
 std::int64_t Scaled(std::int64_t ns, double factor) {
@@ -36,7 +37,7 @@ EdgeKind KindOfEdge(const Graph& graph, const EditedPlan& edited, TaskIndex task
   const std::uint32_t place = edge - edited.plan.shape->edge_begin[task];
   const TaskIndex origin = edited.origin[task];
   const PlanShape& shape = *edited.plan.shape;
-  // What was inserted beyond the edges of its own kind: a wait for another task.
+  // Kind of the edges that an insertion adds to a task's own: a wait for another task.
   const EdgeKind wait = shape.gpu[task] != 0 ? EdgeKind::kCrossStream : EdgeKind::kSync;
   if (edited.OnChannel(task)) return wait;
   if (origin == kNoTask) {
@@ -54,7 +55,8 @@ Edit::Edit(const Graph& graph, const Plan& base)
       plan_(base),
       removed_(base.tasks()),
       next_number_(static_cast<TaskIndex>(base.tasks())) {
-  assert(base.tasks() == graph.tasks.size() && "the plan is of this graph, without inserted tasks");
+  assert(base.tasks() == graph.tasks.size() &&
+         "the plan belongs to this graph and has no inserted tasks");
 }
 
 DurationNs Edit::WorkBefore(TaskIndex call) const {
@@ -184,7 +186,7 @@ TaskIndex Edit::Insert(ChannelTask task) {
     for ([[maybe_unused]] const Dependency& by : task.before) {
       assert((on.cycles > 0 || by.cycles > 0 || by.task >= removed_.size() || on.task < by.task ||
               on.task >= removed_.size()) &&
-             "what waits comes before what it waits for");
+             "a task comes after the tasks that it waits for");
     }
   }
   task.number = next_number_++;
@@ -231,7 +233,7 @@ std::multimap<TaskIndex, Edit::NewEdge> Edit::NewEdges() const {
 
 EditedPlan Edit::Finish() const {
   std::optional<EditedPlan> edited = TryFinish();
-  assert(edited && "an edit made a cycle");
+  assert(edited && "the edit created a cycle");
   return std::move(edited).value();
 }
 
@@ -246,8 +248,7 @@ EditedPlan Edit::WithoutInsertions() const {
   return out;
 }
 
-/// Puts the inserted tasks among the old ones, all of which get new numbers (places), and makes the
-/// plan of them.
+/// Places the inserted tasks among the old ones, renumbers all tasks by place, and builds the plan.
 class Edit::Assembly {
  public:
   explicit Assembly(const Edit& edit)
@@ -264,22 +265,22 @@ class Edit::Assembly {
   bool has_new_edges() const { return !new_edges_.empty(); }
 
  private:
-  /// A new launch or kernel that goes before an old task.
+  /// A new launch or kernel that is placed before an old task.
   struct Arrival {
     TaskIndex before;
-    std::uint32_t kernel;  ///< Of `inserted_`.
+    std::uint32_t kernel;  ///< Index into `inserted_`.
     bool is_launch;
   };
 
   void FindArrivals();
   void PlaceTasks();
   void BeginShape();
-  /// Adds what goes before `task`. Returns the moment that the task then follows on its track.
+  /// Adds the new tasks before `task`. Returns the moment that `task` then follows on its track.
   std::int64_t AddArrivals(TaskIndex task);
   void AddOldTask(TaskIndex task, std::int64_t follows);
   void AddChannelTasks();
 
-  /// @param number  of the task in the edit; kNoTask for a launch
+  /// @param number  number of the task in the edit; kNoTask for a launch
   void BeginTask(std::int64_t duration, bool gpu, std::int32_t step, bool changed,
                  TaskIndex number);
   void AddEdge(std::int64_t from, std::int64_t lag) {
@@ -293,13 +294,14 @@ class Edit::Assembly {
 
   const Edit& edit_;
   const PlanShape& old_;
-  const std::size_t tasks_;  ///< Old ones.
+  const std::size_t tasks_;  ///< Number of old tasks.
   const std::multimap<TaskIndex, NewEdge> new_edges_;
-  std::vector<Arrival> arrivals_;  ///< By the task that they go before, in order.
+  std::vector<Arrival> arrivals_;  ///< In order of the tasks that they precede.
   std::size_t next_arrival_ = 0;
-  std::vector<std::int64_t> place_;         ///< By number in the edit; -1: it is not there.
-  std::vector<std::int64_t> launch_place_;  ///< Of launches, by kernel.
-  std::int64_t moments_ = 0;                ///< Of a cycle.
+  /// By number in the edit; -1 if the task was cleared from its channel.
+  std::vector<std::int64_t> place_;
+  std::vector<std::int64_t> launch_place_;  ///< Places of launches, by kernel.
+  std::int64_t moments_ = 0;                ///< Moments per cycle.
   std::shared_ptr<PlanShape> shape_;
   EditedPlan out_;
 };
@@ -328,7 +330,7 @@ void Edit::Assembly::PlaceTasks() {
     }
     place_[task] = static_cast<std::int64_t>(task + next);
   }
-  // Tasks of channels go last for now.
+  // Channel tasks go last at first; PutInOrder() moves them.
   for (const ChannelTask& task : edit_.channel_tasks_)
     place_[task.number] = static_cast<std::int64_t>(tasks_ + next++);
   moments_ =
@@ -375,7 +377,7 @@ void Edit::Assembly::AddNewEdges(TaskIndex number) {
   const auto [first, last] = new_edges_.equal_range(number);
   for (auto edge = first; edge != last; ++edge) {
     const NewEdge& on = edge->second;
-    assert(place_[on.from] >= 0 && "the task was taken off its channel");
+    assert(place_[on.from] >= 0 && "the dependency was cleared from its channel");
     AddEdge(2 * place_[on.from] + (on.from_start ? 0 : 1) - moments_ * on.cycles, on.lag);
     shape_->most_cycles_back = std::max<std::int32_t>(shape_->most_cycles_back, on.cycles);
   }
@@ -440,7 +442,7 @@ std::optional<EditedPlan> Edit::TryFinish() const {
   Assembly assembly(*this);
   const bool has_new_edges = assembly.has_new_edges();
   EditedPlan out = std::move(assembly).Make();
-  // Where something waits now for what it ran ahead of, the recorded order is none any more.
+  // If a task now waits for one that it preceded, the recorded order is invalid.
   if (has_new_edges && !PutInOrder(out)) return std::nullopt;
   if (!RecountQueues(graph_, out)) return std::nullopt;
   return out;

@@ -1,5 +1,5 @@
-// The primitives of a what-if: scale, set, remove, insert and reschedule on a plan, leaving the
-// graph alone.
+// The primitives of a what-if forecast: scale, set, remove, insert and reschedule tasks of a plan.
+// The graph stays unchanged.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@
 
 namespace headroom {
 
-/// Types that need tensor cores.
+/// Types that require tensor cores.
 enum class Precision : std::uint8_t { kTF32, kF16, kBF16 };
 
-/// How much an edit changed.
+/// Counts of an edit's changes.
 struct EditCounts {
   std::int64_t tasks = 0;  ///< GPU tasks with another duration.
   std::int64_t inserted = 0, removed = 0;
 };
 
-/// What comes of an edit.
+/// The result of an edit.
 struct EditedPlan {
   Plan plan;
   /// By task of the plan: GPU tasks that are new or have another duration than before.
   std::vector<bool> changed;
-  /// By task of the plan: its task of the graph; kNoTask for what was inserted. The edges of an old
-  /// task are those of the graph, in order, and then what an insertion added.
+  /// By task of the plan: its task of the graph; kNoTask for an inserted one. An old task has the
+  /// edges of the graph, in order, followed by those that insertions added.
   std::vector<TaskIndex> origin;
-  std::vector<bool> removed;  ///< By task of the plan.
+  std::vector<bool> removed;  ///< Indexed by task of the plan.
   /// By task of the plan: its number in the edit; kNoTask for the launch of an inserted kernel.
   std::vector<TaskIndex> number;
   std::vector<std::string> channels;  ///< Names, by channel of the plan's shape.
@@ -44,145 +44,149 @@ struct EditedPlan {
   }
 };
 
-/// Kind of an edge of the plan (into `task`).
+/// Returns the kind of a plan's edge into `task`.
 EdgeKind KindOfEdge(const Graph& graph, const EditedPlan& edited, TaskIndex task,
                     std::uint32_t edge);
 
-/// That a task starts no earlier than another ends (or starts).
+/// A constraint that a task starts no earlier than the end (or start) of another.
 struct Dependency {
-  TaskIndex task = kNoTask;  ///< The other one: of the graph, or inserted before.
+  TaskIndex task = kNoTask;  ///< The other task, from the graph or inserted before.
   DurationNs lag{};
-  std::uint8_t cycles = 0;  ///< How many cycles after the first the second comes.
-  bool from_start = false;  ///< The first need only have started.
+  std::uint8_t cycles = 0;  ///< Number of cycles from the first task to the second.
+  bool from_start = false;  ///< The second task waits only for the start of the first.
 };
 
-/// A resource beside the recorded streams whose tasks compete for it: a network, a copy engine.
+/// A resource other than the recorded streams, for which tasks compete, such as a network or a copy
+/// engine.
 struct Channel {
   std::string_view name;  ///< Unique in an edit; lives as long as the edit.
   Policy policy = Policy::kFifo;
-  double bytes_per_ns = 1;            ///< Each way.
-  DurationNs latency{};               ///< Of one message.
-  std::int64_t members = 1;           ///< Devices that it connects.
-  std::int64_t members_per_link = 1;  ///< That share the bandwidth.
+  double bytes_per_ns = 1;            ///< Bandwidth in each direction.
+  DurationNs latency{};               ///< Latency per message.
+  std::int64_t members = 1;           ///< Number of connected devices.
+  std::int64_t members_per_link = 1;  ///< Number of devices that share the bandwidth.
 };
 
-/// Collects changes to the plan of a graph. Tasks keep their numbers until Finish(); inserted ones
-/// have numbers behind all of the graph's. Nothing that is inserted may wait for itself, by way of
-/// whatever edges: REQUIRED of all dependencies, and asserted by Finish().
+/// Collects changes to the plan of a graph. Tasks keep their numbers until Finish(); inserted tasks
+/// get numbers after those of the graph. REQUIRES: no inserted task waits for itself through any
+/// chain of edges. Finish() asserts this.
 class Edit {
  public:
-  /// @param base  of this graph, e.g. without the cost of recording; both outlive the edit
+  /// @param base  a plan of this graph, e.g. without profiler overhead; both outlive the edit
   Edit(const Graph& graph, const Plan& base);
 
   DurationNs DurationOf(TaskIndex task) const { return DurationNs(plan_.duration[task]); }
-  /// Host work before a call.
+  /// Returns the host work before a call.
   DurationNs WorkBefore(TaskIndex call) const;
 
-  /// A call that was removed is there again.
+  /// Sets a duration, and restores the call if it was removed.
   void SetDuration(TaskIndex task, DurationNs duration);
   void Scale(TaskIndex task, double factor);
   void ScaleWorkBefore(TaskIndex call, double factor);
-  /// Also negative; work never gets shorter than nothing.
+  /// Adds work, which may be negative. The result is at least 0.
   void AddWorkBefore(TaskIndex call, DurationNs work);
 
-  /// A GPU task computes in another type than was recorded, as later scenarios may want to know.
+  /// Records that a GPU task computes in another type than recorded, for later scenarios.
   void SetPrecision(TaskIndex task, Precision precision) { precision_[task] = precision; }
-  /// nullopt: as recorded.
+  /// Returns nullopt if the type is as recorded.
   std::optional<Precision> PrecisionOf(TaskIndex task) const {
     const auto known = precision_.find(task);
     return known == precision_.end() ? std::nullopt : std::optional(known->second);
   }
 
-  /// What waited for the task waits for what it waited for on its track. A call that is removed
-  /// still takes the work before it: scale that apart.
+  /// Removes a task. Its dependents then wait for the task before it on its track. The host work
+  /// before a removed call remains; use ScaleWorkBefore() for that.
   void Remove(TaskIndex task);
-  /// A GPU task no longer waits for its own launch, only for what ran before it, and follows the
-  /// task before it on its stream after `gap`, if it was a little further behind (what waited long
-  /// waited for room on the GPU).
+  /// Removes a GPU task's dependency on its launch. The task then follows the previous task of its
+  /// stream after at most `gap`. Long gaps remain, because they show a wait for space on the GPU.
   void Detach(TaskIndex task, DurationNs gap);
-  /// A GPU task follows at once what lets it go on the device, and its launch as soon as any task
-  /// does.
+  /// Lets a GPU task start immediately after its dependencies on the device, and within the normal
+  /// latency after its launch.
   void CloseGap(TaskIndex task);
   bool IsRemoved(TaskIndex task) const { return removed_[task]; }
-  /// A GPU task does other work from here on than its operator says, e.g. that of several: what it
-  /// takes, and what it would take in a 16-bit type (nullopt: the same).
+  /// Replaces a GPU task's work with work that differs from its operator's, e.g. the work of
+  /// several operators. Sets its duration, and its duration in a 16-bit type (nullopt: the same).
   void ReplaceWork(TaskIndex task, DurationNs duration, std::optional<DurationNs> in_16_bits);
   bool HasOtherWork(TaskIndex task) const { return other_work_.contains(task); }
   /// REQUIRES: HasOtherWork(task).
   std::optional<DurationNs> In16Bits(TaskIndex task) const { return other_work_.at(task); }
-  /// A blocking call no longer waits.
+  /// Removes the waits of a blocking call.
   void RemoveWait(TaskIndex return_task);
-  /// Whether a blocking call still waits for a task.
+  /// Returns true if a blocking call still waits for a task.
   bool Waits(TaskIndex return_task) const;
 
-  /// A kernel just before another on its stream, and its launch just before a call.
+  /// A new kernel directly before a task on its stream, with its launch directly before a call.
   struct NewKernel {
     TaskIndex before_task = kNoTask;  ///< A GPU task.
-    TaskIndex before_call = kNoTask;  ///< Its launch, or an earlier call.
+    TaskIndex before_call = kNoTask;  ///< The launch of `before_task`, or an earlier call.
     DurationNs duration{};
-    DurationNs host_work{};  ///< Before the launch.
+    DurationNs host_work{};  ///< Host work before the launch.
     DurationNs launch{};     ///< Duration of the launch.
-    /// A call that waits until the kernel is done, e.g. for a value; kNoTask: none does.
+    /// A call that waits until the kernel ends, e.g. for a value; kNoTask if none waits.
     TaskIndex waiting_call = kNoTask;
-    bool per_sample = false;             ///< Its work grows with the batch.
-    std::vector<Dependency> after = {};  ///< What it waits for besides.
-    /// Before all that was inserted there without it; else behind what was inserted there earlier.
+    bool per_sample = false;             ///< The work grows with the batch.
+    std::vector<Dependency> after = {};  ///< Additional dependencies.
+    /// If true, placed before all insertions at that task without this flag; otherwise after
+    /// earlier insertions.
     bool in_front = false;
     TaskIndex number = kNoTask;  ///< Set by Insert().
   };
   /// Returns the number of the kernel. REQUIRES: `before_call` comes before `before_task` in the
   /// graph's order.
   TaskIndex Insert(NewKernel kernel);
-  /// The kernels inserted so far, e.g. to scale them.
+  /// Returns the kernels inserted so far, e.g. to scale them.
   std::span<NewKernel> inserted() { return inserted_; }
-  /// The first kernel inserted before a task of the graph, else the task: what a task that waits
-  /// for something new is to wait with.
+  /// Returns the first kernel inserted before a task of the graph, else the task. A new dependency
+  /// of the task must apply to this kernel.
   TaskIndex FrontOf(TaskIndex task) const;
-  /// The other way: the task of the graph that an inserted kernel comes before, else the task.
+  /// Returns the task of the graph before which a kernel was inserted. Returns other tasks
+  /// unchanged. The inverse of FrontOf().
   TaskIndex InFrontOf(TaskIndex kernel) const;
 
-  /// The channel of that name, made if there is none; `channel` then only tells the name.
+  /// Returns the channel of that name and creates it if necessary. An existing channel keeps its
+  /// properties.
   std::uint32_t AddChannel(const Channel& channel);
   std::optional<std::uint32_t> FindChannel(std::string_view name) const;
   Channel& ChannelAt(std::uint32_t channel) { return channels_[channel]; }
   void Reschedule(std::uint32_t channel, Policy policy) { channels_[channel].policy = policy; }
 
-  /// A task of a channel: nothing on the host, nothing on a stream.
+  /// A task of a channel, which occupies neither the host nor a stream.
   struct ChannelTask {
     std::uint32_t channel = 0;
-    std::int32_t step = -1;  ///< To which it belongs, as Task::step.
+    std::int32_t step = -1;  ///< Its step, as in Task::step.
     DurationNs duration{};
-    DurationNs latency{};                 ///< Of the duration: what does not depend on the bytes.
-    double bytes = 0;                     ///< Of the tensors that it is about.
-    std::int32_t priority = 0;            ///< The lowest goes first where the policy is kPriority.
-    std::vector<Dependency> after = {};   ///< What it waits for.
-    std::vector<Dependency> before = {};  ///< What waits for it.
-    bool per_sample = false;              ///< Its bytes grow with the batch.
+    /// Part of the duration that does not depend on the bytes.
+    DurationNs latency{};
+    double bytes = 0;                     ///< Bytes of the tensors that it transfers.
+    std::int32_t priority = 0;            ///< The lowest runs first, with policy kPriority.
+    std::vector<Dependency> after = {};   ///< Tasks that it waits for.
+    std::vector<Dependency> before = {};  ///< Tasks that wait for it.
+    bool per_sample = false;              ///< The bytes grow with the batch.
     TaskIndex number = kNoTask;           ///< Set by Insert().
 
-    /// All its time.
+    /// Scales duration and latency.
     void Scale(double factor);
   };
-  /// Returns its number. REQUIRES: of the graph's tasks in the same cycle, what it waits for comes
-  /// before what waits for it.
+  /// Returns the task's number. REQUIRES: among tasks of the graph in the same cycle, its
+  /// dependencies come before its dependents.
   TaskIndex Insert(ChannelTask task);
-  /// All of them in order of insertion, e.g. to scale them.
+  /// Returns all channel tasks in order of insertion, e.g. to scale them.
   std::span<ChannelTask> channel_tasks() { return channel_tasks_; }
-  /// Takes all tasks off a channel, and what waits for them no longer does: to insert others
-  /// instead. REQUIRES: nothing else that was inserted waits for them.
+  /// Removes all tasks from a channel, and all waits for them, so that others can be inserted.
+  /// REQUIRES: no other inserted task waits for them.
   std::vector<ChannelTask> Clear(std::uint32_t channel);
 
   const EditCounts& counts() const { return counts_; }
-  /// By number, of the graph's tasks and of all that was inserted: whether the task is there, i.e.
-  /// was not taken off its channel. What anything waits for must be: REQUIRED by Finish().
+  /// Returns by number, for tasks of the graph and inserted ones, true unless the task was cleared
+  /// from its channel. Finish() requires that all dependencies are present.
   std::vector<bool> Present() const;
-  /// The edited plan. Tasks are numbered anew if any were inserted.
+  /// Returns the edited plan. Renumbers the tasks if any were inserted.
   EditedPlan Finish() const;
-  /// The same for edits that nobody has checked: nullopt where what was inserted waits for itself.
+  /// As Finish(), for unchecked edits: returns nullopt if an inserted task waits for itself.
   std::optional<EditedPlan> TryFinish() const;
 
  private:
-  /// An edge that comes of a dependency.
+  /// An edge from a dependency.
   struct NewEdge {
     TaskIndex from;
     std::int64_t lag;
@@ -195,7 +199,7 @@ class Edit {
   bool HasChangedGpuDuration(TaskIndex task) const {
     return plan_.shape->gpu[task] != 0 && plan_.duration[task] != base_.duration[task];
   }
-  /// Returns the plan of an edit that inserted nothing.
+  /// Returns the plan of an edit without insertions.
   EditedPlan WithoutInsertions() const;
   std::uint32_t TrackEdge(TaskIndex task) const { return graph_.edge_begin[task]; }
   bool HasTrackEdge(TaskIndex task) const {
@@ -206,7 +210,7 @@ class Edit {
   const Plan& base_;
   Plan plan_;
   std::vector<bool> removed_;
-  std::unordered_map<TaskIndex, std::optional<DurationNs>> other_work_;  ///< Its time in 16 bits.
+  std::unordered_map<TaskIndex, std::optional<DurationNs>> other_work_;  ///< Durations in 16 bits.
   std::unordered_map<TaskIndex, Precision> precision_;
   std::vector<NewKernel> inserted_;
   std::vector<Channel> channels_;

@@ -21,7 +21,8 @@ TEST(EditTest, ThePlanTellsTheNumbersOfItsTasks) {
   const TaskIndex kernel = edit.Insert({.before_task = 3, .before_call = 1});
   EXPECT_EQ(kernel, 4u);
   EXPECT_EQ(edit.Finish().number, (std::vector<TaskIndex>{0, kNoTask, 1, 2, kernel, 3}));
-  // A transfer behind the first kernel that the second waits for goes between them.
+  // A transfer runs after the first kernel, and the second kernel waits for it, so it goes between
+  // them.
   const std::uint32_t network = edit.AddChannel({.name = "network"});
   const TaskIndex transfer =
       edit.Insert({.channel = network, .after = {{.task = 2}}, .before = {{.task = 3}}});
@@ -44,8 +45,8 @@ TEST(EditTest, WhatWaitsForItselfHasNoPlan) {
   const Graph graph = TwoKernels(100);
   const Plan base = MakePlan(graph);
   Edit edit(graph, base);
-  // The second call waits for a kernel between the two kernels, which waits for the second call's
-  // transfer.
+  // A cycle: the second call waits for a kernel between the two kernels, which waits for the second
+  // call's transfer.
   const std::uint32_t network = edit.AddChannel({.name = "network"});
   const TaskIndex transfer = edit.Insert({.channel = network, .after = {{.task = 1}}});
   EXPECT_TRUE(edit.TryFinish());

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-/// The task that a moment belongs to, and how many cycles before.
+/// The task of a moment, and the number of cycles back.
 struct Source {
   std::size_t task;
   std::int32_t cycles_back;

@@ -1,5 +1,5 @@
-// Replays a plan in which tasks compete for channels: who goes next is decided when a channel is
-// free, by its policy.
+// Replays a plan in which tasks compete for channels. When a channel becomes free, its policy
+// chooses the next task.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,33 @@
 
 namespace headroom {
 
-/// Works out all moments that follow from what is known; then the channel that can begin a task
-/// first begins one, and so on. Nothing that becomes ready later could have begun before, as long
-/// as no lag is negative between tasks of channels, so no decision is ever taken back. Ties go to
-/// the channel, the cycle and the task of the lowest number: the same plan gives the same times.
+/// Computes all moments that follow from known ones. Then the channel that can begin a task first
+/// begins one, and so on.
 ///
-/// Without channels the moments are exactly the longest path's. O(V + E), and log of the tasks that
-/// wait for a channel for each of its tasks.
+/// If no lag between channel tasks is negative, a task that becomes ready later could not have
+/// begun earlier. Decisions are therefore final. In a tie, the lowest channel, cycle and task
+/// number wins, so equal plans give equal times.
+///
+/// Without channels, the moments equal those of the longest path. O(V + E), plus for each channel
+/// task the logarithm of the number of waiting tasks.
 class EventLoop {
  public:
-  /// Replays cycles 0 to `cycles` - 1 together, as tasks of different cycles compete, too.
+  /// Replays cycles 0 to `cycles` - 1 together, because tasks of different cycles also compete.
   ///
-  /// @param moments  of cycle 0; then those of the next; before it most_cycles_back cycles of
-  ///                 moments that never come
+  /// @param moments  moments of cycle 0, followed by those of the later cycles. They are preceded
+  /// by
+  ///   most_cycles_back cycles of moments that never happen
   void Run(const Plan& plan, int cycles, std::int64_t* moments);
 
-  /// Of the last run: what ran on the channel until this task could start; -1: nothing. Tasks as
-  /// cycle x tasks + task.
+  /// Returns the instance that occupied the channel until this task could start in the last run;
+  /// -1: none. An instance is cycle x tasks + task.
   std::int64_t HeldBackBy(std::int64_t instance) const {
     return held_back_by_[static_cast<std::size_t>(instance)];
   }
 
  private:
   struct Waiting {
-    std::int64_t first;  ///< What it is chosen by, lowest first: then `second`, then its number.
+    std::int64_t first;  ///< Sort key, lowest first; then `second`, then the instance.
     std::int64_t second;
     std::int64_t instance;
     bool operator>(const Waiting& other) const {
@@ -46,28 +49,29 @@ class EventLoop {
   struct Channel {
     std::int64_t free_at = 0;
     std::int64_t last = -1;  ///< Instance that ran on it last.
-    Queue coming;            ///< By the time at which they are ready.
-    Queue ready;             ///< By policy; all ready when the channel is free.
+    Queue coming;            ///< Ordered by the time at which they become ready.
+    Queue ready;             ///< Ordered by policy; all are ready when the channel is free.
   };
 
   void FindSuccessors(const Plan& plan);
   void CountWaits(const Plan& plan, int cycles);
-  /// Settles everything that waits for nothing undecided any more.
+  /// Settles all tasks whose dependencies are settled.
   void Propagate(const Plan& plan, int cycles, std::int64_t* moments);
   void Settle(const Plan& plan, int cycles, std::int64_t instance, std::int64_t start,
               std::int64_t* moments);
-  /// The channel that can begin a task first; false: none waits for any.
+  /// Begins a task on the channel that can begin one first. Returns false if no task waits.
   bool BeginNext(const Plan& plan, int cycles, std::int64_t* moments);
 
-  // Edges out of a task, [out_begin_[task], out_begin_[task + 1]): to which, how many cycles later.
+  // Edges out of a task are [out_begin_[task], out_begin_[task + 1]).
   struct Successor {
     std::uint32_t task;
     std::int32_t cycles_later;
   };
   std::vector<std::uint32_t> out_begin_;
   std::vector<Successor> out_;
-  std::vector<std::uint32_t> waits_;   ///< By instance: edges whose other end is not settled.
-  std::vector<std::int64_t> settled_;  ///< Instances that wait for nothing, to be settled.
+  std::vector<std::uint32_t> waits_;  ///< By instance: number of edges from unsettled tasks.
+  /// Instances without unsettled dependencies, to process next.
+  std::vector<std::int64_t> settled_;
   std::vector<Channel> channels_;
   std::vector<std::int64_t> held_back_by_;
 };

@@ -15,8 +15,7 @@
 namespace headroom {
 namespace event_loop_test {
 
-/// A kernel of 10, then two sends on a channel, then one kernel of 10 that waits for the send named
-/// `needed`. No host.
+/// Two kernels of 10 ns without host work. Tests add two sends on a channel between them.
 struct TwoSends {
   explicit TwoSends(Policy policy) {
     Add(graph, TaskKind::kGpu, 10, {After(1, 0, EdgeKind::kStream, 1)});
@@ -39,7 +38,7 @@ TEST(EventLoopTest, AChannelRunsOneTaskAtATimeInOrderOfReadiness) {
                .duration = DurationNs(5),
                .after = {{.task = 0}},
                .before = {{.task = 1}}});
-  // The first kernel ends at 10; the sends run from 10 to 40 and from 40 to 45, and the second
+  // The first kernel ends at 10. The sends run from 10 to 40 and from 40 to 45, and the second
   // kernel follows at 45.
   const Plan plan = edit.Finish().plan;
   Replayer replayer;
@@ -62,7 +61,7 @@ TEST(EventLoopTest, PriorityLetsTheUrgentGoFirst) {
   Replayer replayer;
   std::span<const std::int64_t> moments = replayer.RunOnce(edit.Finish().plan);
   EXPECT_EQ(*std::max_element(moments.begin(), moments.end()), 45);
-  // The same tasks in order of arrival: rescheduling is all that it takes.
+  // Only rescheduling changes: the same tasks run in order of arrival.
   edit.Reschedule(network, Policy::kFifo);
   moments = replayer.RunOnce(edit.Finish().plan);
   EXPECT_EQ(*std::max_element(moments.begin(), moments.end()), 55);
@@ -72,7 +71,7 @@ TEST(EventLoopTest, WhatBeganIsNotBrokenOff) {
   const TwoSends job(Policy::kPriority);
   Edit edit(job.graph, job.base);
   const std::uint32_t network = edit.AddChannel(job.channel);
-  // Ready at 0, before the urgent one is.
+  // Becomes ready at 0, before the urgent task.
   edit.Insert({.channel = network, .duration = DurationNs(30), .priority = 2});
   edit.Insert({.channel = network,
                .duration = DurationNs(5),
@@ -88,14 +87,15 @@ TEST(EventLoopTest, TheSteadyStateIsWhatTheChannelTakesWhereItIsBusiest) {
   const TwoSends job(Policy::kFifo);
   Edit edit(job.graph, job.base);
   const std::uint32_t network = edit.AddChannel(job.channel);
-  // Both kernels take 20 a cycle, the sends 35; the next cycle's first kernel waits for the second.
+  // Per cycle, both kernels take 20 and the sends 35. The next cycle's first kernel waits for the
+  // second send.
   edit.Insert(
       {.channel = network, .duration = DurationNs(30), .after = {{.task = 0}}, .before = {}});
   edit.Insert({.channel = network,
                .duration = DurationNs(5),
                .after = {{.task = 0}},
                .before = {{.task = 0, .cycles = 1}}});
-  // kernel 10, send 30, send 5, and round again.
+  // A cycle is: kernel 10, send 30, send 5.
   EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish().plan).step_ns, 45);
 }
 
@@ -122,7 +122,7 @@ TEST(EventLoopTest, TheCriticalPathGoesThroughTheTaskThatHeldTheChannel) {
 }
 
 TEST(EventLoopTest, WhatIsInsertedInFrontGoesBeforeWhatWasThere) {
-  // Two launches of 5 with 10 of work before each, and two kernels of 100 behind each other.
+  // Two launches of 5 with 10 of work before each, and two consecutive kernels of 100.
   const Graph graph = TwoKernels(100);
   const Plan base = MakePlan(graph);
   Edit edit(graph, base);
@@ -138,7 +138,8 @@ TEST(EventLoopTest, WhatIsInsertedInFrontGoesBeforeWhatWasThere) {
                .duration = DurationNs(5000),
                .after = {{.task = packs}},
                .before = {{.task = reads}}});
-  // 6 + 100, a gap of 1500, packed by 1906, sent by 6906, read by 7906; 2 behind, the last kernel.
+  // The first kernel ends at 6 + 100 and a gap of 1500 follows. Packed by 1906, sent by 6906, read
+  // by 7906; the last kernel starts 2 later.
   Replayer replayer;
   const std::span<const std::int64_t> moments = replayer.RunOnce(edit.Finish().plan);
   EXPECT_EQ(*std::max_element(moments.begin(), moments.end()), 7906 + 2 + 100);
@@ -158,7 +159,7 @@ TEST(EventLoopTest, AClearedChannelLeavesNothingBehind) {
   EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish().plan).step_ns, 20);
 }
 
-/// Every moment by the event loop.
+/// Returns every moment from the event loop.
 std::vector<std::int64_t> ByEvents(const Plan& plan, int cycles) {
   const std::size_t before =
       static_cast<std::size_t>(plan.shape->most_cycles_back) * 2 * plan.tasks();
@@ -172,7 +173,7 @@ std::vector<std::int64_t> ByEvents(const Plan& plan, int cycles) {
 RC_GTEST_PROP(EventLoopProperty, WithoutChannelsItIsTheLongestPath, ()) {
   const Graph graph = RandomGraph();
   Plan plan = MakePlan(graph);
-  // Some edges do not hold.
+  // Disables some edges.
   for (std::int64_t& lag : plan.lag) {
     if (*rc::gen::inRange(0, 5) == 0) lag = kNoEdge;
   }
@@ -184,7 +185,7 @@ RC_GTEST_PROP(EventLoopProperty, WithoutChannelsItIsTheLongestPath, ()) {
     RC_ASSERT(moments[moment] == expected[moment]);
 }
 
-/// The slow, obvious answer: a clock that ticks every nanosecond, and asks every task every time.
+/// A slow reference: a clock that ticks every nanosecond and checks every task at each tick.
 std::vector<std::int64_t> ByClock(const Plan& plan, int cycles) {
   const PlanShape& shape = *plan.shape;
   const auto tasks = static_cast<std::int64_t>(plan.tasks());
@@ -245,7 +246,7 @@ std::vector<std::int64_t> ByClock(const Plan& plan, int cycles) {
 }
 
 RC_GTEST_PROP(EventLoopProperty, AgreesWithAClockThatTicks, ()) {
-  // Lags are not negative here: then no decision could be taken too early.
+  // Lags are not negative here, so no decision can be too early.
   Graph graph;
   const int kernels = *rc::gen::inRange(2, 8);
   for (int t = 0; t < kernels; ++t) {

@@ -1,5 +1,4 @@
-// Replays a plan with one part of its work at several speeds, without a copy of the plan's shape
-// for each.
+// Replays a plan with one part of its work at several speeds, without copying the plan's shape.
 #pragma once
 
 #include <array>
@@ -20,13 +19,13 @@ struct PlanPart {
 
 class PartReplayer {
  public:
-  /// `plan` is copied but for its shape.
+  /// Copies `plan` except for its shape.
   explicit PartReplayer(const Plan& plan, StepScale scale = {})
       : plan_(plan), base_(plan), scale_(scale) {}
 
-  /// Time of a step, in ns, where the part takes `scale` times its time.
+  /// Returns the time of a step in ns if the part takes `scale` times its time.
   double Run(const PlanPart& part, double scale);
-  /// The same for each scale.
+  /// As above, for each scale.
   template <std::size_t kCount>
   std::array<double, kCount> Run(const PlanPart& part, const std::array<double, kCount>& scales) {
     std::array<double, kCount> steps{};
@@ -36,14 +35,14 @@ class PartReplayer {
   /// Makes the part take `scale` times its time in all later runs.
   void Apply(const PlanPart& part, double scale);
 
-  /// Replays so far.
+  /// Returns the number of replays so far.
   std::int64_t replays() const { return replays_; }
 
  private:
   void Scale(const PlanPart& part, double scale);
 
-  Plan plan_;  ///< What is replayed.
-  Plan base_;  ///< What it is between runs.
+  Plan plan_;  ///< The plan to replay.
+  Plan base_;  ///< Its state between runs.
   StepScale scale_;
   Replayer replayer_;
   std::int64_t replays_ = 0;

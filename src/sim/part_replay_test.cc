@@ -13,7 +13,7 @@ namespace part_replay_test {
 
 constexpr std::array<double, 8> kScales = {1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0};
 
-/// All of some tasks, half of some lags.
+/// Returns a part with some tasks in full, and half of some lags.
 PlanPart RandomPart(const Plan& plan) {
   PlanPart part;
   for (std::uint32_t task = 0; task < plan.tasks(); ++task) {
@@ -25,7 +25,7 @@ PlanPart RandomPart(const Plan& plan) {
   return part;
 }
 
-/// The same variant as a plan of its own. Times that are multiples of 16 leave nothing to round.
+/// Returns the scaled variant as a separate plan. Times that are multiples of 16 avoid rounding.
 Plan Scaled(Plan plan, const PlanPart& part, double scale) {
   for (const auto& [task, share] : part.tasks)
     plan.duration[task] =
@@ -55,7 +55,7 @@ RC_GTEST_PROP(PartReplayProperty, WhatIsAppliedStays, ()) {
   const Plan plan = RandomPlan();
   const PlanPart first = RandomPart(plan), second = RandomPart(plan);
   PartReplayer replayer(plan), fresh(Scaled(plan, first, 0.5));
-  replayer.Run(second, kScales);  // Leaves nothing behind.
+  replayer.Run(second, kScales);  // Has no effect on later runs.
   replayer.Apply(first, 0.5);
   RC_ASSERT(replayer.Run(second, kScales) == fresh.Run(second, kScales));
 }

@@ -12,20 +12,20 @@
 namespace headroom {
 namespace {
 
-/// Steps of few launches need many cycles to fill a queue; what lies further back holds nothing up.
+/// A queue may span many cycles if steps have few launches. Tasks further back delay nothing.
 constexpr std::int64_t kMaxCyclesBack = 8;
 
-/// The tasks of each stream in order, and where each task is there.
+/// The tasks of each stream in order, and the place of each task.
 struct Streams {
   std::vector<std::vector<TaskIndex>> tasks;
-  std::vector<std::uint32_t> of;    ///< By task; kNone: not a task of a stream.
-  std::vector<std::int64_t> place;  ///< By task: how many tasks of its stream come before it.
+  std::vector<std::uint32_t> of;    ///< By task; kNone if the task is on no stream.
+  std::vector<std::int64_t> place;  ///< By task: number of earlier tasks on its stream.
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   explicit Streams(std::size_t count) : of(count, kNone), place(count) {}
 
-  /// @param previous  the task before it on its stream; kNoTask: it is the first
+  /// @param previous  the task before it on its stream; kNoTask if it is the first
   void Append(TaskIndex task, TaskIndex previous, bool counts) {
     if (previous == kNoTask) tasks.emplace_back();
     of[task] = previous == kNoTask ? static_cast<std::uint32_t>(tasks.size() - 1) : of[previous];
@@ -35,7 +35,7 @@ struct Streams {
   }
 };
 
-/// As recorded.
+/// Returns the streams as recorded.
 Streams StreamsOf(const Graph& graph) {
   Streams streams(graph.tasks.size());
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
@@ -49,7 +49,7 @@ Streams StreamsOf(const Graph& graph) {
   return streams;
 }
 
-/// As edited: removed tasks have a place, but take none.
+/// Returns the streams as edited: removed tasks have a place but occupy none.
 Streams StreamsOf(const Graph& graph, const EditedPlan& edited) {
   const PlanShape& shape = *edited.plan.shape;
   Streams streams(edited.plan.tasks());
@@ -64,7 +64,7 @@ Streams StreamsOf(const Graph& graph, const EditedPlan& edited) {
   return streams;
 }
 
-/// The first task that each call launches; kNoTask: none. By task of the graph.
+/// Returns the first task that each call launches, or kNoTask, by task of the graph.
 std::vector<TaskIndex> FirstLaunched(const Graph& graph) {
   std::vector<TaskIndex> launched(graph.tasks.size(), kNoTask);
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {

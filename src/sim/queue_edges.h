@@ -1,14 +1,14 @@
-// Which launch waits for which task to leave the launch queue, after an edit.
+// Updates after an edit which launch waits for which task to leave the launch queue.
 #pragma once
 
 #include "sim/edit.h"
 
 namespace headroom {
 
-/// A launch waits until a task so many places before its own has started. Counts the places anew
-/// where tasks of the stream were removed or inserted in between: fewer launches fill the queue
-/// later. Removed launches wait for no place. Launches that were inserted wait for none either: the
-/// next recorded one does. False where the tasks then have no order: something waits for itself.
+/// Recounts queue places after tasks of a stream were removed or inserted. A launch waits until the
+/// task a fixed number of places earlier has started, so fewer launches fill the queue later.
+/// Removed and inserted launches do not wait; the next recorded launch does. Returns false if no
+/// valid order remains because a task waits for itself.
 bool RecountQueues(const Graph& graph, EditedPlan& edited);
 
 }  // namespace headroom

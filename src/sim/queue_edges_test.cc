@@ -8,7 +8,7 @@
 namespace headroom {
 namespace queue_edges_test {
 
-/// Launches of 10 ns without work between them, each of a kernel of 100 ns; two places: a launch
+/// Consecutive launches of 10 ns, each of a kernel of 100 ns. The queue has two places: a launch
 /// waits until the kernel two before its own has started.
 Graph QueueOfTwo(int launches) {
   Graph graph;
@@ -26,7 +26,8 @@ Graph QueueOfTwo(int launches) {
   return graph;
 }
 
-/// What the queue edge into a call comes from: (kernel, cycles back); (-1, 0): it holds nothing.
+/// Returns the source of the queue edge into a call as (kernel, cycles back); (-1, 0) if the edge
+/// has no effect.
 std::pair<std::int64_t, std::int64_t> QueueEdge(const EditedPlan& edited, TaskIndex task) {
   const PlanShape& shape = *edited.plan.shape;
   const std::uint32_t edge = shape.edge_begin[task] + 1;
@@ -47,10 +48,11 @@ TEST(QueueEdgesTest, ARemovedKernelTakesNoPlace) {
   edit.Remove(4);
   const EditedPlan edited = edit.Finish();
   EXPECT_EQ(QueueEdge(edited, 4), (Place{-1, 0}));
-  // Launch 3 waited for kernel 1 and waits for kernel 0 now; launch 4 for 1 instead of 2.
+  // Launch 3 waited for kernel 1 and now waits for kernel 0; launch 4 waits for kernel 1 instead of
+  // 2.
   EXPECT_EQ(QueueEdge(edited, 6), (Place{1, 0}));
   EXPECT_EQ(QueueEdge(edited, 8), (Place{3, 0}));
-  // Launch 0 waits for kernel 3 of the cycle before, as it did.
+  // Launch 0 still waits for kernel 3 of the previous cycle.
   EXPECT_EQ(QueueEdge(edited, 0), (Place{7, 1}));
 }
 
@@ -72,10 +74,11 @@ TEST(QueueEdgesTest, AnInsertedKernelTakesOne) {
   edit.Insert({.before_task = 5, .before_call = 4, .duration = DurationNs(50)});
   const EditedPlan edited = edit.Finish();
   // Plan: call 0, kernel 0, call 1, kernel 1, new call, call 2, new kernel, kernel 2, call 3, ...
-  // Launch 3 waited for kernel 1 and waits for the new kernel now.
+  // Launch 3 waited for kernel 1 and now waits for the new kernel.
   EXPECT_EQ(edited.origin[8], 6u);
   EXPECT_EQ(QueueEdge(edited, 8), (Place{6, 0}));
-  // Launch 2 waited for kernel 0 and waits for kernel 1: the new one stands before it.
+  // Launch 2 waited for kernel 0 and now waits for kernel 1, because the new kernel precedes its
+  // own.
   EXPECT_EQ(QueueEdge(edited, 5), (Place{3, 0}));
 }
 

@@ -7,10 +7,10 @@
 namespace headroom {
 namespace {
 
-/// Before everything, and far enough from the ends of the type that lags can be added.
+/// Earlier than everything, and far enough from the limit of the type to add lags.
 constexpr std::int64_t kNever = INT64_MIN / 4;
 
-/// The end of the last GPU task, or of everything where there is none.
+/// Returns the end of the last GPU task, or of the last task if there is no GPU task.
 std::int64_t EndOfWork(const Plan& plan, const std::int64_t* moments) {
   std::int64_t gpu = kNever, any = kNever;
   for (std::size_t task = 0; task < plan.tasks(); ++task) {
@@ -45,7 +45,7 @@ void Replayer::RunCycle(const Plan& plan, int cycle, std::span<const std::int64_
   std::uint32_t edge = edge_begin[0];
   for (std::size_t task = 0; task < tasks; ++task) {
     const std::uint32_t end = edge_begin[task + 1];
-    // The first cycle begins at 0; nothing comes before.
+    // The first cycle begins at 0, with nothing before it.
     std::int64_t start = not_before.empty() ? 0 : not_before[task];
     for (; edge < end; ++edge) start = std::max(start, moments[from[edge]] + lag[edge]);
     moments[2 * task] = start;
@@ -84,7 +84,7 @@ Replayed Replayer::Run(const Plan& plan) {
     return out;
   }
   Prepare(plan, kMaxCycles);
-  // Tasks of later cycles compete with those of earlier ones, so all are replayed at once.
+  // Tasks of different cycles compete for channels, so all cycles are replayed together.
   const bool by_events = !plan.shape->channels.empty();
   if (by_events) RunEvents(plan, kMaxCycles);
   double before = -1, period = 0;
@@ -103,7 +103,7 @@ Replayed Replayer::Run(const Plan& plan) {
   cycles_ = last + 1;
   out.step_ns = period / plan.shape->steps;
 
-  // Ends of the steps' GPU work, those of the cycle before first.
+  // Ends of the steps' GPU work, in order, starting from the end of the previous cycle.
   std::vector<std::int64_t> ends(static_cast<std::size_t>(plan.shape->steps), kNever);
   const std::int64_t* const moments = Cycle(plan, last);
   for (std::size_t task = 0; task < plan.tasks(); ++task) {

@@ -1,4 +1,5 @@
-// Replays a graph: when every moment comes, with durations and lags that an edit may have changed.
+// Replays a graph: computes the time of every moment, with durations and lags that an edit may have
+// changed.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,20 @@ namespace headroom {
 
 /// The times of one or more cycles.
 struct Replayed {
-  double step_ns = 0;  ///< Steady state: time a step takes.
+  double step_ns = 0;  ///< Time per step in the steady state.
   std::vector<double>
-      step_walls_ns;    ///< Of the last cycle, by step; a step ends where its GPU work does.
-  bool settled = true;  ///< Successive cycles took the same time.
+      step_walls_ns;    ///< By step of the last cycle; a step ends when its GPU work ends.
+  bool settled = true;  ///< True if the last two cycles took the same time.
 };
 
-/// Replays a plan over and over, one cycle after the other, in memory that is kept between calls.
+/// Replays a plan repeatedly, one cycle after the other. Keeps its memory between calls.
 class Replayer {
  public:
-  /// Cycles until two in a row differ by less than 0.02 %, at most `kMaxCycles`. Of a plan that is
-  /// not periodic one, from its first moment to its last work.
+  /// Replays cycles until two in a row differ by less than 0.02 %, at most `kMaxCycles`. Replays a
+  /// plan that is not periodic once, from its first moment to its last work.
   Replayed Run(const Plan& plan);
 
-  /// Replays one cycle alone: no earlier cycle delays it. Returns moments by number, in ns.
+  /// Replays a single cycle, which no earlier cycle delays. Returns moments by number, in ns.
   ///
   /// @param not_before  the earliest start of each task; empty: 0. Ignored for a plan with channels
   std::span<const std::int64_t> RunOnce(const Plan& plan,
@@ -35,11 +36,12 @@ class Replayer {
   static constexpr double kSettled = 2e-4;
   static constexpr int kFirstToSettle = 3;  ///< The cycles before it fill the queues.
 
-  /// Of the last run: cycles replayed, and the moments of one (negative: before the first, never).
+  /// Returns the number of cycles in the last run. Cycle() returns the moments of one cycle;
+  /// negative cycles never happen.
   int cycles() const { return cycles_; }
   const std::int64_t* Cycle(const Plan& plan, int cycle) const;
-  /// Of the last run: what ran on the task's channel until it could start, as cycle x tasks + task;
-  /// -1: nothing held it back there.
+  /// Returns the instance (cycle x tasks + task) that occupied the task's channel until it started
+  /// in the last run; -1: no delay.
   std::int64_t HeldBackBy(const Plan& plan, int cycle, TaskIndex task) const;
 
  private:

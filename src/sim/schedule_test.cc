@@ -18,13 +18,13 @@ namespace schedule_test {
 TEST(ReplayTest, ShortKernelsFollowTheHost) {
   const Graph graph = TwoKernels(1);
   const Plan plan = MakePlan(graph);
-  // Host: two times (10 work + 5 call).
+  // Host-bound: two times (10 work + 5 call).
   EXPECT_DOUBLE_EQ(Replayer().Run(plan).step_ns, 30);
 }
 
 TEST(ReplayTest, LongKernelsSetThePace) {
   const Graph graph = TwoKernels(100);
-  // GPU: two times (100 + 2 gap); the host runs ahead.
+  // GPU-bound: two times (100 + 2 gap); the host runs ahead.
   EXPECT_DOUBLE_EQ(Replayer().Run(MakePlan(graph)).step_ns, 204);
 }
 
@@ -32,14 +32,14 @@ TEST(ReplayTest, MomentsOfOneCycleByHand) {
   const Graph graph = TwoKernels(100);
   Replayer replayer;
   const std::span<const std::int64_t> moments = replayer.RunOnce(MakePlan(graph));
-  // Nothing comes before the first call; its work is of the cycle before.
+  // The first call starts immediately, because its work belongs to the previous cycle.
   EXPECT_EQ(std::vector<std::int64_t>(moments.begin(), moments.end()),
             (std::vector<std::int64_t>{0, 5, 15, 20, 6, 106, 108, 208}));
 }
 
 TEST(ReplayTest, AFullQueueHoldsTheHostBack) {
   const Graph graph = TwoKernels(100);
-  // The queue takes one task: a launch waits for the start of the kernel before.
+  // The queue holds one task: a launch waits for the start of the previous kernel.
   Graph queued;
   Add(queued, TaskKind::kCall, 5,
       {After(2, 10, EdgeKind::kHost, 1), After(3, 0, EdgeKind::kQueue, 1)});
@@ -51,7 +51,7 @@ TEST(ReplayTest, AFullQueueHoldsTheHostBack) {
   const Plan plan = MakePlan(queued);
   Replayer replayer;
   EXPECT_DOUBLE_EQ(replayer.Run(plan).step_ns, Replayer().Run(MakePlan(graph)).step_ns);
-  // The call of the next kernel begins when the one before it starts, not long ahead.
+  // The call for the next kernel begins when the previous kernel starts, not far ahead.
   const std::int64_t* last = replayer.Cycle(plan, replayer.cycles() - 1);
   EXPECT_EQ(last[2 * 2], last[2 * 1]);
 }
@@ -102,7 +102,7 @@ TEST(EditTest, AClosedGapLetsATaskFollowAtOnce) {
   edit.CloseGap(3);
   const Plan plan = edit.Finish().plan;
   EXPECT_DOUBLE_EQ(Replayer().Run(plan).step_ns, 204 - 2);
-  // And its launch takes no longer than usual; what another task waits for stays.
+  // The launch has the normal latency, and the dependencies of other tasks stay unchanged.
   const std::uint32_t launch = graph.edge_begin[3] + 1;
   EXPECT_EQ(plan.lag[launch], 4);
   EXPECT_EQ(plan.lag[graph.edge_begin[2]], 2);
@@ -128,7 +128,7 @@ TEST(EditTest, AnInsertedKernelTakesItsTimeOnTheStreamAndOnTheHost) {
                .duration = DurationNs(50),
                .host_work = DurationNs(7),
                .launch = DurationNs(3)});
-  // 50 more, and the gap behind it.
+  // 50 more, plus the gap after the kernel.
   EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish().plan).step_ns, 204 + 50 + 1500);
   const Graph fast = TwoKernels(1);
   const Plan fast_base = MakePlan(fast);
@@ -148,10 +148,10 @@ TEST(EditTest, APlanTellsWhereItsTasksComeFrom) {
   edit.Remove(2);
   edit.Insert({.before_task = 3, .before_call = 1});
   const EditedPlan edited = edit.Finish();
-  // The new launch is before the second call, the new kernel before the second.
+  // The new launch is before the second call, the new kernel before the second kernel.
   EXPECT_EQ(edited.origin, (std::vector<TaskIndex>{0, kNoTask, 1, 2, kNoTask, 3}));
   EXPECT_EQ(edited.removed, (std::vector<bool>{false, false, false, true, false, false}));
-  // Where a call waits for a new kernel, tasks are put in another order, too.
+  // If a call waits for a new kernel, the order of the tasks changes too.
   Edit waiting(graph, base);
   waiting.Insert({.before_task = 2, .before_call = 0, .waiting_call = 1});
   const EditedPlan ordered = waiting.Finish();
@@ -215,7 +215,7 @@ RC_GTEST_PROP(EditProperty, InsertingNothingLongChangesNoOrder, ()) {
   Edit edit(graph, plan);
   const int count = *rc::gen::inRange(1, 4);
   for (int i = 0; i < count; ++i) edit.Insert({.before_task = 2, .before_call = 0});
-  // Kernels of no length cost their gaps on the stream, and nothing on the host.
+  // Kernels of length 0 cost only their gaps on the stream, and no host time.
   const double before = Replayer().Run(plan).step_ns,
                after = Replayer().Run(edit.Finish().plan).step_ns;
   RC_ASSERT(after >= before);

@@ -5,10 +5,11 @@
 namespace headroom {
 namespace {
 
-/// Cycles behind the one that is looked at.
+/// Number of cycles after the analyzed one.
 constexpr int kHorizon = 2;
 
-/// Nothing depends on it. Far enough from the end of the type that lags can be taken off.
+/// Latest time of a moment without dependents. Far enough from the limit of the type to subtract
+/// lags.
 constexpr std::int64_t kAnyTime = INT64_MAX / 4;
 
 }  // namespace
@@ -22,8 +23,8 @@ std::vector<std::int64_t> FindSlack(const Plan& plan, const Replayer& replayer) 
   const int first = std::max(0, last - kHorizon);
   const auto moments = static_cast<std::int64_t>(2 * tasks);
 
-  // Latest times, of the cycles from `first` on; a moment must not come later than what waits for
-  // it less the lag.
+  // Latest times, in the cycles from `first` on. A moment must precede each of its dependents by
+  // the lag.
   std::vector<std::int64_t> latest(static_cast<std::size_t>(moments * (last - first + 1)),
                                    kAnyTime);
   const std::int64_t* const times = replayer.Cycle(plan, last);
@@ -54,7 +55,7 @@ std::vector<std::int64_t> FindSlack(const Plan& plan, const Replayer& replayer) 
     }
   }
   const std::int64_t* const begun = replayer.Cycle(plan, first);
-  // One cycle, by its two last ends; of a single one its own length.
+  // Length of a cycle, from the last two ends. A single cycle counts in full.
   std::int64_t cycle_length = end;
   if (last > 0) {
     const std::int64_t* const before = replayer.Cycle(plan, last - 1);

@@ -1,4 +1,4 @@
-// How much later each task could come without the replayed step getting longer.
+// Computes how much later each task could start without lengthening the replayed step.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,14 @@
 
 namespace headroom {
 
-/// Total float of every task, in ns: by how much its start could be put off, all else as early as
-/// it can, before the last GPU work of the replay comes later. At most one cycle; 0 on the critical
-/// path. Of the cycle two before the last (or as many as there are), so that what a task lets the
-/// cycles after it do counts, too. `replayer` has just run `plan`.
+/// Returns the total float of every task in ns, if all other tasks start as early as possible. A
+/// longer delay of its start makes the replay's last GPU work end later. The float is at most one
+/// cycle, and 0 on the critical path.
+///
+/// Analyzes the cycle two before the last, or the first if there are fewer, so that effects on
+/// later cycles count.
+///
+/// REQUIRES: `replayer` has just run `plan`.
 std::vector<std::int64_t> FindSlack(const Plan& plan, const Replayer& replayer);
 
 }  // namespace headroom

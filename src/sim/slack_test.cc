@@ -28,7 +28,7 @@ TEST(SlackTest, OfAHostBoundJobTheGpuHasSome) {
   const std::vector<std::int64_t> slack = FindSlack(plan, replayer);
   EXPECT_EQ(slack[0], 0);
   EXPECT_EQ(slack[1], 0);
-  // Gaps of 12 make up for a delay, two in each of the cycles behind: a whole cycle is no loss.
+  // Gaps of 12 absorb a delay, two in each later cycle. The limit is a whole cycle.
   EXPECT_EQ(slack[2], 30);
 }
 
@@ -52,7 +52,7 @@ RC_GTEST_PROP(SlackProperty, ADelayBySlackCostsNothingAndOneByMoreDoes, ()) {
     LongestPath late(graph);
     late.Delay(task, first, slack[task]);
     RC_ASSERT(end_of(late, last) == end);
-    if (slack[task] == cycle) continue;  // There may be more.
+    if (slack[task] == cycle) continue;  // The limit of one cycle may hide more slack.
     late.Delay(task, first, slack[task] + 1);
     RC_ASSERT(end_of(late, last) > end);
   }

@@ -9,12 +9,12 @@ double GpuWorkNs(const Plan& plan) {
   const PlanShape& shape = *plan.shape;
   constexpr std::size_t kNoStream = SIZE_MAX;
   std::vector<std::size_t> stream(plan.tasks(), kNoStream);
-  std::vector<double> work;  // By stream.
+  std::vector<double> work;  // Indexed by stream.
   for (std::size_t task = 0; task < plan.tasks(); ++task) {
     const bool on_channel = !shape.channel.empty() && shape.channel[task] != kNoChannel;
     if (shape.gpu[task] == 0 || on_channel) continue;
-    // The first edge comes from the task before it on its stream. That of the stream's first task
-    // comes from the cycle before, or from its launch.
+    // The first edge comes from the previous task of the stream. For the stream's first task, it
+    // comes from the previous cycle or from the launch.
     const std::uint32_t track = shape.edge_begin[task];
     if (track < shape.edge_begin[task + 1] && shape.from[track] >= 0)
       stream[task] = stream[static_cast<std::size_t>(shape.from[track] / 2)];
@@ -29,7 +29,7 @@ double GpuWorkNs(const Plan& plan) {
 
 namespace {
 
-/// Returns the host's work before the first call of the cycle, in ns; 0: nothing comes before it.
+/// Returns the host work before the first call of the cycle in ns, or 0 if there is none.
 double WorkBeforeFirstCall(const Plan& plan) {
   const PlanShape& shape = *plan.shape;
   for (std::size_t task = 0; task < plan.tasks(); ++task) {

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace step_scale_test {
 
-/// A step of a launch and its kernel.
+/// Returns a step with a launch and its kernel.
 Plan StepWith(std::int64_t kernel_ns) {
   auto shape = std::make_shared<PlanShape>();
   shape->edge_begin = {0, 0, 1};
@@ -49,7 +49,7 @@ TEST(StepScaleTest, WhatAStepHasBeforeItsFirstCallStays) {
 }
 
 TEST(StepScaleTest, WhatAStepHasBeforeItsFirstCallChangesAsTheHostsWorkThere) {
-  // A call, whose edge comes from the cycle before, and its kernel.
+  // A call, whose edge comes from the previous cycle, and its kernel.
   auto shape = std::make_shared<PlanShape>();
   shape->edge_begin = {0, 1, 2};
   shape->from = {1 - 4, 0};
@@ -65,7 +65,7 @@ TEST(StepScaleTest, WhatAStepHasBeforeItsFirstCallChangesAsTheHostsWorkThere) {
   EXPECT_DOUBLE_EQ(scale.Ns(with_work(0), 100), 100) << "the loader is gone";
 }
 
-/// Two streams of two kernels each; the second cycle's first kernel follows the first one's last.
+/// Two streams of two kernels each. The second cycle's first kernel follows the first cycle's last.
 TEST(StepScaleTest, TheGpusWorkIsThatOfTheBusiestStream) {
   auto shape = std::make_shared<PlanShape>();
   // Tasks: a launch, a0, b0, a1, b1, a transfer on a channel.

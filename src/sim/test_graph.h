@@ -1,4 +1,4 @@
-// Graphs for tests of the replay, by hand and at random, and a slow way to replay them.
+// For tests of the replay: graphs, by hand and at random, and a slow reference replay.
 #pragma once
 
 #include <rapidcheck/gtest.h>
@@ -31,7 +31,8 @@ inline Edge After(TaskIndex from, std::int64_t lag, EdgeKind kind, std::uint8_t 
           .lag = DurationNs(lag)};
 }
 
-/// Two launches and two kernels a cycle: call, 10 of work, call; kernels of `kernel` each.
+/// Returns a graph with two launches and two kernels per cycle: call, 10 of work, call; kernels of
+/// `kernel` each.
 inline Graph TwoKernels(std::int64_t kernel) {
   Graph graph;
   Add(graph, TaskKind::kCall, 5, {After(1, 10, EdgeKind::kHost, 1)});
@@ -43,13 +44,13 @@ inline Graph TwoKernels(std::int64_t kernel) {
   return graph;
 }
 
-/// A random graph: any edges forward, some around the cycle.
+/// Returns a random graph with forward edges, and some to the next cycle.
 inline Graph RandomGraph() {
   Graph graph;
   const int tasks = *rc::gen::inRange(1, 12);
   for (int t = 0; t < tasks; ++t) {
     std::vector<Edge> edges;
-    // Its track, so that every task follows something.
+    // The edge of its track, so that every task follows another.
     edges.push_back(t == 0 ? After(static_cast<TaskIndex>(tasks - 1), *rc::gen::inRange(0, 20),
                                    EdgeKind::kStream, 1)
                            : After(static_cast<TaskIndex>(t - 1), *rc::gen::inRange(-3, 20),
@@ -66,12 +67,12 @@ inline Graph RandomGraph() {
   return graph;
 }
 
-/// The slow, obvious answer: the longest path into a moment, asked backwards.
+/// A slow reference: computes the longest path into a moment, backwards by recursion.
 class LongestPath {
  public:
   explicit LongestPath(const Graph& graph) : graph_(graph) {}
 
-  /// From now on, a task of one cycle starts so much later than it could.
+  /// Delays the start of a task in one cycle by `ns`, in all later queries.
   void Delay(TaskIndex task, int cycle, std::int64_t ns) {
     known_.clear();
     late_[{task, cycle}] = ns;

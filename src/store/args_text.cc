@@ -10,7 +10,7 @@ std::size_t SkipSpaceAndCommas(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// REQUIRES: text[at] == '"'. The position after the closing quote.
+/// Returns the position after the closing quote. REQUIRES: text[at] == '"'.
 std::size_t SkipString(std::string_view text, std::size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -58,7 +58,7 @@ std::string_view FindMember(std::string_view members, std::string_view key) {
       while (!found.empty() && IsSpace(found.back())) found.remove_suffix(1);
       return found;
     }
-    if (at == value) return {};  // Damaged: no progress.
+    if (at == value) return {};  // Damaged text: no progress is possible.
   }
   return {};
 }

@@ -46,7 +46,7 @@ TEST(ArgsTextTest, FindsTheValueOfAKey) {
 RC_GTEST_PROP(ArgsTextProperty, DamagedTextIsNeverOverrun, ()) {
   const auto text = *rc::gen::container<std::string>(
       rc::gen::element('"', '\\', '[', ']', '{', '}', ',', ':', 'a', ' '));
-  // Its own allocation: a sanitizer sees any read past it.
+  // An exact copy in a separate allocation, so that a sanitizer detects any read past the end.
   const std::string exact(text);  // NOLINT(performance-unnecessary-copy-initialization)
   const std::string_view value = FindMember(exact, "a");
   RC_ASSERT(value.empty() || (value.data() >= exact.data() &&

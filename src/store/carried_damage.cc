@@ -8,7 +8,8 @@
 namespace headroom {
 namespace {
 
-/// Issues of readers that the rows of a copy show again, so that a copy need not say so.
+/// Returns true for issues that a reader finds again in a copy's rows, so that the copy need not
+/// record them.
 bool IsFoundAgain(ImportIssue issue) { return issue == ImportIssue::kOverlapping; }
 
 template <typename Visit>
@@ -52,18 +53,20 @@ std::string CarriedMembers(const ImportLog& log) {
 }
 
 void AddCarried(std::string_view code, std::int64_t count, ImportLog& log) {
-  constexpr std::int64_t kMax = std::int64_t{1} << 53;  // Sums of several stay whole numbers.
+  constexpr std::int64_t kMax = std::int64_t{1} << 53;  // Keeps sums of several counts exact as
+                                                        // doubles.
   if (count <= 0 || count > kMax) return;
   ForEachIssue([&](ImportIssue issue) {
     if (DocOf(issue).code == code && CarriesToCopies(issue))
-      log.Add(issue, -1, "in the file that this is a copy of", count);
+      log.Add(issue, -1, "found in the original file, of which this is a copy", count);
   });
 }
 
 void AddCarried(const ImportLog& from, ImportLog& to) {
   ForEachIssue([&](ImportIssue issue) {
     if (!CarriesToCopies(issue)) return;
-    std::int64_t count = from.Count(issue);  // With the first row; a log counts more than it keeps.
+    std::int64_t count = from.Count(issue);  // Added with the first row, because a log keeps fewer
+                                             // rows than it counts.
     for (const ImportLogRow& row : from.rows()) {
       if (row.issue == issue) to.Add(issue, row.offset, row.detail, std::exchange(count, 0));
     }

@@ -1,4 +1,4 @@
-// Damage that a trace's copies go on telling of: what a file lost, no copy of its rows has again.
+// Damage that exported copies of a trace must record, because their rows do not show it.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,28 @@
 
 namespace headroom {
 
-/// Whether a copy of the rows is rid of the issue: nothing of the trace is missing or invented, as
-/// the rows are in order, once each and in nanoseconds, and the file around them is whole. False of
-/// what whoever reads the copy finds again by itself (CarriesToCopies() is false of that, too).
+/// Returns true if writing a copy repairs the issue. The copy has all rows, sorted, once each, in
+/// nanoseconds, in an undamaged file. Returns false for issues that a reader finds again in the
+/// copy, for which CarriesToCopies() is false too.
 bool IsMendedInCopies(ImportIssue issue);
 
-/// Whether a copy has to say so, as its rows alone do not show it: events are missing, or times and
-/// names are not the recorded ones.
+/// Returns true if a copy must record the issue, because its rows alone do not show it. Events are
+/// missing, or times and names differ from the recorded ones.
 bool CarriesToCopies(ImportIssue issue);
 
-/// Calls visit(code, count) for each issue that a copy has to tell of.
+/// Calls visit(code, count) for each issue that a copy must record.
 void ForEachCarried(const ImportLog& log,
                     const std::function<void(std::string_view, std::int64_t)>& visit);
 
-/// What a copy has to say of the damage, as members of a JSON object: `"truncated":1`; empty:
-/// nothing.
+/// Returns the issues that a copy must record as members of a JSON object, e.g. `"truncated":1`;
+/// empty if there are none.
 std::string CarriedMembers(const ImportLog& log);
 
-/// Adds what a copy says: the code of an issue, and how often. What no copy says is passed over.
+/// Adds an issue that a copy records, by its code and count. Ignores unknown codes and issues that
+/// copies do not carry.
 void AddCarried(std::string_view code, std::int64_t count, ImportLog& log);
 
-/// Adds what a copy has to say of `from`, with places and details.
+/// Adds the issues of `from` that a copy must record, with places and details.
 void AddCarried(const ImportLog& from, ImportLog& to);
 
 }  // namespace headroom

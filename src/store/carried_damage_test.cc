@@ -12,8 +12,8 @@ TEST(CarriedDamage, IsWhatNoCopyShows) {
   EXPECT_EQ(CarriedMembers(log), "");
   log.Add(ImportIssue::kTruncated);
   log.Add(ImportIssue::kLostEvent, 5, "", 3);
-  log.Add(ImportIssue::kOutOfOrder);   // Mended.
-  log.Add(ImportIssue::kOverlapping);  // Found again.
+  log.Add(ImportIssue::kOutOfOrder);   // Repaired in copies.
+  log.Add(ImportIssue::kOverlapping);  // Found again in copies.
   EXPECT_EQ(CarriedMembers(log), R"("truncated":1,"lost-event":3)");
 }
 

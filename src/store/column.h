@@ -1,4 +1,4 @@
-// One column of a table: appended to, then frozen into the order of the table.
+// A table column: first appended to, then frozen into the order of the table.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace headroom {
 
-/// A column under construction, which has pending values, or frozen.
+/// A column that is either under construction, with pending values, or frozen.
 ///
-/// Values are contiguous from the first on and never copied to grow. A column in which all values
-/// are alike, as those are that a format does not know, is a number of rows until it is frozen.
+/// Values are contiguous and never copied to grow. A column of identical values stores only one
+/// value and the row count until Freeze(), e.g. if a format does not fill it.
 template <typename T>
 class Column {
  public:
@@ -52,7 +52,7 @@ class Column {
     size_ += values.size();
   }
 
-  /// A value before freezing.
+  /// Returns a value before freezing.
   const T& Pending(std::size_t row) const {
     assert(row < size_);
     return rows_.size() == 0 ? alike_ : rows_.data()[row];
@@ -77,15 +77,15 @@ class Column {
     size_ = kept;
   }
 
-  /// Makes the column final as appended.
+  /// Freezes the column in the order of appending.
   void Freeze() {
     if (rows_.size() == 0) Store(size_);
     rows_.Resize(size_);
     frozen_ = true;
   }
 
-  /// Makes the column final with row i taken from appended row order[i]; rows that `order` leaves
-  /// out are dropped. The new rows take pages from `pool`, which gets the old ones.
+  /// Freezes the column with row i taken from appended row order[i]. Drops rows that `order` omits.
+  /// The new rows take pages from `pool` and return the old pages to it.
   void Freeze(std::span<const std::uint32_t> order, PagePool& pool) {
     if (rows_.size() == 0) {
       size_ = order.size();
@@ -97,14 +97,14 @@ class Column {
     Adopt(std::move(rows));
   }
 
-  /// Replaces the contents with a ready array (a column that is computed, not read).
+  /// Replaces the contents with a computed array, in place of appended values.
   void Adopt(PageBuffer<T> rows) {
     rows_ = std::move(rows);
     size_ = rows_.size();
     frozen_ = true;
   }
 
-  /// Adds rows behind the last. REQUIRES: frozen.
+  /// Appends rows. REQUIRES: frozen.
   void Extend(std::span<const T> values) {
     assert(frozen_);
     if (values.empty()) return;
@@ -119,17 +119,17 @@ class Column {
     assert(frozen_ && row < size_);
     return rows_.data()[row];
   }
-  /// For repairs at the end of loading. REQUIRES: frozen.
+  /// Gives write access for repairs at the end of loading. REQUIRES: frozen.
   T& Mutable(std::size_t row) {
     assert(frozen_ && row < size_);
     return rows_.data()[row];
   }
-  /// Empty before freezing.
+  /// Returns all values; empty before freezing.
   std::span<const T> values() const { return frozen_ ? rows_.span() : std::span<const T>(); }
   std::size_t MemoryBytes() const { return rows_.size() * sizeof(T); }
 
  private:
-  /// To the bit: 0.0 is not -0.0, and NaN is itself.
+  /// Compares bitwise: 0.0 differs from -0.0, and NaN equals itself.
   bool IsAlike(const T& value) const {
     if constexpr (std::is_floating_point_v<T>) {
       using Bits =
@@ -140,7 +140,7 @@ class Column {
     }
   }
 
-  // What is rare stays out of the callers' loops.
+  // The rare cases stay out of the callers' loops.
   [[gnu::noinline]] void AppendBeyond(T value) {
     assert(!frozen_);
     if (size_ == 0) {
@@ -153,20 +153,21 @@ class Column {
     rows_.data()[size_++] = value;
   }
 
-  /// Writes out what was a number of rows, with room for `rows`.
+  /// Expands the row count into stored values, with room for `rows`.
   [[gnu::noinline]] void Store(std::size_t rows) {
     Reserve(rows);
     std::fill_n(rows_.data(), size_, alike_);
   }
 
-  /// Room is address space: memory is what values have touched.
+  /// Reserves address space. Pages use memory only once values touch them.
   void Reserve(std::size_t rows) {
     constexpr std::size_t kMin = (std::size_t{64} << 10) / sizeof(T);
     const std::size_t room = rows_.size();
     if (rows > room) rows_.Resize(std::max({rows, kMin, room + room / 2}));
   }
 
-  PageBuffer<T> rows_;  ///< Longer than the column before it is frozen. Empty: all are alike.
+  /// Longer than the column before it is frozen. Empty while all values are identical.
+  PageBuffer<T> rows_;
   std::size_t size_ = 0;
   T alike_ = T();
   bool frozen_ = false;

@@ -11,8 +11,8 @@
 namespace headroom {
 namespace column_test {
 
-/// Rows of a column's first memory; it then grows, by half each time, and beyond half a million
-/// rows by huge pages.
+/// Rows in a column's first allocation. It then grows by half each time, and uses huge pages beyond
+/// half a million rows.
 constexpr std::size_t kRoom = 16384;
 
 std::vector<std::int32_t> Numbers(std::size_t count) {

@@ -1,4 +1,4 @@
-// Enumerators of the tables as words, as SQL, tables and files of other tools show them.
+// Words for the tables' enumerators, as SQL, tables and files of other tools show them.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ inline constexpr std::array<std::string_view, 8> kHostEventKindWords = {
     "python_frame", "annotation", "operator",       "runtime_call",
     "driver_call",  "overhead",   "gpu_annotation", "other"};
 inline constexpr std::array<std::string_view, 3> kGpuTaskKindWords = {"kernel", "memcpy", "memset"};
-/// Of what is no copy, nothing.
+/// The word for kNotACopy is empty.
 inline constexpr std::array<std::string_view, 6> kCopyKindWords = {
     "", "host_to_device", "device_to_host", "device_to_device", "peer", "other"};
 inline constexpr std::array<std::string_view, 5> kSyncKindWords = {"context", "stream", "event",
@@ -32,7 +32,7 @@ constexpr std::string_view WordOf(Enum value) {
   return WordsOf(value)[static_cast<std::size_t>(value)];
 }
 
-/// The enumerator of a word. False where there is none; then `out` stays as it was.
+/// Finds the enumerator of a word. Returns false and leaves `out` unchanged if there is none.
 template <typename Enum>
 constexpr bool FromWord(std::string_view word, Enum& out) {
   const auto& words = WordsOf(out);

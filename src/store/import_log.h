@@ -1,4 +1,5 @@
-// What was wrong with an input, where, and which conclusions it takes away.
+// The import log: problems of an input, their places, and the conclusions that they make
+// unreliable.
 #pragma once
 
 #include <array>
@@ -10,15 +11,13 @@
 
 namespace headroom {
 
-/// How much an import problem weighs on the grade of a trace.
+/// Effect of an import problem on the health grade of a trace.
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
 // clang-format off
-// Every problem that a reader can meet, declared once:
-//   X(kName, "code", Severity,
-//     "what happened and the rule that was applied",
-//     "conclusions voided, comma separated",
-//     "what would have avoided it, or empty")
+// Every problem that a reader can find, declared once:
+//   X(kName, "code", Severity, "what happened and the rule that was applied",
+//     "unreliable conclusions, comma separated", "how to avoid it, or empty")
 #define HEADROOM_IMPORT_ISSUES(X) \
   X(kTruncated, "truncated", kError, \
     "the file ends in the middle of the trace; all complete events before the cut were kept", \
@@ -27,13 +26,13 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "the compressed stream ends early or is damaged; everything before that point was kept", \
     "steps after the cut,totals over the whole run", "copy the file again") \
   X(kUnclosed, "unclosed", kInfo, \
-    "the event list is complete but the file ends before its closing brace", "", "") \
+    "the event list is complete, but the file ends before its closing brace", "", "") \
   X(kDamagedMetadata, "damaged-metadata", kWarning, \
     "metadata around the event list could not be read; rank and device are unknown", "", "") \
   X(kTrailingGarbage, "trailing-garbage", kInfo, \
     "bytes after the end of the trace were ignored", "", "") \
   X(kLostEvent, "lost-event", kError, \
-    "an event could not be read and was skipped. Events that the damage erased entirely are not counted", "exact counts and sums", "") \
+    "an event could not be read and was skipped. Events that the damage erased entirely do not count", "exact counts and sums", "") \
   X(kRepairedEvent, "repaired-event", kWarning, \
     "an event had unescaped quotes or control characters; it was repaired", "", "update the profiler") \
   X(kBadArgument, "bad-argument", kWarning, \
@@ -47,7 +46,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "a counter value is not a number, or is NaN, and was dropped", "values of those counters", \
     "write counter values as numbers") \
   X(kBadTime, "bad-time", kError, \
-    "an event has no usable time stamp (missing, NaN, out of range, or far from all others) and was skipped", "exact counts and sums", "") \
+    "an event has no usable timestamp (missing, NaN, out of range, or far from all others) and was skipped", "exact counts and sums", "") \
   X(kMissingDuration, "missing-duration", kWarning, \
     "a span has no duration; it was set to 0", "busy time of those events", "") \
   X(kNegativeDuration, "negative-duration", kWarning, \
@@ -55,7 +54,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kBadDuration, "bad-duration", kWarning, \
     "a span's duration is not a number; it was set to 0", "busy time of those events", "") \
   X(kOverflowingDuration, "overflowing-duration", kWarning, \
-    "an event claims to run far past the end of the trace; it was clipped to the next start on its track, or to the last " \
+    "an event seems to end far after the trace; it was clipped to the next start on its track, or to the last " \
     "start of the trace", \
     "busy time of those events", "") \
   X(kDuplicateEvent, "duplicate-event", kWarning, \
@@ -87,7 +86,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kCollectionProblem, "collection-problem", kWarning, \
     "the profiler reported problems during collection", "exact counts and sums", "") \
   X(kCollectionNote, "collection-note", kInfo, \
-    "the profiler reported problems with CPU samples; no figure here uses them", "", "") \
+    "the profiler reported problems with CPU samples; Headroom uses no CPU samples", "", "") \
   X(kOpaqueGraphs, "opaque-graphs", kWarning, \
     "CUDA graphs were recorded as a whole: each replay is one block of GPU work", \
     "kernels inside graphs,their share of FLOPs and MFU", "nsys profile --cuda-graph-trace=node") \
@@ -96,7 +95,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "operators and layers of that work,its share of FLOPs and MFU", \
     "headroom report TRACE --capture FILE; FILE is a trace of the graph capture") \
   X(kUnmatchedCapture, "unmatched-capture", kInfo, \
-    "some graph launches run other kernels than the captures of --capture", "operators and layers of that work", \
+    "some graph launches run other kernels than the graphs in --capture", "operators and layers of that work", \
     "record the capture in the same process as the replays") \
   X(kOutOfOrder, "out-of-order", kInfo, "events of a track are not in time order; they were sorted", "", "") \
   X(kOverlapping, "overlapping-spans", kInfo, \
@@ -110,7 +109,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "kernel launches have no recorded GPU task", "GPU busy time of the affected steps", \
     "let the profiler flush: synchronize before prof.stop(), or enlarge its buffers") \
   X(kMisplacedTask, "misplaced-task", kWarning, \
-    "GPU tasks start before their launch or out of stream order: a time stamp is wrong. The affected steps count in no median, FLOPs or MFU", "times of the affected steps,GPU time of the whole trace", "") \
+    "GPU tasks start before their launch or out of stream order: a timestamp is wrong. The affected steps count in no median, FLOPs or MFU", "times of the affected steps,GPU time of the whole trace", "") \
   X(kStepWithoutKernels, "step-without-kernels", kWarning, \
     "steps lack some of their GPU tasks, or the tasks' times; they count in no median, FLOPs or MFU", \
     "GPU time of those steps", \
@@ -146,9 +145,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "record the same steps on all ranks, with at least three collectives") \
   X(kSeparateRanks, "separate-ranks", kWarning, \
     "some ranks share no synchronizing collective with the others", "waits between these groups of ranks", \
-    "pass the files of one job; pipeline stages that share nothing else are compared separately") \
+    "pass the files of one job; Headroom compares pipeline stages that share nothing else separately") \
   X(kDifferentSteps, "different-steps", kInfo, \
-    "ranks recorded different numbers of steps; steps that several ranks have are compared", "", \
+    "ranks recorded different numbers of steps; only steps that several ranks recorded are compared", "", \
     "record the same steps on all ranks") \
   X(kOtherJob, "other-job", kWarning, "the files are from different jobs; their ranks are not compared", \
     "waits between ranks", "pass the files of one job") \
@@ -160,30 +159,30 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "the job has several ranks, but no kernel has a known communication name; communication may count as compute", \
     "communication figures", "") \
   X(kUnprovenTimeUnit, "unproven-time-unit", kInfo, \
-    "time stamps are whole numbers; the trace does not prove that they are microseconds", "", "") \
+    "timestamps are whole numbers; the trace does not prove that they are microseconds", "", "") \
   X(kNanosecondStamps, "nanosecond-stamps", kWarning, \
-    "copy bandwidths prove that time stamps are nanoseconds; they were scaled", "", "") \
+    "copy bandwidths prove that timestamps are nanoseconds; they were scaled", "", "") \
   X(kBufferOverhead, "profiler-overhead", kInfo, \
-    "the profiler flushed or grew its buffers inside the trace; it causes the host gaps there", "", "") \
+    "the profiler flushed or grew its buffers during the trace, which causes the host gaps there", "", "") \
   X(kDroppedRecords, "dropped-records", kError, \
-    "the recorder ran out of room and dropped events", "exact counts and sums", \
+    "the recorder's buffer was full, and it dropped events", "exact counts and sums", \
     "use fewer or longer regions, fewer threads or a lower --level") \
   X(kTooManyNames, "too-many-names", kWarning, \
-    "the program used more names than a recording can hold: the rest are \"(too many names)\"", \
+    "the program used more names than a recording can hold; the other names became \"(too many names)\"", \
     "names of those regions", "leave numbers and paths that change each time out of keys") \
   X(kFurtherProcesses, "further-processes", kInfo, \
     "the recording has one file per process, and this is one of them", "", \
     "`headroom report FILE FILE.PID ...` compares ranks") \
   X(kNotClosed, "not-closed", kWarning, \
-    "the recording was not finished: it still runs, was killed, or ran out of space; everything after its last flush is missing", "totals over the whole run", "") \
+    "the recording was not finished: the program still runs, was killed, or ran out of disk space; everything after its last flush is missing", "totals over the whole run", "") \
   X(kRecorderWarning, "recorder-warning", kWarning, \
     "GPU activity was not recorded as requested", "", "run `headroom doctor` to find out why") \
   X(kRecorder, "recorder", kInfo, "the recorder reports its own statistics", "", "") \
   X(kSampledRanges, "sampled-ranges", kInfo, \
-    "call stacks are known only where memory was allocated or freed: a frame or operator spans the first to the last such moment", \
+    "call stacks are recorded only where memory was allocated or freed: a frame or operator spans the first to the last such moment", \
     "time of host events", "torch.profiler.profile(profile_memory=True, with_stack=True) records both") \
   X(kNoMemoryHistory, "no-memory-history", kWarning, \
-    "the snapshot shows what was allocated, but not when: no history was recorded", \
+    "the snapshot shows allocated memory, but no times: no history was recorded", \
     "memory over time,peak memory", "torch.cuda.memory._record_memory_history() before the run") \
   X(kNoTimes, "no-times", kInfo, \
     "the snapshot does not record times; events keep their order, a microsecond apart", "times and rates", \
@@ -208,17 +207,18 @@ inline constexpr std::size_t kImportIssueCount = HEADROOM_IMPORT_ISSUES(X);
 struct ImportIssueDoc {
   std::string_view code;  ///< Stable, for scripts.
   Severity severity;
-  std::string_view sentence;  ///< What happened and which rule was applied.
-  std::string_view voids;     ///< Conclusions taken away, comma separated; empty: none.
-  std::string_view remedy;    ///< What would have avoided it; empty: nothing.
+  std::string_view sentence;  ///< The event and the rule that was applied.
+  /// Conclusions that the issue makes unreliable, comma separated; empty if none.
+  std::string_view voids;
+  std::string_view remedy;  ///< How to avoid the issue; empty if unavoidable.
 };
 const ImportIssueDoc& DocOf(ImportIssue issue);
 
-/// One located occurrence.
+/// One occurrence of an issue and its place.
 struct ImportLogRow {
   ImportIssue issue;
-  std::int64_t offset;  ///< Byte in the (decompressed) input; -1 where it has no place.
-  std::string detail;   ///< Never content of unknown metadata: a trace may hold secrets.
+  std::int64_t offset;  ///< Byte offset in the decompressed input; -1 if unknown.
+  std::string detail;   ///< Never contains unknown metadata, because a trace may hold secrets.
 };
 
 /// Counts every problem and keeps the first few of each kind with their place.
@@ -228,11 +228,11 @@ class ImportLog {
 
   void Add(ImportIssue issue, std::int64_t offset = -1, std::string detail = {},
            std::int64_t count = 1);
-  /// Appends another log's rows and counts after this one's.
+  /// Appends another log's rows and adds its counts.
   void Merge(const ImportLog& later);
 
   std::int64_t Count(ImportIssue issue) const { return counts_[static_cast<std::size_t>(issue)]; }
-  /// In order of occurrence.
+  /// Returns the rows in order of occurrence.
   const std::vector<ImportLogRow>& rows() const { return rows_; }
   bool empty() const;
 

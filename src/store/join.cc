@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// What a part's times are moved by to be on the clock of the first.
+/// Returns the shift that moves a part's times to the clock of the first part.
 DurationNs ShiftOf(const TraceStore& first, const TraceStore& part) {
   if (!first.metadata.base_time_ns || !part.metadata.base_time_ns) return DurationNs(0);
   return DurationNs(*part.metadata.base_time_ns - *first.metadata.base_time_ns);
@@ -47,7 +47,7 @@ std::set<std::string_view> ProcessesOf(const TraceStore& store) {
   return processes;
 }
 
-/// The rows of a table of tracks in the joined trace: those that have the same key are the same.
+/// Returns each row's id in the joined table of tracks. Rows with equal keys share an id.
 template <typename Id, typename Table, typename KeyOf>
 std::vector<Id> MapTracks(const Table& from, Table& to, RowCopier& copier, KeyOf key_of,
                           std::map<decltype(key_of(0)), Id>& known) {

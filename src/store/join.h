@@ -1,4 +1,4 @@
-// Recordings of one process, one after the other, as one trace.
+// Joins consecutive recordings of one process into one trace.
 #pragma once
 
 #include <memory>
@@ -9,17 +9,18 @@
 
 namespace headroom {
 
-/// Why these are not recordings of one process, one after the other; empty: they are. They are
-/// where their host events are of the same process ids and no two overlap in time.
+/// Returns why the parts are not consecutive recordings of one process; empty if they are. Their
+/// host events must have the same process ids, and no two parts may overlap in time.
 ///
-/// REQUIRES: in order of the time at which they begin (BeginOf).
+/// REQUIRES: parts in order of their first event (BeginOf).
 std::string WhyNotOneProcess(std::span<const std::unique_ptr<TraceStore>> parts);
 
-/// When the first event of a trace begins, on the clock of Unix time where the trace tells it.
+/// Returns the time of a trace's first event, as Unix time if the trace records it.
 TimeNs BeginOf(const TraceStore& store);
 
-/// One trace of all events. Processes, threads, devices and streams with the same numbers are the
-/// same; clocks are taken to that of the first where both tell their Unix time.
+/// Returns one trace with all events. Processes, threads, devices and streams with equal numbers
+/// are merged. If two parts both record Unix time, the later part's clock is shifted to that of the
+/// first.
 ///
 /// REQUIRES: at least one part, all frozen, in order of time. O(events).
 std::unique_ptr<TraceStore> JoinRecordings(std::span<const std::unique_ptr<TraceStore>> parts);

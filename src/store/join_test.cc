@@ -11,7 +11,8 @@ namespace join_test {
 
 constexpr std::int64_t kMain = 1, kStream = 7;
 
-/// A recording of one step from `at` on; `device` is used before the stream of device 0.
+/// Returns a recording of one step that starts at `at`. `other_device_first` uses another device
+/// before the stream of device 0.
 std::unique_ptr<TraceStore> Recording(std::int64_t step, std::int64_t at, const char* pid = "10",
                                       bool other_device_first = false) {
   StoreBuilder b;

@@ -1,5 +1,5 @@
-// The arguments that Kineto gives its events, by their names in the file. Other formats carry them
-// under the same names, so readers and writers of all formats take the names from here.
+// Names of the arguments that Kineto writes with its events. Other formats use the same names, so
+// the readers and writers of all formats take them from here.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 namespace headroom {
 
 // clang-format off
-// Arguments that a reader interprets; most have a column. X(kArgument, "name"). The last two are those of the events that
-// name tracks.
+// Arguments that a reader interprets, most of them with a column: X(kArgument, "name"). The last
+// two belong to the events that name tracks.
 #define HEADROOM_KINETO_ARGS(X) \
   X(kExternalId, "External id") \
   X(kCorrelation, "correlation") \
@@ -69,7 +69,8 @@ constexpr std::string_view NameOf(KinetoArg arg) {
 // Arguments without a column, for TraceStore::Arg().
 inline constexpr std::string_view kInputDimsArg = "Input Dims";
 inline constexpr std::string_view kInputTypesArg = "Input type";
-inline constexpr std::string_view kOldInputTypesArg = "Input Types";  ///< Of older PyTorch.
+/// Written by older PyTorch versions.
+inline constexpr std::string_view kOldInputTypesArg = "Input Types";
 inline constexpr std::string_view kInputStridesArg = "Input Strides";
 inline constexpr std::string_view kConcreteInputsArg = "Concrete Inputs";
 inline constexpr std::string_view kGroupDescriptionArg = "Process Group Description";

@@ -16,8 +16,8 @@
 namespace headroom {
 namespace {
 
-/// A process by its place among all, ordered by their texts: unlike row ids, that does not depend
-/// on how the file was cut for reading.
+/// Position of a process in the order of the processes' texts. Unlike a row id, it does not depend
+/// on how the file was split for reading.
 using ProcessRank = std::uint32_t;
 constexpr ProcessRank kNobody = UINT32_MAX;
 
@@ -36,7 +36,8 @@ bool ByIdProcessAndStart(const Call& a, const Call& b) {
   return std::tie(a.correlation, a.process, a.start) < std::tie(b.correlation, b.process, b.start);
 }
 
-/// Threads by the texts of their process and their own, for the same reason.
+/// Returns the threads ordered by the text of their process, then by their own. Unlike the order of
+/// row ids, this order does not depend on how the file was split for reading.
 std::vector<ThreadId> ThreadsInOrder(const TraceStore& store) {
   const auto texts = [&](ThreadId thread) {
     const ProcessId process = store.threads.process[thread.index()];
@@ -50,8 +51,8 @@ std::vector<ThreadId> ThreadsInOrder(const TraceStore& store) {
   return order;
 }
 
-/// Calls that can be launches, by id, process and start. A driver call inside a runtime call
-/// carries its id, too: the outer one is the launch.
+/// Returns the calls that can be launches, by id, process and start. Drops a driver call inside a
+/// runtime call, which carries the same id: the outer call is the launch.
 LargeVector<Call> OutermostCalls(const TraceStore& store) {
   const auto& rows = store.host_events;
   const auto can_launch = [&](std::size_t row) {
@@ -88,7 +89,7 @@ LargeVector<Call> OutermostCalls(const TraceStore& store) {
   return calls;
 }
 
-/// Calls by id and start.
+/// An index of calls by id and start.
 class CallIndex {
  public:
   static constexpr std::size_t kNone = SIZE_MAX;
@@ -99,8 +100,8 @@ class CallIndex {
 
   const Call& operator[](std::size_t at) const { return calls_[at]; }
 
-  /// The first call with an id, or kNone. Tasks run nearly in order of launch: it looks near the
-  /// last hit before searching.
+  /// Returns the first call with an id, or kNone. Looks near the last hit before it searches,
+  /// because tasks run nearly in launch order.
   std::size_t First(std::int64_t correlation) {
     std::size_t at = guess_;
     for (int step = 0; step < 8 && at < calls_.size() && calls_[at].correlation < correlation;
@@ -117,13 +118,13 @@ class CallIndex {
     return guess_ = at;
   }
 
-  /// Whether the call after this one has its id, too.
+  /// Returns true if the next call has the same id.
   bool Repeats(std::size_t at) const {
     return at + 1 < calls_.size() && calls_[at + 1].correlation == calls_[at].correlation;
   }
 
-  /// The call that began last before a time, of those with the id of `first`; `first` where all
-  /// began after it.
+  /// Returns the last call with the id of `first` that began before `time`, or `first` if all began
+  /// later.
   std::size_t LastBefore(std::size_t first, TimeNs time) const {
     if (!Repeats(first)) return first;
     const Call wanted = {calls_[first].correlation, time, 0, kNobody};
@@ -137,7 +138,7 @@ class CallIndex {
   std::size_t guess_ = 0;
 };
 
-/// How many tasks of a stream or device each process launched, and so which process owns it.
+/// Counts each process's launches per stream or device and derives the owner.
 template <typename Id>
 class Ownership {
  public:
@@ -145,7 +146,7 @@ class Ownership {
     ++votes_[{id, process}];
     ++totals_[id];
   }
-  /// To be called once, after the last Count().
+  /// Determines the owners. Call once, after the last Count().
   void Settle() {
     for (const auto& [key, votes] : votes_) {
       if (votes * 10 >= totals_.at(key.first) * 9) owners_[key.first] = key.second;
@@ -165,7 +166,7 @@ class Ownership {
 /// Chooses between calls of several processes with one id.
 class ProcessChoice {
  public:
-  /// `calls` by id, process and start.
+  /// Takes `calls` in order of id, process and start.
   ProcessChoice(const TraceStore& store, const LargeVector<Call>& calls, CallIndex& index)
       : store_(store), calls_(calls) {
     FindRuns(index);
@@ -175,7 +176,7 @@ class ProcessChoice {
       const std::size_t first = index.First(tasks.correlation[task]);
       if (first == CallIndex::kNone || index[first].start > tasks.start[task]) continue;
       const std::size_t last = index.LastBefore(first, tasks.start[task]);
-      if (run_begins_[last] > first) continue;  // Calls of several processes began before it.
+      if (run_begins_[last] > first) continue;  // Calls of several processes began before the task.
       streams_.Count(tasks.stream[task], index[last].process);
       devices_.Count(store.DeviceOf(GpuTaskId(task)), index[last].process);
     }
@@ -183,8 +184,8 @@ class ProcessChoice {
     devices_.Settle();
   }
 
-  /// The row of the owner's call that launched a task, or none where there is no owner or it has no
-  /// such call.
+  /// Returns the row of the owner's call that launched a task. Returns none if there is no owner,
+  /// or if the owner has no call with the task's id.
   HostEventId Launch(std::size_t task) const {
     ProcessRank owner = streams_.OwnerOf(store_.gpu_tasks.stream[task]);
     if (owner == kNobody) owner = devices_.OwnerOf(store_.DeviceOf(GpuTaskId(task)));
@@ -201,7 +202,7 @@ class ProcessChoice {
   }
 
  private:
-  /// For each call of the index, where the run of calls with its id and process begins.
+  /// Stores for each call of the index where its run of calls with equal id and process begins.
   void FindRuns(const CallIndex& index) {
     run_begins_.resize(calls_.size());
     for (std::size_t i = 1; i < calls_.size(); ++i) {
@@ -228,7 +229,7 @@ bool OfSeveralProcesses(const LargeVector<Call>& calls) {
 PageBuffer<HostEventId> JoinLaunches(const TraceStore& store) {
   const auto& tasks = store.gpu_tasks;
   LargeVector<Call> calls = OutermostCalls(store);
-  LargeVector<Call> by_process;  // Only where there are several.
+  LargeVector<Call> by_process;  // Filled only for calls of several processes.
   if (OfSeveralProcesses(calls)) by_process = calls;
   CallIndex index(std::move(calls));
   std::optional<ProcessChoice> choice;

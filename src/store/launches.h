@@ -8,16 +8,18 @@ namespace headroom {
 
 class TraceStore;
 
-/// The call that launched each GPU task, or none: the outermost runtime or driver call with the
-/// task's correlation id.
+/// Returns the call that launched each GPU task, or none: the outermost runtime or driver call with
+/// the task's correlation id.
 ///
-/// Ids can repeat. Within a process, the launch is the call that began last before the task, or the
-/// first one where all began after it. Where calls of several processes share the id (several ranks
-/// in one file, each counting from 1), those of the process that owns the task's stream are
-/// preferred. A process owns a stream, or a device, if it launched at least nine tenths of the
-/// tasks there whose launch is beyond doubt: all calls with their id that began before them are of
-/// one process. Two ranks that both call their GPU device 0 and use the same stream number share a
-/// stream as the file has it: nobody owns that, and time alone decides.
+/// Ids can repeat. Within a process, the launch is the last call that began before the task, or the
+/// first call if all began later. Calls of several processes can share the id, when one file holds
+/// several ranks that each count from 1. Then the calls of the process that owns the task's stream
+/// take precedence.
+///
+/// A process owns a stream or device if it made at least nine tenths of the unambiguous launches
+/// there. A launch is unambiguous if all calls with its id that began before the task belong to one
+/// process. Two ranks that both call their GPU device 0 and use the same stream number share a
+/// stream in the file. Such a stream has no owner, and only the times decide.
 ///
 /// REQUIRES: host events and GPU tasks are frozen. O(n log n).
 PageBuffer<HostEventId> JoinLaunches(const TraceStore& store);

@@ -1,4 +1,4 @@
-// Several processes in one file; all that one process can do is tested in trace_store_test.cc.
+// Tests launches of several processes in one file. trace_store_test.cc covers a single process.
 #include "store/launches.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace headroom {
 namespace launches_test {
 
-/// "task<process of its launch" of every task, in order of start.
+/// Returns "task<process of its launch" for every task, in order of start.
 std::string LaunchingProcesses(const StoreBuilder& builder) {
   const std::unique_ptr<TraceStore> store = builder.Build();
   std::string out;
@@ -26,8 +26,8 @@ std::string LaunchingProcesses(const StoreBuilder& builder) {
   return out;
 }
 
-/// Two ranks that count their calls from 1: rank a from time 0, b 1 us behind it. A task starts
-/// 10 us after its launch, so that time alone takes all for b's.
+/// Two ranks that count their calls from 1. Rank a starts at time 0, and b starts 1 us later. Each
+/// task starts 10 us after its launch, so times alone would assign all tasks to b.
 class TwoRanks : public testing::Test {
  protected:
   void Launch(const char* process, int device, int stream, int correlation, int at) {
@@ -62,12 +62,12 @@ TEST_F(TwoRanks, ASharedStreamIsOwnedByNobodyAndTimeDecides) {
 }
 
 TEST_F(TwoRanks, TheFirstUseOfAnIdTellsTheOwnerToo) {
-  // Every id is used by both, but a is 50 us ahead.
+  // Both ranks use every id, but a is 50 us ahead.
   for (int i = 1; i <= 3; ++i) {
     Launch("a", 0, 7, i, i * 1000);
     Launch("b", 1, 7, i, i * 1000 + 50);
   }
-  // This one waited behind others until after b used its id.
+  // This task waited behind others until after b used its id.
   builder_.InProcess("a").Call("cudaLaunchKernel", 1, 9000, 1, 9);
   builder_.Kernel("a", 7, 9100, 2, 9).Device(0);
   builder_.InProcess("b").Call("cudaLaunchKernel", 1, 9050, 1, 9);

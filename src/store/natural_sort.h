@@ -1,4 +1,4 @@
-// A stable merge sort that profits from runs that are already in order.
+// A stable merge sort that benefits from runs that are already in order.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +7,8 @@
 
 namespace headroom {
 
-/// Sorts stably. O(n) when sorted, O(n log runs) else: a trace is a handful of sorted runs
-/// (operators, frames, calls, one after the other), which std::stable_sort does not use.
-///
+/// Sorts stably. Takes O(n) for sorted input, else O(n log runs). A trace consists of a few sorted
+/// runs, such as operators, frames and calls. std::stable_sort does not use runs.
 /// @tparam Rows  a std::vector with any allocator
 template <typename Rows, typename Less>
 void NaturalStableSort(Rows& rows, Less less) {

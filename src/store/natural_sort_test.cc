@@ -11,7 +11,7 @@
 namespace headroom {
 namespace natural_sort_test {
 
-using Row = std::pair<int, int>;  ///< Key, place before sorting.
+using Row = std::pair<int, int>;  ///< The key, and the position before sorting.
 
 bool KeyLess(const Row& a, const Row& b) { return a.first < b.first; }
 

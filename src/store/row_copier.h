@@ -1,4 +1,4 @@
-// Takes rows of one trace into another, as the parts of it that are made into a trace of their own.
+// Copies rows from one trace to another, for slices and joined recordings.
 #pragma once
 
 #include <concepts>
@@ -10,24 +10,24 @@
 
 namespace headroom {
 
-/// Where rows of a trace's tracks stand in another; an empty table: where they stood.
+/// New ids of a trace's tracks in the other trace. An empty table leaves ids unchanged.
 struct TrackMaps {
   std::vector<ProcessId> processes;
   std::vector<ThreadId> threads;
   std::vector<DeviceId> devices;
   std::vector<StreamId> streams;
-  DurationNs shift;  ///< Of all times.
+  DurationNs shift;  ///< Added to all times.
 };
 
-/// Copies rows of one store's tables to another's, with strings interned anew. Columns that
-/// Freeze() computes, and the task of a collective, are left to the caller.
+/// Copies rows between the tables of two stores and interns the strings again. The caller must set
+/// columns that Freeze() computes, and the task of a collective.
 class RowCopier {
  public:
   RowCopier(const TraceStore& from, TraceStore& to) : from_(from), to_(to) {
     ids_.resize(from.strings.size());
   }
 
-  /// From here on, ids of tracks and times are mapped.
+  /// Maps the ids of tracks and the times of all later copies.
   void Map(const TrackMaps& maps) { maps_ = maps; }
 
   template <typename Table>
@@ -46,7 +46,7 @@ class RowCopier {
         into.Append(Mapped(maps_.streams, column[row]));
       } else if constexpr (std::same_as<Value, TimeNs>) {
         into.Append(column[row] + maps_.shift);
-      } else if constexpr (!std::same_as<Value, HostEventId> &&  // Those Freeze() computes.
+      } else if constexpr (!std::same_as<Value, HostEventId> &&  // Freeze() computes these.
                            !std::same_as<Value, GpuTaskId>) {
         into.Append(column[row]);
       }
@@ -74,7 +74,7 @@ class RowCopier {
   const TraceStore& from_;
   TraceStore& to_;
   TrackMaps maps_;
-  std::vector<StringId> ids_;  ///< By old id.
+  std::vector<StringId> ids_;  ///< New ids by old id.
 };
 
 }  // namespace headroom

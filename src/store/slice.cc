@@ -14,8 +14,8 @@ std::uint32_t FirstFrom(const TraceStore& store, TraceStore::RowRange rows, Time
       std::lower_bound(starts + rows.first, starts + rows.last, when) - starts);
 }
 
-/// Appends the events that are open at `when`, the outermost first. `next`: the first event of the
-/// thread from then on.
+/// Appends the events that are open at `when`, the outermost first. `next` is the first event of
+/// the thread at or after `when`.
 void CopyOpenEvents(const TraceStore& store, ThreadId thread, std::uint32_t next, TimeNs when,
                     RowCopier& copier, TraceStore& slice) {
   std::vector<HostEventId> open;
@@ -29,7 +29,8 @@ void CopyOpenEvents(const TraceStore& store, ThreadId thread, std::uint32_t next
     copier.Copy(store.host_events, event.index(), slice.host_events);
 }
 
-/// `kept`: rows of the GPU tasks that are in the slice, in order.
+/// Copies the collectives of the slice. `kept` has the rows of the GPU tasks in the slice, in
+/// order.
 void CopyCollectives(const TraceStore& store, const std::vector<std::size_t>& kept,
                      RowCopier& copier, TraceStore& slice) {
   for (std::size_t row = 0; row < store.collectives.rows(); ++row) {

@@ -1,4 +1,4 @@
-// A stretch of a trace as a trace of its own.
+// Cuts a time interval out of a trace as a separate trace.
 #pragma once
 
 #include <memory>
@@ -9,18 +9,20 @@
 
 namespace headroom {
 
-/// What the profiler would have recorded, had it run from `host.start` to `host.end` only and then
-/// waited for the GPU until `gpu_end`: host events that begin within, those around the beginning,
-/// and GPU tasks that begin from `host.start` to `gpu_end`, but those launched after the stretch.
-/// Tasks launched before it have no launch, as in any recording that begins while the GPU works.
+/// Returns the trace that a profiler would have recorded from `host.start` to `host.end`, if it
+/// then waited for the GPU until `gpu_end`. The slice contains:
+/// - host events that begin in the interval, and those open at its start;
+/// - GPU tasks that begin from `host.start` to `gpu_end`, without those launched after the
+///   interval.
 ///
-/// Processes, threads, devices and streams keep their numbers, strings do not. Arrows, counters,
-/// memory events and instants are left out.
+/// Tasks launched before the interval have no launch, as in any recording that begins while the GPU
+/// works. Processes, threads, devices and streams keep their ids, but strings do not. Arrows,
+/// counters, memory events and instants are omitted.
 ///
-/// REQUIRES: `store` is frozen. O(events of the stretch + tables of tracks + strings).
+/// REQUIRES: `store` is frozen. O(events of the interval + tables of tracks + strings).
 std::unique_ptr<TraceStore> Slice(const TraceStore& store, Interval host, TimeNs gpu_end);
 
-/// Rows of a thread's host events that begin in an interval, [first, last).
+/// Returns the rows [first, last) of a thread's host events that begin in an interval.
 TraceStore::RowRange HostEventsWithin(const TraceStore& store, ThreadId thread, Interval interval);
 
 }  // namespace headroom

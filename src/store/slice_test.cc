@@ -25,7 +25,7 @@ std::vector<std::string> NamesOf(const TraceStore& store, const Column<StringId>
 
 using Names = std::vector<std::string>;
 
-/// Four steps of 100 us in a frame, on a GPU that is 150 us behind.
+/// Four steps of 100 us in a frame, with a GPU that lags by 150 us.
 StoreBuilder FourSteps() {
   StoreBuilder b;
   b.Frame("train.py(1): main", kMain, 0, 400);
@@ -46,7 +46,7 @@ TEST(SliceTest, HoldsWhatItsStretchLaunchedAndWhatRanInIt) {
   EXPECT_EQ(NamesOf(*slice, slice->host_events.name),
             (Names{"train.py(1): main", "ProfilerStep#1", "op 1", "cudaLaunchKernel",
                    "ProfilerStep#2", "op 2", "cudaLaunchKernel"}));
-  // Kernel 3 began before the end, but was launched behind the stretch.
+  // Kernel 3 began before the end but was launched after the interval.
   EXPECT_EQ(NamesOf(*slice, slice->gpu_tasks.name), (Names{"kernel 0", "kernel 1", "kernel 2"}));
   EXPECT_FALSE(slice->gpu_tasks.launch[0].valid());
   for (const std::size_t task : {std::size_t{1}, std::size_t{2}}) {
@@ -57,7 +57,7 @@ TEST(SliceTest, HoldsWhatItsStretchLaunchedAndWhatRanInIt) {
   }
   EXPECT_EQ(slice->steps.rows(), 2u);
   EXPECT_EQ(slice->steps.index[0], 1);
-  // Nested as before, with their arguments.
+  // Parents and arguments stay as in the full trace.
   EXPECT_EQ(slice->host_events.parent[2], HostEventId(1u));
   EXPECT_EQ(slice->host_events.parent[1], HostEventId(0u));
   EXPECT_EQ(slice->Arg(slice->host_events.args[2], "Input Dims"), "[[8]]");

@@ -1,4 +1,4 @@
-// Versions of the software that a job ran on, as its trace tells them.
+// Versions of the software that a job ran on, as its trace records them.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@ struct SoftwareVersion {
   bool operator==(const SoftwareVersion&) const = default;
 };
 
-/// Adds one, by name; the first of a name stays. What is no name (lower case, digits, '_') or no
-/// version (more than 64 letters, or others than of versions) is passed over, and so is what a file
-/// names beyond 16: a trace may hold anything.
+/// Adds a version unless its name already has one. Ignores:
+/// - names with characters other than lower case letters, digits and '_';
+/// - versions longer than 64 characters or with invalid characters;
+/// - any beyond 16 in a file, because a trace may hold arbitrary data.
 void AddVersion(std::string_view name, std::string_view version,
                 std::vector<SoftwareVersion>& versions);
 
-/// "12.8" of 12080, as CUDA numbers its versions.
+/// Returns "12.8" for 12080, as CUDA numbers its versions.
 std::string CudaVersionText(std::int64_t number);
-/// "6.4.43483" of 60443483, as HIP numbers its versions.
+/// Returns "6.4.43483" for 60443483, as HIP numbers its versions.
 std::string HipVersionText(std::int64_t number);
 
 }  // namespace headroom

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-/// Gives out ids of rows by key, with a new row at the first use of a key.
+/// Assigns row ids to keys and adds a row at the first use of a key.
 template <typename Id, typename Key>
 class Rows {
  public:
@@ -95,7 +95,7 @@ StoreBuilder::HostEvent& StoreBuilder::Region(std::string_view name, std::int64_
 
 StoreBuilder::HostEvent& StoreBuilder::GpuRegion(std::string_view name, std::int64_t start,
                                                  std::int64_t duration) {
-  constexpr std::int64_t kTrack = 1'000'000;  // Away from those that tests choose.
+  constexpr std::int64_t kTrack = 1'000'000;  // Does not collide with tracks that tests choose.
   return AddHost(HostEventKind::kGpuAnnotation, "gpu_region", name, kTrack, start, duration);
 }
 
@@ -300,7 +300,7 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     collectives.group_size.MutablePending(collective) = task.ranks_;
   }
 
-  // Of counters and points the track says the process alone.
+  // Counters and points have only a process, so their thread is 0.
   const auto track = [&](const std::string& of) { return thread_of(of, 0); };
   const auto text_or_none = [&](std::string_view s) {
     return s.empty() ? StringId::None() : text(s);

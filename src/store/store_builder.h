@@ -1,4 +1,4 @@
-// For tests: small traces written down as a person would draw them, in microseconds.
+// For tests: builds small traces from short calls, with times in microseconds.
 //
 //   StoreBuilder b;
 //   b.Op("aten::mm", kMain, 0, 20).Sequence(3);
@@ -18,20 +18,20 @@
 
 namespace headroom {
 
-/// Collects events in any order and makes a frozen store of them. Threads, streams, devices and
-/// processes appear with their first use. Times are microseconds unless said otherwise.
+/// Collects events in any order and builds a frozen store from them. Threads, streams, devices and
+/// processes are created on first use. Times are microseconds unless stated otherwise.
 class StoreBuilder {
  public:
-  /// A host event whose details may be added.
+  /// A host event that accepts more details.
   class HostEvent {
    public:
     HostEvent& Sequence(std::int64_t number) { return sequence_ = number, *this; }
-    /// The framework's number of the forward thread, as backward operators carry it.
+    /// Sets the framework's number of the forward thread, as backward operators record it.
     HostEvent& ForwardThread(std::int32_t number) { return forward_thread_ = number, *this; }
     HostEvent& Correlation(std::int64_t number) { return correlation_ = number, *this; }
-    /// Members of `args` as JSON text.
+    /// Sets members of `args` as JSON text.
     HostEvent& Args(std::string_view members);
-    /// `Input Dims` and `Input type` of one operator: Shapes("[[8, 4], [4, 2]]", R"(["float",
+    /// Sets `Input Dims` and `Input type` of one operator: Shapes("[[8, 4], [4, 2]]", R"(["float",
     /// "float"])").
     HostEvent& Shapes(std::string_view dims, std::string_view types);
 
@@ -45,16 +45,16 @@ class StoreBuilder {
     std::int32_t forward_thread_ = kUnknown32;
   };
 
-  /// A GPU task whose details may be added.
+  /// A GPU task that accepts more details.
   class GpuTask {
    public:
     GpuTask& Device(std::int64_t ordinal) { return device_ = ordinal, *this; }
     GpuTask& Bytes(std::int64_t bytes) { return bytes_ = bytes, *this; }
-    /// What a collective tells of itself: `name` ("allreduce"), element type ("Float"), elements
-    /// sent and received, and the ranks of the group.
+    /// Sets the arguments of a collective: `name` ("allreduce"), element type ("Float"), elements
+    /// sent and received, and number of ranks in the group.
     GpuTask& Collective(std::string_view name, std::string_view dtype, std::int64_t sent,
                         std::int64_t received, std::int64_t ranks);
-    /// Blocks, and threads in each.
+    /// Sets the number of blocks, and of threads per block.
     GpuTask& Grid(std::int32_t blocks, std::int32_t threads) {
       return blocks_ = blocks, threads_ = threads, *this;
     }
@@ -71,22 +71,22 @@ class StoreBuilder {
     std::int64_t sent_ = kUnknown, received_ = kUnknown, ranks_ = kUnknown;
   };
 
-  /// Host events, counters and points from here on belong to this process ("1" at first).
+  /// Assigns later host events, counters and points to this process. The initial process is "1".
   StoreBuilder& InProcess(std::string_view pid);
-  /// Times from here on are nanoseconds.
+  /// Interprets later times as nanoseconds.
   StoreBuilder& InNanoseconds() { return scale_ = 1, *this; }
 
   HostEvent& Op(std::string_view name, std::int64_t thread, std::int64_t start,
                 std::int64_t duration);
   HostEvent& Annotation(std::string_view name, std::int64_t thread, std::int64_t start,
                         std::int64_t duration);
-  /// `ProfilerStep#N`.
+  /// Adds the annotation `ProfilerStep#N`.
   HostEvent& Step(std::int64_t number, std::int64_t thread, std::int64_t start,
                   std::int64_t duration);
-  /// A range of the timers: an annotation of category `region`.
+  /// Adds a timed range: an annotation of category `region`.
   HostEvent& Region(std::string_view name, std::int64_t thread, std::int64_t start,
                     std::int64_t duration);
-  /// A range that GPU events timed, on a track of its own.
+  /// Adds a range timed by GPU events, on a separate track.
   HostEvent& GpuRegion(std::string_view name, std::int64_t start, std::int64_t duration);
   HostEvent& Frame(std::string_view name, std::int64_t thread, std::int64_t start,
                    std::int64_t duration);
@@ -102,39 +102,39 @@ class StoreBuilder {
                   std::int64_t duration, std::optional<std::int64_t> correlation = std::nullopt);
   GpuTask& Copy(CopyKind kind, std::int64_t stream, std::int64_t start, std::int64_t duration,
                 std::optional<std::int64_t> correlation = std::nullopt);
-  /// A copy with a name of its own, e.g. "Memcpy DtoH (Device -> Pinned)".
+  /// Adds a copy with a given name, e.g. "Memcpy DtoH (Device -> Pinned)".
   GpuTask& Copy(CopyKind kind, std::string_view name, std::int64_t stream, std::int64_t start,
                 std::int64_t duration, std::optional<std::int64_t> correlation = std::nullopt);
   GpuTask& Set(std::int64_t stream, std::int64_t start, std::int64_t duration,
                std::optional<std::int64_t> correlation = std::nullopt);
 
-  /// An operator of 2 us at `start` that launches a kernel with a call of 1 us: what most tests
-  /// need.
+  /// Adds a 2 us operator at `start` that launches a kernel with a 1 us call. Most tests need only
+  /// this.
   GpuTask& Launch(std::string_view op, std::int64_t thread, std::int64_t start,
                   std::string_view kernel, std::int64_t stream, std::int64_t kernel_start,
                   std::int64_t kernel_duration);
 
-  /// A sample of a counter. `series`: what it is of, e.g. "GPU 0".
+  /// Adds a sample of a counter. `series` names the sampled object, e.g. "GPU 0".
   StoreBuilder& Counter(std::string_view name, std::string_view series, std::string_view unit,
                         std::int64_t time, double value);
-  /// A point in time; `args` are members as JSON text.
+  /// Adds a point in time; `args` are members as JSON text.
   StoreBuilder& Instant(std::string_view category, std::string_view name, std::int64_t time,
                         std::string_view args = {});
 
-  /// An allocation, or with negative bytes a free, on GPU 0.
-  ///
-  /// @param total     bytes allocated after it; kUnknown: not recorded
+  /// Adds an allocation on GPU 0, or a free if `bytes` is negative.
+  /// @param total  bytes allocated after it; kUnknown: not recorded
   /// @param reserved  bytes reserved after it; kUnknown: not recorded
   StoreBuilder& Memory(std::int64_t thread, std::int64_t time, std::int64_t address,
                        std::int64_t bytes, std::int64_t total, std::int64_t reserved = kUnknown);
 
   /// Names a device ("NVIDIA H200").
   StoreBuilder& NameDevice(std::int64_t ordinal, std::string_view name);
-  /// Says what a device is that was named, or not (""); `capability` is major and minor.
+  /// Sets the properties of a device, named or not (""). `capability` is major and minor.
   StoreBuilder& SizeDevice(std::int64_t ordinal, std::int32_t sms, std::int64_t memory_bytes,
                            std::pair<std::int32_t, std::int32_t> capability);
 
-  /// The frozen store; its metadata counts the events. The builder may go on and build again.
+  /// Returns the frozen store, whose metadata counts the events. The builder can continue and build
+  /// again.
   std::unique_ptr<TraceStore> Build() const;
 
  private:
@@ -158,7 +158,7 @@ class StoreBuilder {
   GpuTask& AddTask(GpuTaskKind kind, std::string_view name, std::int64_t stream, std::int64_t start,
                    std::int64_t duration, std::optional<std::int64_t> correlation);
 
-  // References to rows are handed out, so rows must not move.
+  // Callers hold references to rows, so rows must not move.
   std::deque<HostEvent> host_;
   std::deque<GpuTask> tasks_;
   std::deque<Sample> samples_;
@@ -174,7 +174,8 @@ class StoreBuilder {
   std::deque<DeviceSize> device_sizes_;
   std::string process_ = "1";
   std::int64_t scale_ = 1000;
-  std::int64_t next_correlation_ = 1'000'000;  ///< Of Launch(), away from those that tests choose.
+  /// Used by Launch(); does not collide with ids that tests choose.
+  std::int64_t next_correlation_ = 1'000'000;
 };
 
 }  // namespace headroom

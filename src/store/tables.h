@@ -1,10 +1,10 @@
-// Every table of the trace store, declared once. All that has a column each comes from the lists
-// below; SQL and Python names and the reference page will, too.
+// Every table of the trace store, declared once. The lists below generate everything that has one
+// entry per column, such as names in SQL and Python, and the reference page.
 //
-// A row of a list: X(type, member, "unit", "meaning of null", "what it says").
+// A row of a list: X(type, member, "unit", "meaning of null", "meaning of the column").
 //   unit    "" for a plain value
-//   null    "never" where a value is always there; else which value stands for "not recorded";
-//           "computed" where TraceStore::Freeze() makes the column and readers append nothing
+//   null    "never" if a value is always present; else the value that means "not recorded";
+//           "computed" if TraceStore::Freeze() makes the column and readers append nothing
 #pragma once
 
 #include <concepts>
@@ -19,25 +19,25 @@
 
 namespace headroom {
 
-/// "Not recorded" in integer columns that are not ids. No profiler writes this value.
+/// Means "not recorded" in integer columns that are not ids. No profiler writes this value.
 inline constexpr std::int64_t kUnknown = INT64_MIN;
 inline constexpr std::int32_t kUnknown32 = INT32_MIN;
 
-/// What a host event is. The order is the order in which equal spans nest: outer first.
+/// Kind of a host event. The order is the nesting order of equal spans, outermost first.
 enum class HostEventKind : std::uint8_t {
   kPythonFrame,
   kAnnotation,     ///< record_function ranges, ProfilerStep, optimizer and loader ranges.
   kOperator,       ///< A framework operator (`cpu_op`).
   kRuntimeCall,    ///< CUDA or HIP runtime API.
   kDriverCall,     ///< CUDA driver API.
-  kOverhead,       ///< Time that the profiler itself took.
-  kGpuAnnotation,  ///< An annotation drawn over a stream: no work.
-  kOther,          ///< A category without a meaning of its own here; kept and queryable.
+  kOverhead,       ///< Time that the profiler itself used.
+  kGpuAnnotation,  ///< An annotation drawn over a stream, not GPU work.
+  kOther,          ///< A category that Headroom does not interpret; kept and available in SQL.
 };
 
 enum class GpuTaskKind : std::uint8_t { kKernel, kMemcpy, kMemset };
 
-/// Which way a copy goes, from its name ("Memcpy HtoD (Pinned -> Device)").
+/// Direction of a copy, from its name ("Memcpy HtoD (Pinned -> Device)").
 enum class CopyKind : std::uint8_t {
   kNotACopy,
   kHostToDevice,
@@ -64,7 +64,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(StringId,  name,    "", "none",  "Thread name.")
 
 #define HEADROOM_DEVICE_COLUMNS(X) \
-  X(std::int64_t, ordinal,       "",      "never",   "Device number in its process, as the profiler counts; -1 where it does not say.") \
+  X(std::int64_t, ordinal,       "",      "never",   "Device number in its process, as the profiler counts; -1 if not recorded.") \
   X(StringId,     name,          "",      "none",    "Product name.") \
   X(std::int64_t, memory_bytes,  "bytes", "unknown", "Global memory.") \
   X(std::int32_t, sm_count,      "",      "unknown", "Streaming multiprocessors or compute units.") \
@@ -73,35 +73,35 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
 
 #define HEADROOM_STREAM_COLUMNS(X) \
   X(DeviceId,     device, "", "never", "Device of the stream.") \
-  X(std::int64_t, number, "", "never", "Stream number as the profiler writes it; -1 where it does not say.")
+  X(std::int64_t, number, "", "never", "Stream number as the profiler writes it; -1 if not recorded.")
 
 #define HEADROOM_HOST_EVENT_COLUMNS(X) \
   X(TimeNs,        start,            "ns", "never",   "Start on the trace clock.") \
-  X(DurationNs,    duration,         "ns", "never",   "Length; 0 is shorter than the clock's step or damaged (see the import log).") \
+  X(DurationNs,    duration,         "ns", "never",   "Length; 0 if shorter than the clock's resolution or damaged (see the import log).") \
   X(StringId,      name,             "",   "never",   "Name as the source writes it.") \
   X(StringId,      category,         "",   "never",   "Category as the source writes it.") \
   X(ThreadId,      thread,           "",   "never",   "Thread or device track.") \
   X(HostEventKind, kind,             "",   "never",   "Operator, call, annotation, frame, ...") \
   X(std::int64_t,  correlation,      "",   "unknown", "Joins an API call to its GPU tasks.") \
-  X(std::int64_t,  external_id,      "",   "unknown", "The profiler's id of the operator (operators) or of the operator around (calls).") \
+  X(std::int64_t,  external_id,      "",   "unknown", "The profiler's id of the operator, or for a call the id of the operator that made it.") \
   X(std::int64_t,  sequence,         "",   "unknown", "Autograd sequence number: joins forward to backward.") \
-  X(std::int32_t,  forward_thread,   "",   "unknown", "The framework's own number of the forward thread (backward operators).") \
+  X(std::int32_t,  forward_thread,   "",   "unknown", "The framework's number of the forward thread, for backward operators.") \
   X(std::int32_t,  python_id,        "",   "unknown", "Id of a Python frame.") \
   X(std::int32_t,  python_parent_id, "",   "unknown", "Id of the calling Python frame.") \
-  X(std::int32_t,  event_index,      "",   "unknown", "The profiler's running number of the event.") \
+  X(std::int32_t,  event_index,      "",   "unknown", "The profiler's sequential number of the event.") \
   X(std::int32_t,  record_function,  "",   "unknown", "Record function id.") \
-  X(StringId,      args,             "",   "none",    "Members of `args` without a column of their own, as JSON text.") \
-  X(HostEventId,   parent,           "",   "computed", "Innermost event of the same thread that contains this one as far as the stamps can tell, or none.")
+  X(StringId,      args,             "",   "none",    "Members of `args` that have no column, as JSON text.") \
+  X(HostEventId,   parent,           "",   "computed", "Innermost event of the same thread that contains this one, within the precision of the timestamps, or none.")
 
 #define HEADROOM_GPU_TASK_COLUMNS(X) \
   X(TimeNs,       start,         "ns",    "never",   "Start, device time mapped to the trace clock.") \
-  X(DurationNs,   duration,      "ns",    "never",   "Length; 0 is shorter than the clock's step or damaged.") \
+  X(DurationNs,   duration,      "ns",    "never",   "Length; 0 if shorter than the clock's resolution or damaged.") \
   X(StringId,     name,          "",      "never",   "Kernel or copy name, as the source writes it.") \
-  X(StreamId,     stream,        "",      "never",   "Stream (and through it the device).") \
+  X(StreamId,     stream,        "",      "never",   "Stream, which determines the device.") \
   X(GpuTaskKind,  kind,          "",      "never",   "Kernel, copy or set.") \
   X(CopyKind,     copy,          "",      "never",   "Direction of a copy.") \
   X(std::int64_t, correlation,   "",      "unknown", "Joins the task to the call that launched it; shared by all nodes of a graph launch.") \
-  X(std::int64_t, external_id,   "",      "unknown", "Operator at the launch.") \
+  X(std::int64_t, external_id,   "",      "unknown", "The profiler's id of the operator that launched the task.") \
   X(std::int32_t, grid_x,        "blocks", "unknown", "Grid size.") \
   X(std::int32_t, grid_y,        "blocks", "unknown", "Grid size.") \
   X(std::int32_t, grid_z,        "blocks", "unknown", "Grid size.") \
@@ -113,22 +113,22 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(std::int32_t, occupancy_pct, "%",     "unknown", "Estimated achieved occupancy.") \
   X(std::int64_t, graph_node,    "",      "unknown", "Node id within a launched CUDA graph.") \
   X(std::int64_t, bytes,         "bytes", "unknown", "Bytes copied or set.") \
-  X(StringId,     args,          "",      "none",    "Members of `args` without a column of their own, as JSON text.") \
+  X(StringId,     args,          "",      "none",    "Members of `args` that have no column, as JSON text.") \
   X(HostEventId,  launch,        "",      "computed", "The call that launched the task, joined by correlation (see launches.h), or none.")
 
 #define HEADROOM_SYNC_COLUMNS(X) \
   X(TimeNs,       start,               "ns", "never",   "Start of the wait.") \
   X(DurationNs,   duration,            "ns", "never",   "Length of the wait.") \
-  X(SyncKind,     kind,                "",   "never",   "What is waited for.") \
+  X(SyncKind,     kind,                "",   "never",   "Object of the wait: a context, a stream or an event.") \
   X(StreamId,     stream,              "",   "none",    "Stream that is synchronized or waits.") \
   X(std::int64_t, correlation,         "",   "unknown", "Joins to the API call.") \
   X(std::int64_t, wait_on_stream,      "",   "unknown", "Stream number whose event is waited for.") \
   X(std::int64_t, wait_on_correlation, "",   "unknown", "Correlation of the call that recorded the event.") \
-  X(StringId,     args,                "",   "none",    "Members of `args` without a column of their own, as JSON text.")
+  X(StringId,     args,                "",   "none",    "Members of `args` that have no column, as JSON text.")
 
 #define HEADROOM_FLOW_COLUMNS(X) \
-  X(TimeNs,       time,     "ns", "never", "Where the arrow begins or ends.") \
-  X(StringId,     category, "",   "never", "ac2g (launch to task) or fwdbwd (forward to backward), or another.") \
+  X(TimeNs,       time,     "ns", "never", "Time of this end of the arrow.") \
+  X(StringId,     category, "",   "never", "ac2g (launch to task), fwdbwd (forward to backward), or another category.") \
   X(std::int64_t, id,       "",   "unknown", "Arrow id: equal for start and finish.") \
   X(FlowPhase,    phase,    "",   "never", "Start, step or finish.") \
   X(ThreadId,     thread,   "",   "never", "Track of this end.")
@@ -139,32 +139,32 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(StringId, series, "",   "never", "Series of the counter (the key in `args`).") \
   X(StringId, unit,   "",   "none",  "Unit of the value, as the source writes it.") \
   X(ThreadId, thread, "",   "never", "Track of the counter.") \
-  X(double,   value,  "",   "never", "Sampled value in the counter's own unit.")
+  X(double,   value,  "",   "never", "Sampled value, in the unit of the counter.")
 
 #define HEADROOM_MEMORY_EVENT_COLUMNS(X) \
   X(TimeNs,       time,                  "ns",    "never",   "Time of the allocation or free.") \
-  X(ThreadId,     thread,                "",      "never",   "Thread that did it.") \
+  X(ThreadId,     thread,                "",      "never",   "Thread that allocates or frees.") \
   X(std::int64_t, address,               "",      "unknown", "Address.") \
-  X(std::int64_t, bytes,                 "bytes", "unknown", "Size; negative for a free.") \
-  X(std::int64_t, total_allocated_bytes, "bytes", "unknown", "Allocated by the framework after the event.") \
-  X(std::int64_t, total_reserved_bytes,  "bytes", "unknown", "Reserved by the caching allocator after the event.") \
+  X(std::int64_t, bytes,                 "bytes", "unknown", "Allocated bytes; negative for a free.") \
+  X(std::int64_t, total_allocated_bytes, "bytes", "unknown", "Bytes that the framework has allocated after the event.") \
+  X(std::int64_t, total_reserved_bytes,  "bytes", "unknown", "Bytes that the caching allocator has reserved after the event.") \
   X(std::int32_t, device_type,           "",      "unknown", "0 host, 1 CUDA, 6 HIP.") \
   X(std::int32_t, device,                "",      "unknown", "Device number; -1 for the host.") \
-  X(std::int32_t, event_index,           "",      "unknown", "The profiler's running number of the event.")
+  X(std::int32_t, event_index,           "",      "unknown", "The profiler's sequential number of the event.")
 
 #define HEADROOM_INSTANT_COLUMNS(X) \
   X(TimeNs,   time,     "ns", "never", "Time of the instant.") \
   X(StringId, name,     "",   "never", "Name.") \
-  X(StringId, category, "",   "never", "Category; empty where there is none.") \
+  X(StringId, category, "",   "never", "Category; empty if the source has none.") \
   X(ThreadId, thread,   "",   "never", "Track.") \
-  X(StringId, args,     "",   "none",  "Its `args`, as JSON text.")
+  X(StringId, args,     "",   "none",  "`args` of the instant, as JSON text.")
 
 #define HEADROOM_STEP_COLUMNS(X) \
-  X(std::int64_t, index,    "",   "never", "Step number as annotated; negative where the name holds none.") \
+  X(std::int64_t, index,    "",   "never", "Step number as annotated; negative if the name has no number.") \
   X(TimeNs,       start,    "ns", "never", "Start of the host-side annotation.") \
   X(DurationNs,   duration, "ns", "never", "Length of the host-side annotation.") \
   X(ThreadId,     thread,   "",   "never", "Thread that runs the training loop.") \
-  X(HostEventId,  event,    "",   "none",  "The annotation itself.")
+  X(HostEventId,  event,    "",   "none",  "The annotation of the step.")
 
 #define HEADROOM_COLLECTIVE_COLUMNS(X) \
   X(GpuTaskId,    task,          "",         "never",   "The communication kernel.") \
@@ -180,23 +180,23 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
 /// Every table: T(Type, member, "sentence").
 #define HEADROOM_TABLES(T)                                                                       \
   T(Process, processes, "Processes and device tracks.")                                          \
-  T(Thread, threads, "Threads and streams' tracks.")                                             \
+  T(Thread, threads, "Threads and the tracks of streams.")                                       \
   T(Device, devices, "GPUs.")                                                                    \
   T(Stream, streams, "GPU streams.")                                                             \
   T(HostEvent, host_events, "Spans on host threads, sorted by thread, start, longest first.")    \
-  T(GpuTask, gpu_tasks, "Work executed by a device, sorted by start.")                           \
+  T(GpuTask, gpu_tasks, "Work that a device executed, sorted by start.")                         \
   T(Sync, syncs, "Waits of the host or of a stream for GPU work, as the profiler records them.") \
-  T(Flow, flows, "Ends of arrows; kept as recorded, never used for joins.")                      \
+  T(Flow, flows, "Ends of arrows, as recorded. Headroom never joins with them.")                 \
   T(Counter, counters, "Sampled values.")                                                        \
   T(MemoryEvent, memory_events, "Allocations and frees.")                                        \
   T(Instant, instants, "Points in time.")                                                        \
   T(Step, steps, "Annotated training steps, sorted by start.")                                   \
   T(Collective, collectives, "Communication kernels with recorded arguments.")
 
-/// The columns of each table over any container template: `std::vector` while one reader thread
-/// fills them, `Column` in the store. ForEachColumn(f) calls f(name, column) in order,
-/// ForEachReadColumn(f) leaves out those that Freeze() computes; ForEachColumnPair walks two of the
-/// same table.
+/// The columns of each table in any container template: `std::vector` while one reader thread fills
+/// them, `Column` in the store. ForEachColumn(f) calls f(name, column) in order.
+/// ForEachReadColumn(f) omits those that Freeze() computes. ForEachColumnPair visits the columns of
+/// two such tables in pairs.
 #define HEADROOM_DECLARE_MEMBER(type, member, unit, null, sentence) Container<type> member;
 #define HEADROOM_VISIT_MEMBER(type, member, unit, null, sentence) visit(#member, member);
 #define HEADROOM_VISIT_READ(type, member, unit, null, sentence) \
@@ -231,7 +231,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
     }                                                                                   \
   };
 
-/// What stands for "not recorded" in a column; zero where a value is always there.
+/// Returns the value that means "not recorded" in a column, or zero if a value is always present.
 template <typename T>
 constexpr T UnknownValue() {
   if constexpr (std::same_as<T, std::int64_t>) {
@@ -239,12 +239,12 @@ constexpr T UnknownValue() {
   } else if constexpr (std::same_as<T, std::int32_t>) {
     return kUnknown32;
   } else {
-    return T();  // Ids are none.
+    return T();  // The default of an id is none.
   }
 }
 
-/// Appends a row of which nothing is known but what the caller sets after, with MutablePending().
-/// Returns its number. Columns that Freeze() computes stay as they are.
+/// Appends a row of unknown values and returns its number. The caller sets known values with
+/// MutablePending(). Columns that Freeze() computes stay unchanged.
 template <typename Table>
 std::size_t AppendUnknown(Table& table) {
   const std::size_t row = table.rows();

@@ -1,4 +1,5 @@
-// Names of trace formats (TraceMetadata::format) by which analyses tell what a file cannot hold.
+// Names of trace formats (TraceMetadata::format). They show analyses which data a file cannot
+// contain.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +8,9 @@
 
 namespace headroom {
 
-/// PyTorch's profiler (Kineto), in Chrome's JSON.
+/// PyTorch's profiler (Kineto), in Chrome's JSON format.
 inline constexpr std::string_view kKinetoFormat = "pytorch-profiler-json";
-/// Recordings, and what other tools write in the same format.
+/// Headroom's recordings, and traces that other tools write in the same format.
 inline constexpr std::string_view kPerfettoFormat = "perfetto-protobuf";
 
 /// Nsight Systems, as the database that `nsys export --type sqlite` writes.
@@ -20,20 +21,21 @@ inline constexpr std::string_view kRocprofFormat = "rocprofv3-json";
 inline constexpr std::string_view kRocpdFormat = "rocprofv3-rocpd";
 /// PyTorch's caching allocator, as torch.cuda.memory._dump_snapshot() writes it.
 inline constexpr std::string_view kMemorySnapshotFormat = "pytorch-memory-snapshot";
-/// Chakra execution traces (MLCommons), whoever wrote them.
+/// Chakra execution traces (MLCommons), from any writer.
 inline constexpr std::string_view kChakraFormat = "chakra-execution-trace";
 /// ROCm's rocprof, before rocprofv3, as its JSON.
 inline constexpr std::string_view kOldRocprofFormat = "rocprof-json";
 /// Timelines of TensorFlow 1 (tensorflow.python.client.timeline).
 inline constexpr std::string_view kTimelineFormat = "tensorflow-timeline-json";
-/// Chrome's JSON with nothing in it of a profiler that is known.
+/// Chrome's JSON format without signs of a known profiler.
 inline constexpr std::string_view kChromeFormat = "chrome-trace-json";
-/// XLA's profiler, as its own files.
+/// XLA's profiler, in its native files.
 inline constexpr std::string_view kXPlaneFormat = "xplane-protobuf";
-/// XLA's profiler, as the JSON that TensorBoard's plugin makes of these files.
+/// XLA's profiler, as the JSON that TensorBoard's plugin creates from these files.
 inline constexpr std::string_view kXlaJsonFormat = "xla-trace-json";
 
-/// Whether it is one of them, which a file may say that it is a copy of.
+/// Returns true if the format is one of these, so that a file may name it as the format of its
+/// original.
 inline bool IsKnownFormat(std::string_view format) {
   constexpr std::array kFormats = {kKinetoFormat,     kPerfettoFormat, kNsightFormat,
                                    kRocprofFormat,    kRocpdFormat,    kMemorySnapshotFormat,
@@ -42,13 +44,13 @@ inline bool IsKnownFormat(std::string_view format) {
   return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
 }
 
-/// Whether JAX or TensorFlow wrote it: there are no operators with shapes, sequence numbers or
-/// passes, but operations of compiled programs.
+/// Returns true if JAX or TensorFlow wrote the trace. It then has no operators with shapes,
+/// sequence numbers or passes, but operations of compiled programs.
 inline bool IsOfXla(std::string_view format) {
   return format == kXPlaneFormat || format == kXlaJsonFormat;
 }
 
-/// Returns whether an operator of such a trace is TensorFlow's, which has a name and a type:
+/// Returns true for a TensorFlow operator in such a trace, which has a name and a type:
 /// "dense/MatMul:MatMul".
 inline bool IsTensorFlowOperator(std::string_view name) {
   const std::size_t colon = name.rfind(':');

@@ -22,8 +22,8 @@
 namespace headroom {
 namespace {
 
-/// Runs independent jobs on up to `workers` threads. Throws std::bad_alloc, once all have stopped,
-/// where a job did.
+/// Runs independent jobs on up to `workers` threads. Throws std::bad_alloc after all jobs have
+/// stopped, if a job threw it.
 void RunAll(std::vector<std::function<void()>>& jobs, int workers) {
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> out_of_memory = false;
@@ -39,19 +39,20 @@ void RunAll(std::vector<std::function<void()>>& jobs, int workers) {
     for (int i = 1; i < workers && i < static_cast<int>(jobs.size()); ++i)
       helpers.emplace_back(work);
   } catch (const std::system_error&) {
-    // The system grants no more threads; those there are do the work.
+    // The system grants no more threads, so the existing ones do the work.
   } catch (const std::bad_alloc&) {
-    // Nor must it leave while threads run: if memory is short indeed, a job will tell.
+    // The exception must not escape while threads run. If memory is really short, a job throws
+    // again.
   }
   work();
   for (std::thread& helper : helpers) helper.join();
   if (out_of_memory) throw std::bad_alloc();
 }
 
-/// Rows below this are not worth a thread.
+/// Below this number of rows, a thread costs more than it saves.
 constexpr std::size_t kParallelRows = 1 << 15;
 
-/// Whether an order leaves rows as they were appended.
+/// Returns true if an order leaves the rows as they were appended.
 bool IsAsAppended(std::span<const std::uint32_t> order, std::size_t rows) {
   if (order.size() != rows) return false;
   std::size_t i = 0;
@@ -59,12 +60,12 @@ bool IsAsAppended(std::span<const std::uint32_t> order, std::size_t rows) {
   return i == rows;
 }
 
-/// Calls `freeze` for each column that readers append to; those that are computed come later.
+/// Calls `freeze` for each column that readers append to. Computed columns follow later.
 template <typename Table, typename FreezeColumn>
 void FreezeColumns(Table& table, int workers, FreezeColumn freeze) {
   const std::size_t rows = table.rows();
   std::vector<std::function<void()>> jobs;
-  // The widest first, so that the pages of each are enough for those after it.
+  // Starts with the widest columns, so that their freed pages suffice for the later ones.
   for (const std::size_t width : {8, 4, 2, 1}) {
     table.ForEachReadColumn([&](const char*, auto& column) {
       assert(column.size() == rows && "every reader sets every column");
@@ -76,7 +77,7 @@ void FreezeColumns(Table& table, int workers, FreezeColumn freeze) {
   RunAll(jobs, rows < kParallelRows ? 1 : workers);
 }
 
-/// Freezes a table as appended.
+/// Freezes a table in the order of appending.
 template <typename Table>
 void FreezeTable(Table& table, int workers) {
   FreezeColumns(table, workers, [](auto& column) { column.Freeze(); });
@@ -103,8 +104,8 @@ struct HostKey {
   HostEventKind kind;
 };
 
-/// What makes two events on one track with the same start and length copies of one record. At least
-/// one of the profiler's ids must be there: without any, two short events may well look alike.
+/// Identifies copies of one record among events with equal track, start and length. At least one of
+/// the profiler's ids must be present, because two short events without ids may be identical.
 struct HostIdentity {
   StringId name;
   HostEventKind kind;
@@ -124,9 +125,9 @@ HostIdentity IdentityOf(const HostEventColumns<Column>& rows, std::uint32_t row)
           rows.event_index.Pending(row)};
 }
 
-/// Two tasks cannot run on one stream at the same time, so little is needed. A task of no length
-/// may be followed by its like within the clock's step (nodes of a graph share one correlation): it
-/// is never a copy.
+/// Two tasks cannot run on one stream at the same time, so few fields suffice. Tasks of no length
+/// are never copies: identical ones can follow within the clock's resolution, because nodes of a
+/// graph share one correlation.
 struct TaskIdentity {
   StreamId stream;
   DurationNs duration;
@@ -143,8 +144,8 @@ TaskIdentity IdentityOf(const GpuTaskColumns<Column>& rows, std::uint32_t row) {
           rows.kind.Pending(row),   rows.correlation.Pending(row), rows.graph_node.Pending(row)};
 }
 
-/// Drops from rows[first, last), which agree in time, those that copy an earlier one; the others
-/// are moved to rows[to] onwards, in order. Returns the end of what was moved.
+/// Drops copies of earlier rows among rows[first, last), which have equal times. Moves the other
+/// rows to rows[to] onwards, in order. Returns the end of the moved rows.
 template <typename Table>
 std::size_t MoveUnique(const Table& table, LargeVector<std::uint32_t>& rows, std::size_t first,
                        std::size_t last, std::size_t to) {
@@ -166,10 +167,10 @@ std::size_t MoveUnique(const Table& table, LargeVector<std::uint32_t>& rows, std
   return to;
 }
 
-/// Stamps that are all multiples of this were cut to it by the exporter (PyTorch before 2.2).
+/// If all timestamps are multiples of this, the exporter truncated them (PyTorch before 2.2).
 constexpr DurationNs kCoarseStep(1000);
 
-/// Outer spans first: earlier start, then later end, then by kind.
+/// Orders outer spans first: by earlier start, then later end, then kind.
 bool StartsBeforeOrEncloses(const HostKey& a, const HostKey& b) {
   if (a.start != b.start) return a.start < b.start;
   return a.end != b.end ? a.end > b.end : a.kind < b.kind;
@@ -196,7 +197,7 @@ void TraceStore::Freeze(int workers) {
 
 void TraceStore::FreezeHostEvents(int workers) {
   const std::size_t rows = host_events.rows();
-  // Stable by thread first (counting), then by time within the thread.
+  // Sorts stably: first by thread (counting sort), then by time within the thread.
   host_event_begin_.assign(threads.rows() + 1, 0);
   for (std::size_t row = 0; row < rows; ++row)
     ++host_event_begin_[host_events.thread.Pending(row).index() + 1];
@@ -220,7 +221,7 @@ void TraceStore::FreezeHostEvents(int workers) {
     const std::span<std::uint32_t> of_thread(order.data() + first,
                                              host_event_begin_[t + 1] - first);
     host_event_begin_[t] = static_cast<std::uint32_t>(kept);
-    // As many readers append them: in order, and no two of the same time.
+    // Many readers already append the rows in order, with no two at the same time.
     const auto follows = [&](std::uint32_t row, std::uint32_t next_row) {
       const HostKey a = key_of(row), b = key_of(next_row);
       return a.start != b.start ? a.start < b.start : a.end > b.end;
@@ -272,7 +273,7 @@ void TraceStore::FreezeGpuTasks(int workers) {
   order.resize(kept);
   FreezeTable(gpu_tasks, workers, std::span<const std::uint32_t>(order));
 
-  std::vector<GpuTaskId> position(rows);  // None for a dropped copy.
+  std::vector<GpuTaskId> position(rows);  // Invalid for a dropped copy.
   for (std::size_t i = 0; i < kept; ++i) position[order[i]] = GpuTaskId(i);
   std::vector<std::uint32_t> with_task;
   for (std::size_t i = 0; i < collectives.rows(); ++i) {
@@ -307,7 +308,7 @@ void TraceStore::ResolveParents() {
   PageBuffer<HostEventId> parents(rows);
   struct Open {
     std::uint32_t row;
-    TimeNs end;  ///< No later than that of its parent, so that tolerance does not add up.
+    TimeNs end;  ///< At most the parent's end, so that tolerances do not accumulate.
   };
   std::vector<Open> open;
   std::int64_t overlapping = 0;
@@ -317,15 +318,16 @@ void TraceStore::ResolveParents() {
       const TimeNs start = host_events.start[row];
       const TimeNs end = start + host_events.duration[row];
       while (!open.empty() && open.back().end <= start) {
-        // An empty span at the very end of its parent still belongs to it.
+        // An empty span at the exact end of its parent still belongs to it.
         if (end == start && open.back().end == start) break;
         open.pop_back();
       }
-      // The innermost open span that contains this one; those in between overlap it.
+      // Finds the innermost open span that contains this one. Open spans further inside overlap it.
       std::size_t depth = open.size();
       while (depth > 0 && open[depth - 1].end + host_tolerance_ < end) --depth;
       if (depth < open.size() && open[depth].end > start + host_tolerance_) ++overlapping;
-      // Whatever those could contain from here on, this one contains too and is further in.
+      // This span also contains everything that the removed spans could contain from here on, and
+      // is nested deeper.
       open.resize(depth);
       parents.data()[row] = depth == 0 ? HostEventId::None() : HostEventId(open[depth - 1].row);
       open.push_back({row, depth == 0 ? end : std::min(end, open[depth - 1].end)});
@@ -345,8 +347,8 @@ std::vector<std::uint32_t> TraceStore::InstantsNamed(std::string_view name) cons
 }
 
 void TraceStore::CollectSteps() {
-  // PyTorch's name says it alone; that of our recordings and of numbered ranges ("step 12"),
-  // together with its category.
+  // PyTorch's step names suffice alone. Names in our recordings and numbered ranges ("step 12")
+  // also require the category.
   constexpr std::string_view kPyTorch = "ProfilerStep#";
   constexpr std::string_view kRecorded = "step#";
   const StringId step_category = strings.Find("step");
@@ -398,7 +400,7 @@ void TraceStore::CollectSteps() {
 
 namespace {
 
-/// Appends a row of which nothing is known to a frozen table.
+/// Appends a row of unknown values to a frozen table.
 template <typename Table>
 std::size_t ExtendUnknown(Table& table) {
   const std::size_t row = table.rows();
@@ -431,7 +433,7 @@ void TraceStore::AddReplayed(ReplayedEvents replayed) {
   replayed.events.ForEachReadColumn([](const char*, auto& column) { column.Freeze(); });
   for (std::size_t row = 0; row < replayed.events.rows(); ++row) {
     replayed.events.thread.Mutable(row) = replay_thread_;
-    replayed.events.correlation.Mutable(row) = kUnknown;  // Nothing joins to a copy.
+    replayed.events.correlation.Mutable(row) = kUnknown;  // Nothing may join to a copy.
     replayed.events.external_id.Mutable(row) = kUnknown;
   }
   host_events.ForEachColumnPair(

@@ -18,32 +18,33 @@
 
 namespace headroom {
 
-/// What the file says of itself. Only named keys are kept: a trace may hold secrets.
+/// Metadata that the file states. Only named keys are kept, because a trace may hold secrets.
 struct TraceMetadata {
-  std::string format;  ///< One of store/trace_formats.h.
-  /// The format of what this file is a copy of (`headroom export`); empty: it is none, or of
-  /// something that no copy tells.
+  std::string format;  ///< A name from store/trace_formats.h.
+  /// The format of the original if this file is a copy (`headroom export`). Empty if it is not a
+  /// copy, or if the copy does not record the format.
   std::string copied_from;
-  std::int64_t file_bytes = 0;  ///< On disk.
-  std::int64_t events = 0;      ///< Objects in the event list, lost and skipped ones included.
+  std::int64_t file_bytes = 0;  ///< Size on disk.
+  std::int64_t events = 0;      ///< Objects in the event list, including lost and skipped ones.
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
   std::optional<std::int64_t> cuda_driver_version;  ///< 13000 is 13.0.
-  std::vector<SoftwareVersion> versions;            ///< By name; as far as the file tells them.
-  std::optional<std::int64_t> base_time_ns;         ///< Unix time of the trace clock's zero.
-  /// Whether the exporter is one that never writes shapes or frames (PyTorch without Kineto).
+  /// Sorted by name; only those that the file records.
+  std::vector<SoftwareVersion> versions;
+  std::optional<std::int64_t> base_time_ns;  ///< Unix time of the trace clock's zero.
+  /// True if the exporter never writes shapes or frames (PyTorch without Kineto).
   bool names_and_times_only = false;
-  /// Whether `headroom whatif --write-trace` wrote it: the timeline of a job that no profiler slows
-  /// down, so nothing is to be taken off for one.
+  /// True if `headroom whatif --write-trace` wrote it. No profiler slows down such a timeline, so
+  /// no overhead is subtracted.
   bool is_forecast = false;
 
-  /// The format in which the tool wrote that recorded it: what it can hold, and what helps whoever
-  /// records again.
+  /// Returns the format of the tool that recorded the trace. It determines which data can exist and
+  /// which advice helps to record again.
   const std::string& recorded_as() const { return copied_from.empty() ? format : copied_from; }
 };
 
-/// One trace. Readers append rows, then Freeze() sorts and resolves; afterwards nothing changes and
-/// any number of threads may read.
+/// One trace. Readers append rows, then Freeze() sorts and resolves them. After that nothing
+/// changes, and any number of threads may read.
 class TraceStore {
  public:
   TraceMetadata metadata;
@@ -55,34 +56,38 @@ class TraceStore {
 #undef T
 
   /// Sorts host events by (thread, start, longest first, kind, as read) and GPU tasks by (start,
-  /// stream, as read), drops copies of events, fills `parent`, `launch` and `steps`, and makes
+  /// stream, as read). Drops copies of events, fills `parent`, `launch` and `steps`, and makes
   /// every column contiguous.
   ///
-  /// `workers` bounds the threads used; the result does not depend on it. Throws std::bad_alloc;
-  /// then the store is of no use.
+  /// `workers` bounds the threads used; the result does not depend on it. Throws std::bad_alloc,
+  /// after which the store is unusable.
   ///
   /// REQUIRES: called once.
   void Freeze(int workers);
 
-  /// Operators and frames of captured graphs, with a copy of them for each replay.
+  /// Operators and frames of captured graphs, with one copy per replay.
   struct ReplayedEvents {
-    /// All with the start of their graph launch and no length, so that no time of the host is
-    /// theirs. Thread, ids and parent are as may be: AddReplayed() sets them.
+    /// Each event has the start of its graph launch and no length, so it adds no host time.
+    /// AddReplayed() sets thread, ids and parent.
     HostEventColumns<Column> events;
-    std::vector<HostEventId> parents;  ///< By row of `events`: an earlier row of it, or none.
-    std::vector<HostEventId> ran;      ///< By GPU task: the row of `events` that ran it, or none.
+    /// By row of `events`: the row of an earlier event, or none.
+    std::vector<HostEventId> parents;
+    /// By GPU task: the row of the event in `events` that ran it, or none.
+    std::vector<HostEventId> ran;
   };
 
-  /// Appends the events behind all others, on a thread of a process of their own, so that no row
-  /// changes its number. REQUIRES: frozen, called at most once.
+  /// Appends the events after all others, on a new thread of a new process, so that existing rows
+  /// keep their numbers.
+  ///
+  /// REQUIRES: frozen, called at most once.
   void AddReplayed(ReplayedEvents replayed);
 
-  /// The thread of the replayed events; none where there are none. What the host did is on the
-  /// others.
+  /// Returns the thread of the replayed events, or none. The events of all other threads really ran
+  /// on the host.
   ThreadId replay_thread() const { return replay_thread_; }
 
-  /// Which event ran a task: the replayed one where its graph's capture is known, else its launch;
-  /// none for an orphan.
+  /// Returns the event that ran a task: the replayed event if its graph's capture is known, else
+  /// its launch. Returns none for an orphan.
   HostEventId RanBy(GpuTaskId task) const {
     if (!ran_.empty() && ran_[task.index()].valid()) return ran_[task.index()];
     return gpu_tasks.launch[task.index()];
@@ -99,10 +104,9 @@ class TraceStore {
   };
   RowRange HostEventsOf(ThreadId thread) const;
 
-  /// Gives each host event that has no value of its own that of the innermost event around it that
-  /// has one. O(rows), where a walk from each event outwards would take the square of the depth.
-  ///
-  /// @param values  of each row of host_events; `none` where it has none
+  /// Returns `values` with each missing value replaced by that of the innermost enclosing event
+  /// that has one. O(rows); a walk outwards from each event would cost the square of the depth.
+  /// @param values  one per row of host_events; `none` if missing
   template <typename Value>
   std::vector<Value> InheritFromParents(std::vector<Value> values, const Value& none) const {
     for (std::size_t row = 0; row < values.size(); ++row) {  // A parent comes before its children.
@@ -112,29 +116,28 @@ class TraceStore {
     return values;
   }
 
-  /// GPU tasks of a stream in order of start, ties by id. O(1).
+  /// Returns the GPU tasks of a stream in order of start, ties by id. O(1).
   std::span<const GpuTaskId> TasksOf(StreamId stream) const;
 
-  /// End of a row: start + duration.
+  /// Returns the end of a row: start + duration.
   TimeNs HostEnd(HostEventId id) const {
     return host_events.start[id.index()] + host_events.duration[id.index()];
   }
   TimeNs TaskEnd(GpuTaskId id) const {
     return gpu_tasks.start[id.index()] + gpu_tasks.duration[id.index()];
   }
-  /// How much later than its parent a host event may seem to end. Where all starts are whole
-  /// microseconds, an end is off by up to one of them, and by another where all durations are; else
-  /// 0. Known once frozen.
+  /// Returns how much later than its parent a host event may seem to end: 1 us if all starts are
+  /// whole microseconds, plus 1 us if all durations are. Valid once frozen.
   DurationNs HostTolerance() const { return host_tolerance_; }
   DeviceId DeviceOf(GpuTaskId id) const {
     return streams.device[gpu_tasks.stream[id.index()].index()];
   }
 
-  /// The JSON text of one member of `args` that has no column, e.g. Arg(row.args, "Input Dims");
-  /// empty where absent.
+  /// Returns the JSON text of one member of `args` that has no column, e.g. Arg(row.args, "Input
+  /// Dims"); empty if missing.
   std::string_view Arg(StringId args, std::string_view key) const;
 
-  /// Resident bytes of all columns and strings.
+  /// Returns the resident bytes of all columns and strings.
   std::size_t MemoryBytes() const;
 
  private:
@@ -143,15 +146,16 @@ class TraceStore {
   void FindHostTolerance();
   void ResolveParents();
   std::vector<std::uint32_t> InstantsNamed(std::string_view name) const;
-  /// A step with a mark "step.empty" is none: the loop asked for a batch and there was no more.
+  /// Skips steps with a "step.empty" mark: the loop asked for a batch, but none remained.
   void CollectSteps();
 
   DurationNs host_tolerance_;
-  std::vector<std::uint32_t> host_event_begin_;  ///< By thread, and one past the end.
-  std::vector<std::uint32_t> stream_begin_;      ///< By stream, into stream_tasks_.
+  std::vector<std::uint32_t> host_event_begin_;  ///< By thread, plus one entry for the end.
+  std::vector<std::uint32_t> stream_begin_;      ///< By stream; offsets into stream_tasks_.
   std::vector<GpuTaskId> stream_tasks_;
   ThreadId replay_thread_;
-  std::vector<HostEventId> ran_;  ///< By GPU task, of the replayed events; empty without any.
+  /// By GPU task: its replayed event; empty without replayed events.
+  std::vector<HostEventId> ran_;
 };
 
 }  // namespace headroom

@@ -18,7 +18,7 @@ namespace trace_store_test {
 constexpr auto kOperator = HostEventKind::kOperator;
 constexpr auto kCall = HostEventKind::kRuntimeCall;
 
-/// A store under construction; only the columns that a test speaks of are given.
+/// A store under construction; a test sets only the columns that it uses.
 struct Builder {
   struct Host {
     std::int64_t start = 0, duration = 0;
@@ -93,7 +93,7 @@ std::string Name(const TraceStore& store, HostEventId id) {
   return id.valid() ? std::string(store.Text(store.host_events.name[id.index()])) : "-";
 }
 
-/// "child<parent" of every host event, in order.
+/// Returns "child<parent" for every host event, in order.
 std::string Tree(const TraceStore& store) {
   std::string out;
   for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
@@ -103,7 +103,7 @@ std::string Tree(const TraceStore& store) {
   return out;
 }
 
-/// "task<launch" of every task, in order.
+/// Returns "task<launch" for every task, in order.
 std::string Launches(const TraceStore& store) {
   std::string out;
   for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row) {
@@ -200,7 +200,7 @@ RC_GTEST_PROP(TraceStoreProperty, ParentsAgreeWithASearchOfAllRowsBefore, ()) {
   TraceStore& store = builder.Freeze(2);
   const DurationNs tolerance = store.HostTolerance();
   if (step == 1000) RC_ASSERT(tolerance == DurationNs(2000));
-  std::vector<TimeNs> ends(spans.size());  // As of a span cut where its parent ends.
+  std::vector<TimeNs> ends(spans.size());  // Ends as if each span were cut at its parent's end.
   for (std::size_t row = 0; row < spans.size(); ++row) {
     const TimeNs start = store.host_events.start[row];
     const TimeNs end = store.HostEnd(HostEventId(row));
@@ -273,7 +273,7 @@ TEST(TraceStoreTest, ManyCallsAndTasksWithOneIdTakeNoQuadraticTime) {
 }
 
 TEST(TraceStoreTest, ManySpansThatOverlapTakeNoQuadraticTime) {
-  for (const int step : {1, 3000}) {  // The latter are stamps of whole microseconds.
+  for (const int step : {1, 3000}) {  // The factor 3000 makes all timestamps whole microseconds.
     ExpectNoQuadraticTime(75'000, [step](int n) {
       auto builder = std::make_shared<Builder>(1, 0);
       const int duration = 1'000'000'000 + step % 1000;
@@ -357,7 +357,7 @@ TEST(TraceStoreTest, CopiesOfOneRecordAreDroppedAndCounted) {
     Builder builder(2, 2);
     for (const auto& event : c.events) builder.Add(event);
     for (const auto& task : c.tasks) builder.Add(task);
-    // A neighbour on every track shows that what follows a copy is found where it should be.
+    // A last event on every track shows that rows after a copy are still found.
     builder.Add(Builder::Host{100, 1, "last", 0}).Add(Builder::Host{100, 1, "last", 1});
     builder.Add(Builder::Task{100, 1, "last", 1});
     TraceStore& store = builder.Freeze();

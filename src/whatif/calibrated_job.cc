@@ -18,19 +18,19 @@
 namespace headroom {
 namespace {
 
-/// As in the grade of a trace's health: beyond the first share, a bottleneck's verdict is void;
-/// below the second, what is missing changes no figure that is shown.
+/// The same limits as in the health grade of a trace. Beyond the first share of lost launches, a
+/// bottleneck's verdict is void. Below the second, the loss changes no figure that is shown.
 constexpr double kMaxLost = 0.2, kHardlyAny = 0.001;
 
-/// The steps that a job is to be made of.
+/// The steps that a job covers.
 struct Chosen {
   Steps steps;
-  std::optional<Steps> stretch;      ///< Of a recording without steps; else none.
-  std::optional<StepWindow> window;  ///< Not all of the recording; else none.
+  std::optional<Steps> stretch;      ///< Set only for a recording without steps.
+  std::optional<StepWindow> window;  ///< None if the job covers the whole recording.
   std::string note;
-  Status forecasts = Status::Ok();  ///< CalibratedJob::forecasts
+  Status forecasts = Status::Ok();  ///< Same as CalibratedJob::forecasts.
 
-  /// The steps that the step time is of.
+  /// Returns the steps whose step time applies.
   const Steps& Timed() const { return stretch ? *stretch : steps; }
 };
 
@@ -61,22 +61,22 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const ReferenceData& referen
   const std::optional<StepWindow> whole = LongestWholeRun(chosen.steps);
   if (!whole) {
     chosen.forecasts = Status::NoAnswer(
-        "of no step all GPU work was recorded, so a replay would take the job for a faster one; "
-        "record again (headroom report tells what is missing)");
+        "no step has all its GPU work recorded, so a replay would be too fast; record again "
+        "(headroom report shows what is missing)");
     return chosen;
   }
   const auto count = static_cast<std::size_t>(whole->steps());
   if (count == rows.size()) return chosen;
   chosen.window = whole;
   chosen.note = fmt::format(
-      "{} of {} steps are left out: not all of their GPU work was recorded, they are of another "
-      "kind or take far longer than the others, or such a step or a pause lies between",
+      "{} of {} steps are left out: their GPU work is incomplete, they differ from the others in "
+      "kind or length, or such a step or a pause lies between",
       rows.size() - count, rows.size());
   return chosen;
 }
 
-/// Calibrates the job to the measured step, if any. Returns the sentence that tells the user how
-/// its forecasts are calibrated.
+/// Calibrates the job to the measured step, if there is one. Returns the sentence that describes
+/// the calibration to the user.
 ///
 /// @param from  origin of the job's calibration
 Result<std::string> Calibrate(const std::string& from, std::optional<double> measured_step_ms,
@@ -100,13 +100,13 @@ struct ReportedJob {
   MsInterval corrected;  ///< The step without the profiler.
 };
 
-/// Returns nothing if the report gives no forecast.
+/// Returns nullopt if the report gives no forecast.
 std::optional<ReportedJob> MakeReportedJob(const TraceStore& store, const ReferenceData& reference,
                                            const Steps& steps, const ChosenCalibration& chosen,
                                            std::optional<double> measured_step_ms) {
   const std::optional<StepWindow> window = ChooseWindow(store, steps);
   if (!steps.step_time || !window) return std::nullopt;
-  // The report then gives none.
+  // The report then gives no forecast either.
   if (steps.source == StepSource::kNone && window->events > kMaxWindowEvents) return std::nullopt;
   Result<WindowJob> made = MakeWindowJob(store, reference, steps, *window, chosen.calibration);
   if (!made.ok()) return std::nullopt;
@@ -119,7 +119,7 @@ std::optional<ReportedJob> MakeReportedJob(const TraceStore& store, const Refere
                      forecaster.baseline().corrected};
 }
 
-/// What launches without a GPU task say of a job's recording; fails where they are too many.
+/// Returns a note about launches without a GPU task. Fails with kNoAnswer if there are too many.
 Result<std::string> NoteOfLostTasks(const TraceStore& store, const ReferenceData& reference) {
   NameFacts names(store, reference);
   const std::size_t lost = FindLaunchesWithoutTask(store, names).size();
@@ -128,19 +128,19 @@ Result<std::string> NoteOfLostTasks(const TraceStore& store, const ReferenceData
   const std::string what = fmt::format("{} without the GPU work that they launched",
                                        Plural(static_cast<std::int64_t>(lost), "call"));
   if (share > kMaxLost) {
-    return Status::NoAnswer(fmt::format(
-        "the recording has {}, {:.0f} % of what it has of it: a replay would take the job for a "
-        "faster one; record again, with fewer steps",
-        what, 100 * share));
+    return Status::NoAnswer(
+        fmt::format("the recording has {}, equal to {:.0f} % of its recorded GPU tasks: a replay "
+                    "would be too fast; record again, with fewer steps",
+                    what, 100 * share));
   }
   if (share <= kHardlyAny) return std::string();
-  return fmt::format("the recording has {}: that is missing from every forecast", what);
+  return fmt::format("the recording has {}: every forecast lacks that work", what);
 }
 
-/// Why there is no answer, behind the damage that is its likely cause.
+/// Puts the damage, the likely cause, before the reason for a missing answer.
 Status BehindDamage(const std::string& damage, const Status& why) {
   if (why.code() != StatusCode::kNoAnswer) return why;
-  return Status::NoAnswer(fmt::format("{}. In what is left, {}", damage, why.message()));
+  return Status::NoAnswer(fmt::format("{}. In the remaining data, {}", damage, why.message()));
 }
 
 Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const ReferenceData& reference,
@@ -184,7 +184,7 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Reference
     }
   }
   if (remark.empty() && steps.value().window && !made.note.empty())
-    remark = fmt::format("forecasts are of {}", NameSteps(timed, *steps.value().window));
+    remark = fmt::format("forecasts use {}", NameSteps(timed, *steps.value().window));
   if (reported_replaces) {
     made.job = std::move(reported->made.job);
     made.slice = std::move(reported->made.slice);
@@ -218,7 +218,7 @@ Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Reference
   if (!made.ok()) return BehindDamage(damage, made.status());
   CalibratedJob& job = made.value();
   job.forecasts = BehindDamage(damage, job.forecasts);
-  job.note = fmt::format("{}. Forecasts are of what is left{}{}", damage,
+  job.note = fmt::format("{}. Forecasts use the remaining data{}{}", damage,
                          job.note.empty() ? "" : "; ", job.note);
   return made;
 }

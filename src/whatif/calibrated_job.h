@@ -1,4 +1,4 @@
-// A job that is ready for forecasts, as every command makes it: calibrated, and told by what.
+// A calibrated job that is ready for forecasts, made the same way for every command.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,19 @@
 namespace headroom {
 
 struct CalibratedJob {
-  std::unique_ptr<TraceStore> slice;  ///< Of which the job is; null: of the whole trace.
+  /// The slice of the trace that the job covers; null if it covers the whole trace.
+  std::unique_ptr<TraceStore> slice;
   std::unique_ptr<Job> job;
-  std::string calibration;  ///< For the user: where the cost of recording comes from.
-  std::string note;  ///< What is damaged or missing of the recording, and was left out; or empty.
-  /// kNoAnswer where so much of the GPU work is missing that forecasts must abstain.
+  std::string calibration;  ///< For the user: the origin of the recording's cost.
+  /// Damaged or missing parts of the recording that the job leaves out; empty if there are none.
+  std::string note;
+  /// kNoAnswer if too much GPU work is missing, so that forecasts must abstain.
   Status forecasts = Status::Ok();
 };
 
 /// Returns the job of the steps that `options` name, as if nothing else had been recorded. If they
-/// name none, it is of all steps, or of the longest run of whole steps if some are not whole. It is
-/// then of the report's steps instead if the replay is off by more than 1 %. Fails as
+/// name none, it covers all steps, or the longest run of complete steps if some are incomplete. If
+/// its replay is off by more than 1 %, it covers the report's steps instead. Fails as
 /// ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
 ///
 /// @param measured_step_ms  true time of a step without a profiler, if the user knows it

@@ -11,7 +11,7 @@ namespace headroom {
 namespace calibrated_job_test {
 
 /// Ten steps of 20 us on the host and 70 us on the GPU, with `between` us of work between their
-/// marks.
+/// annotations.
 std::unique_ptr<TraceStore> TenSteps(std::int64_t between) {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
@@ -37,7 +37,7 @@ TEST(CalibratedJobTest, IsOfAllSteps) {
 }
 
 TEST(CalibratedJobTest, FallsBackToTheReportsSteps) {
-  // The recording lacks what the host did before the first step. Without it, the step's GPU work
+  // The recording lacks the host's work before the first step. Without it, the step's GPU work
   // queues, and the second step begins 50 us late.
   const std::unique_ptr<TraceStore> store = TenSteps(90);
   const CalibratedJob made = JobOf(*store);

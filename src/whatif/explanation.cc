@@ -14,13 +14,13 @@
 namespace headroom {
 namespace {
 
-/// Less slack than this is none.
+/// Less slack than this counts as none.
 constexpr std::int64_t kCriticalNs = 1'000;
 
 constexpr std::string_view kNoEvent = "(no recorded event)";
 constexpr std::string_view kLoop = "(training loop)";
 constexpr std::string_view kBeforeFirstCall = "(before the first call)";
-/// The task that ran before it on a channel.
+/// Stands for the preceding task on a channel.
 constexpr std::string_view kChannel = "channel";
 constexpr std::string_view kInsertedCall = "(inserted launch)";
 constexpr std::string_view kInsertedKernel = "(inserted kernel)";
@@ -108,12 +108,12 @@ class Explainer {
     if (kind == EdgeKind::kHost || kind == EdgeKind::kHandOver) {
       if (link.spent_ns != 0) AddWork(origin, spent);
     } else {
-      // Also those without a lag: they tell how often the path changes sides.
+      // Includes edges without a lag: their count shows how often the path changes sides.
       waits_.Add(headroom::Name(kind), spent, 1);
     }
   }
 
-  /// Work before a call, by the events that it belonged to when it was recorded.
+  /// Adds work before a call, split by the events that it belonged to in the recording.
   void AddWork(TaskIndex call, double ns) {
     double recorded = 0;
     const Graph& graph = job_.graph();
@@ -140,7 +140,7 @@ class Explainer {
     }
   }
 
-  /// Steps have a number in their names, and are one thing.
+  /// Names of steps contain a number; all steps count as one entry.
   std::string_view OperatorName(HostEventId event) const {
     if (steps_.contains(event)) return kLoop;
     return job_.store().Text(job_.store().host_events.name[event.index()]);
@@ -176,7 +176,7 @@ class Explainer {
 
   const Job& job_;
   const EditedPlan& edited_;
-  double factor_ = 1;  ///< Of parts of a replayed step.
+  double factor_ = 1;  ///< Converts parts of a replayed step to the reported step.
   std::set<HostEventId> steps_;
   Sums phases_, operators_, calls_, kernels_, waits_;
 };

@@ -1,5 +1,4 @@
-// Why a step takes as long as it does: its critical path, summed by what it is, and the slack of
-// what is not on it.
+// Explains the step time: the critical path, summed by category, and the slack of the other work.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +13,34 @@ namespace headroom {
 /// A part of the critical path, for one step.
 struct PathPart {
   std::string name;
-  double ms = 0;     ///< Negative where a task starts before what it follows has ended.
-  double links = 0;  ///< Tasks or edges on the path; 0: work between calls, not counted.
+  double ms = 0;  ///< Negative if a task starts before its predecessor ends.
+  /// Tasks or edges on the path; 0 for work between calls, which is not counted.
+  double links = 0;
 };
 
-/// How far work of one side could be put off before the step gets longer.
+/// Slack of one side: how far its work could be delayed before the step gets longer.
 struct SlackSummary {
   double busy_ms = 0;      ///< Time of the side's tasks (host: calls and the work before them).
-  double critical_ms = 0;  ///< Of that: of tasks with less than a microsecond of slack.
+  double critical_ms = 0;  ///< Part of `busy_ms` in tasks with less than a microsecond of slack.
   double median_ms = 0;    ///< Half of the side's time has less slack than this.
 };
 
-/// Of one plan. All times are for one step; the parts' sums add up to `step_ms`.
+/// Explanation of one plan. All times are for one step; the parts' sums add up to `step_ms`.
 struct PlanExplanation {
-  std::string name;  ///< Of the scenario; empty: the job as it is.
+  std::string name;  ///< The scenario; empty for the unchanged job.
   double step_ms = 0;
-  double host_ms = 0;   ///< Host work and calls on the path.
-  double gpu_ms = 0;    ///< GPU tasks on the path.
-  double waits_ms = 0;  ///< Latencies and gaps on the path: lags of edges that stand for no work.
+  double host_ms = 0;               ///< Host work and calls on the path.
+  double gpu_ms = 0;                ///< GPU tasks on the path.
+  double waits_ms = 0;              ///< Latencies and gaps on the path: lags of edges without work.
   std::vector<PathPart> phases;     ///< Host time on the path by phase of the step.
   std::vector<PathPart> operators;  ///< Host work on the path by innermost operator.
   std::vector<PathPart> calls;      ///< API calls on the path by name.
   std::vector<PathPart> kernels;    ///< GPU tasks on the path by name.
-  std::vector<PathPart> waits;      ///< By kind of edge.
+  std::vector<PathPart> waits;      ///< Waits on the path by kind of edge.
   SlackSummary host_slack, gpu_slack;
 };
 
-/// How many edges of a kind the graph has, by how they are known.
+/// Number of edges of a kind, by provenance.
 struct EdgeCounts {
   EdgeKind kind = EdgeKind::kHost;
   std::int64_t recorded = 0, resolved = 0, inferred = 0;
@@ -48,19 +48,19 @@ struct EdgeCounts {
 
 /// Everything that `--explain` shows.
 struct Explanation {
-  std::vector<PlanExplanation> plans;  ///< The job as it is first.
+  std::vector<PlanExplanation> plans;  ///< Begins with the unchanged job.
   Ledger ledger;                       ///< Over all recorded steps.
   std::vector<EdgeCounts> edges;
 };
 
-/// Lists are sorted by time, longest first; equal times by name.
+/// Sorts lists by time, longest first; equal times by name.
 PlanExplanation ExplainPlan(const Job& job, std::string name, const EditedPlan& edited);
-/// The job as it is, without its profiler; plans of scenarios are the caller's to add.
+/// Explains the unchanged job without its profiler. Callers add the plans of scenarios.
 Explanation ExplainJob(const Job& job);
-/// Kinds without an edge are left out.
+/// Omits kinds without an edge.
 std::vector<EdgeCounts> CountEdges(const Graph& graph);
 
-/// "forward", "data wait"...
+/// Returns "forward", "data wait", ...
 std::string_view Name(Phase phase);
 
 }  // namespace headroom

@@ -26,18 +26,18 @@
 namespace headroom {
 namespace {
 
-/// As good as infinite, in a scenario's own terms.
+/// Practically infinite host speed, as a scenario.
 constexpr std::string_view kHostForFree = "host-speed:factor=1000000";
 
-// Edits that take the cause of a finding away, where no scenario tells what would come in its
-// place. Each returns whether there was anything to take away.
+// Edits that remove the cause of a finding if no scenario models a replacement. Each returns true
+// if it changes anything.
 
 bool RemoveAll(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit) {
   RemoveTasks(job, tasks, edit);
   return !tasks.empty();
 }
 
-/// Collectives stay, in no time.
+/// Keeps the collectives but sets their durations to 0.
 bool FreeCommunication(const Job& job, Edit& edit) {
   const std::vector<TaskIndex> collectives = SelectTasks(
       job, [&](TaskIndex task) { return job.ClassOf(task).family == WorkFamily::kCommunication; });
@@ -46,7 +46,7 @@ bool FreeCommunication(const Job& job, Edit& edit) {
   return !collectives.empty();
 }
 
-/// Copies of one direction, their calls, and what those wait for.
+/// Removes copies of one direction, their calls, and the waits for them.
 bool RemoveCopies(const Job& job, CopyKind direction, Edit& edit) {
   const auto& tasks = job.graph().tasks;
   const std::vector<TaskIndex> copies = SelectTasks(job, [&](TaskIndex task) {
@@ -99,7 +99,7 @@ bool RemoveDeviceCopies(const Job& job, Edit& edit) {
   return RemoveFamily(job, WorkFamily::kCopy, edit);
 }
 
-/// The products stay, in no time.
+/// Keeps the products but sets their durations to 0.
 bool FreeProducts(const Job& job, Edit& edit) {
   bool any = false;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
@@ -119,16 +119,16 @@ bool CloseGaps(const Job& job, Edit& edit) {
   return true;
 }
 
-/// One way to tell what a remedy saves. Where it is no change that one can make but the removal of
-/// the cause, `bound` says of what, and it is the most that can be saved.
+/// One way to forecast the savings of a remedy. If it removes the cause instead of modelling a real
+/// change, `bound` describes the removal. The savings are then an upper bound.
 struct Attempt {
   Remedy remedy;
-  std::string_view scenario;  ///< Empty: `edit`.
+  std::string_view scenario;  ///< Empty: use `edit`.
   bool (*edit)(const Job& job, Edit& edit) = nullptr;
   std::string_view bound;  ///< Empty: a forecast.
 };
 
-// Of a remedy, the first that applies.
+// For each remedy, the first attempt that applies counts.
 constexpr std::array kAttempts = {
     Attempt{Remedy::kLaunchless, "cuda-graph", nullptr, ""},
     Attempt{Remedy::kLaunchless, "remove-syncs+cuda-graph", nullptr,
@@ -138,7 +138,7 @@ constexpr std::array kAttempts = {
     Attempt{Remedy::kDataWait, "data-loading", nullptr, "if every batch were ready in time"},
     Attempt{Remedy::kCallbacks, "callbacks:async", nullptr,
             "if callbacks ran in parallel with the loop"},
-    Attempt{Remedy::kCommunication, "", FreeCommunication, "if communication took no time"},
+    Attempt{Remedy::kCommunication, "", FreeCommunication, "if communication were instantaneous"},
     Attempt{Remedy::kCopiesIn, "", RemoveCopiesIn, "without copies to the GPU"},
     Attempt{Remedy::kCopiesOut, "", RemoveCopiesOut,
             "without copies to the host and waits for them"},
@@ -149,7 +149,7 @@ constexpr std::array kAttempts = {
     Attempt{Remedy::kTensorCores, "amp:dtype=bf16", nullptr, ""},
     Attempt{Remedy::kTensorCores, "amp:dtype=fp16", nullptr, ""},
     Attempt{Remedy::kTensorCores, "", FreeProducts,
-            "if products without tensor cores took no time"},
+            "if matrix products without tensor cores were instantaneous"},
     Attempt{Remedy::kElementwise, "fuse-pointwise", nullptr, ""},
     Attempt{Remedy::kElementwise, "", RemoveElementwise, "without element-wise kernels"},
     Attempt{Remedy::kDeviceCopies, "channels-last", nullptr, ""},
@@ -158,16 +158,16 @@ constexpr std::array kAttempts = {
     Attempt{Remedy::kQueueGaps, "", CloseGaps, "if kernels waited only for each other"},
 };
 
-/// Returns whether a remedy takes GPU tasks away, which the host need not launch then.
+/// Returns true if a remedy removes GPU tasks, so that the host need not launch them.
 bool RemovesTasks(Remedy remedy) {
   return remedy == Remedy::kCopiesIn || remedy == Remedy::kCopiesOut ||
          remedy == Remedy::kOptimizer || remedy == Remedy::kElementwise ||
          remedy == Remedy::kDeviceCopies;
 }
 
-/// Tells what a finding saves by an attempt; false: the attempt does not apply.
+/// Fills the savings of a finding by an attempt. Returns false if the attempt does not apply.
 ///
-/// @param step_ms  the mean step as recorded, which nothing saves more than
+/// @param step_ms  the recorded mean step, the upper bound of all savings
 Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster, double step_ms,
                  Finding& finding) {
   Edit edit(job.graph(), job.corrected());
@@ -185,17 +185,18 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   if (!edited) return false;  // Without these tasks, the recorded order contradicts itself.
   MsInterval saves = forecaster.SavesOf(*edited, error);
   const double unbounded = saves.mid;
-  // A window's step may be longer than the mean step, of which the finding is. A change may make
-  // the step longer; time that the GPU is idle can only be won.
+  // A window's step may be longer than the mean step to which the finding refers. A change may make
+  // the step longer, but removing idle time cannot.
   const bool of_idle = finding.idle || !attempt.bound.empty();
   const double least = of_idle ? 0 : -std::numeric_limits<double>::infinity();
   const double most = finding.idle ? finding.idle->ms() : std::max(step_ms, 0.0);
   for (double* const value : {&saves.low, &saves.mid, &saves.high})
     *value = std::clamp(*value, least, most);
-  // Between nothing and that.
+  // The interval of an upper bound starts at 0.
   if (!attempt.bound.empty()) saves.low = 0;
   finding.saves_ms = saves;
-  // `whatif` gives the scenario's own figure. A finding that holds less shows no such command.
+  // `whatif` shows the scenario's full savings. A finding whose savings are capped therefore names
+  // no scenario.
   constexpr double kNearly = 0.95;
   const bool holds_less = saves.mid < kNearly * unbounded;
   // An infinitely fast host is a bound, not a change to make.
@@ -211,7 +212,7 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   return true;
 }
 
-/// What only some steps take is in no window of usual steps: it is the recorded excess.
+/// Steps with excess time are not among the replayed steps, so the saving is the recorded excess.
 void TellExcess(const TraceReport& report, Finding& finding) {
   if (finding.beside_steps) {
     finding.saves_note = "nothing: the step time excludes these steps";
@@ -223,7 +224,7 @@ void TellExcess(const TraceReport& report, Finding& finding) {
       "at most: if these steps were like the median step; spread over all steps, not replayed";
 }
 
-/// A verdict whose cause is not worth removing is not sure.
+/// Lowers the confidence of a verdict if removing its cause saves almost nothing.
 void DoubtVerdict(TraceReport& report) {
   if (report.findings.empty() || report.bottleneck.confidence.empty()) return;
   const Finding& first = report.findings.front();
@@ -235,7 +236,7 @@ void DoubtVerdict(TraceReport& report) {
     return;
   report.bottleneck.LowerConfidence("a replay without the cause takes just as long");
   report.bottleneck.evidence.emplace_back(
-      "a replay without it takes just as long: something else also limits the step");
+      "a replay without the cause takes just as long: something else also limits the step");
 }
 
 Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report) {
@@ -252,7 +253,7 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
     }
     if (!finding.saves_ms) finding.saves_note = "unknown: the replayed steps contain none of it";
   }
-  // In whole nanoseconds: equal savings keep the order of the time that they hold.
+  // Compares whole nanoseconds, so findings with equal savings stay sorted by their time.
   const auto rank = [](const Finding& finding) -> std::int64_t {
     if (finding.saves_ms) return -std::llround(finding.saves_ms->mid * 1e6);
     return finding.beside_steps ? -finding.beside_steps->ns() : INT64_MAX;
@@ -270,17 +271,17 @@ void Abstain(std::string why, TraceReport& report) {
 }
 
 void CorrectMedian(const Baseline& baseline, Steps& steps) {
-  // Rounding may make it a little more.
+  // Rounding may make it slightly larger.
   const double kept = std::min(1.0, baseline.corrected.mid / baseline.traced_step_ms);
   steps.corrected_p50 = DurationNs(std::llround(static_cast<double>(steps.p50->ns()) * kept));
   steps.profiler_overhead_pct = 100 * (1 - kept);
 }
 
-/// Returns the number of micro-batches per step: how often it runs forward and then backward.
+/// Returns the number of micro-batches per step, counted as forward passes followed by a backward.
 /// Returns 1 if the forward passes differ in their number of GPU tasks (two networks in turn).
 std::int64_t PassesPerStep(const Job& job) {
   const auto& tasks = job.store().gpu_tasks;
-  std::vector<std::int64_t> forward;  // By pass: its tasks.
+  std::vector<std::int64_t> forward;  // GPU tasks of each pass.
   Phase before = Phase::kOther;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const Phase phase = job.attribution().Of(GpuTaskId(i)).phase;
@@ -298,7 +299,8 @@ std::int64_t PassesPerStep(const Job& job) {
                                                        : 1;
 }
 
-/// Returns the number of batches per step: more than one if gradients accumulate. 1 if unknown.
+/// Returns the number of batches per step: more than one if gradients accumulate. Returns 1 if
+/// unknown.
 std::int64_t BatchesPerStep(const Job& job) {
   const TraceStore& store = job.store();
   const std::vector<Interval>& steps = job.steps().hosts;
@@ -310,7 +312,8 @@ std::int64_t BatchesPerStep(const Job& job) {
   };
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId event(row), parent = events.parent[row];
-    // The outermost range: a loader's own may lie in one of the program.
+    // Counts only the outermost range: a range of the data loader may be nested in one of the
+    // program.
     if (events.kind[row] == HostEventKind::kAnnotation && waits(event) &&
         (!parent.valid() || !waits(parent)) && events.start[row] >= steps.front().start &&
         events.start[row] < steps.back().end)
@@ -321,14 +324,15 @@ std::int64_t BatchesPerStep(const Job& job) {
   return fetches % count == 0 ? std::max<std::int64_t>(fetches / count, 1) : 1;
 }
 
-/// Samples a second as recorded, where shapes tell how many a step has.
+/// Fills recorded samples per second if operator shapes show the batch size.
 void TellThroughput(const Job& job, TraceReport& report) {
   std::optional<std::int64_t> samples = SamplesPerStep(job);
-  // One step in several updates: without the first, that share is another.
+  // With one optimizer update in several steps, uses the mean over all steps. The step time
+  // excludes the first step, which changes the share of steps with an update.
   const std::optional<DurationNs> step =
       report.steps.optimizer_every ? report.steps.mean : report.steps.step_time;
   if (samples && report.steps.source != StepSource::kNone) *samples *= BatchesPerStep(job);
-  // A batch of one looks like any scalar.
+  // A batch size of one cannot be distinguished from a scalar.
   if (!samples || *samples <= 1 || !step || step->ns() <= 0) return;
   report.throughput = Throughput{
       .samples_per_s = static_cast<double>(*samples) * 1e9 / static_cast<double>(step->ns()),
@@ -355,7 +359,7 @@ WindowJob MakeJobOfRun(const TraceStore& store, const ReferenceData& reference,
 
 Status ForecastAll(const TraceStore& store, const ReferenceData& reference, const HostTruth& truth,
                    TraceReport& report) {
-  // Without steps, the stretch is replayed as one.
+  // Without steps, the stretch is replayed as one step.
   Steps stretch;
   if (report.stretch) {
     stretch.list.push_back(*report.stretch);
@@ -416,8 +420,8 @@ Status ForecastAll(const TraceStore& store, const ReferenceData& reference, cons
 
 namespace {
 
-/// Ends a program that is built for debugging where a report contradicts itself. What holds for any
-/// trace is tested by invariants_test.cc and tests/integration/test_invariants.py, too.
+/// Aborts a debug build if a report contradicts itself. invariants_test.cc and
+/// tests/integration/test_invariants.py also test the invariants of any trace.
 void AssertInvariants([[maybe_unused]] const TraceReport& report) {
 #ifndef NDEBUG
   constexpr double kRounding = 1 + 1e-9;
@@ -446,7 +450,7 @@ void AssertInvariants([[maybe_unused]] const TraceReport& report) {
 
 Status ForecastFindings(const TraceStore& store, const ReferenceData& reference,
                         const HostTruth& truth, TraceReport& report) {
-  // What was recorded stands without forecasts, so no failure of theirs may take it.
+  // The report is valid without forecasts, so a failed forecast must not discard it.
   try {
     Status status = ForecastAll(store, reference, truth, report);
     AssertInvariants(report);

@@ -1,5 +1,5 @@
-// The engine's part of a report: the step without the profiler, and what each finding's change
-// would save, replayed over a few steps.
+// Forecasts in a report: the step without the profiler, and what each finding's change would save.
+// Both are replayed over a few steps.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,17 @@
 
 namespace headroom {
 
-/// How much the recording slowed the job down, as far as is known.
+/// Known slowdown of the job through recording.
 struct HostTruth {
   Calibration calibration;
-  std::string from;                        ///< For the user.
+  std::string from;                        ///< For the user: the origin of the calibration.
   std::optional<double> measured_step_ms;  ///< Without a profiler; scales the host to it.
 };
 
-/// Fills what the engine knows of a report: `engine`, the corrected step, `throughput`, and
-/// `saves_ms`, `saves_note` and `scenario` of the findings, which are then ordered by what they
-/// save. Where it abstains, it says why there, and the order stays. Fails (kUsage) where the
-/// measured step is not of this job.
+/// Fills `engine`, the corrected step and `throughput` of the report. Also fills `saves_ms`,
+/// `saves_note` and `scenario` of the findings, and sorts these by savings. If the engine abstains,
+/// it states the reason there and keeps the order. Fails with kUsage if the measured step cannot be
+/// of this job.
 ///
 /// @param report  of `store`
 Status ForecastFindings(const TraceStore& store, const ReferenceData& reference,

@@ -14,7 +14,8 @@ namespace finding_forecasts_test {
 
 using Fill = std::function<void(StoreBuilder&, std::int64_t)>;
 
-/// Six steps of 1000 us on the host; `fill` draws the step that begins at a time.
+/// Six steps of 1000 us on the host. `fill` adds the contents of the step that begins at the given
+/// time.
 StoreBuilder SixSteps(const Fill& fill) {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
@@ -44,8 +45,8 @@ const Finding* Found(const TraceReport& report, std::string_view id) {
   return it == report.findings.end() ? nullptr : &*it;
 }
 
-/// The loader takes 300 us of the step, in which the GPU idles; then two kernels of 100 us, the
-/// second launched 200 us after the first.
+/// The loader takes 300 us of the step, and the GPU idles meanwhile. Two kernels of 100 us follow,
+/// the second launched 200 us after the first.
 void LoaderThenKernels(StoreBuilder& b, std::int64_t at) {
   b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain, at + 10,
                300);
@@ -64,21 +65,21 @@ TEST(FindingForecastsTest, SavesWhatTheReplaySaysNotWhatTheCauseHolds) {
   ASSERT_NE(wait, nullptr);
   ASSERT_TRUE(wait->saves_ms);
   EXPECT_NEAR(wait->saves_ms->mid, 0.3, 1e-9);
-  EXPECT_EQ(wait->saves_ms->low, 0);  // Between nothing and that.
+  EXPECT_EQ(wait->saves_ms->low, 0);  // The interval starts at 0.
   EXPECT_EQ(wait->saves_note, "at most: if every batch were ready in time");
   EXPECT_EQ(wait->scenario, "data-loading");
-  // A graph would save the loader's wait, too; but this finding is about the late launches.
+  // A CUDA graph would also save the loader's wait, but this finding covers only the late launches.
   const Finding* late = Found(report, "late-launches");
   ASSERT_NE(late, nullptr);
   ASSERT_TRUE(late->saves_ms);
   ASSERT_TRUE(late->idle);
   EXPECT_DOUBLE_EQ(late->saves_ms->mid, late->idle->ms());
   EXPECT_LT(late->saves_ms->mid, 0.5);
-  EXPECT_EQ(late->scenario, "") << "whatif cuda-graph would tell another figure";
+  EXPECT_EQ(late->scenario, "") << "whatif cuda-graph would show another figure";
 }
 
 TEST(FindingForecastsTest, AVerdictWhoseCauseIsNotWorthRemovingIsNotSure) {
-  // The host takes the whole step, whether ranks exchange data meanwhile or not.
+  // The host needs the whole step, with or without communication.
   const TraceReport report = Forecasted(SixSteps([](StoreBuilder& b, std::int64_t at) {
     b.Launch("aten::mm", kMain, at + 10, kGemm, kStream, at + 20, 200);
     b.Launch("nccl:all_reduce", kMain, at + 230, kAllReduce, kStream, at + 240, 600);
@@ -103,13 +104,13 @@ TEST(FindingForecastsTest, AMeasuredStepSetsTheHostsSpeed) {
   EXPECT_NEAR(report.engine->corrected_step_ms->mid, 0.8, 0.001);
   EXPECT_NEAR(*report.steps.profiler_overhead_pct, 20, 0.2);
   EXPECT_EQ(report.engine->calibration, "the measured step of 0.8 ms");
-  // All host time shrank, the loader's too.
+  // All host time shrinks, including the loader's.
   EXPECT_NEAR(Found(report, "data-wait")->saves_ms->mid, 0.24, 0.005);
 }
 
 TEST(FindingForecastsTest, OrderIsBySavingsBehindWhatTheVerdictNames) {
-  // Copies hold 400 us, but hidden behind them the host would need nearly all of the step; the
-  // loader's 300 us are free.
+  // Copies take 400 us, but they hide host work that needs nearly the whole step. The loader's 300
+  // us are exposed.
   const TraceReport report = Forecasted(SixSteps([](StoreBuilder& b, std::int64_t at) {
     b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain, at + 10,
                  300);
@@ -130,8 +131,8 @@ TEST(FindingForecastsTest, OrderIsBySavingsBehindWhatTheVerdictNames) {
     EXPECT_GE(report.findings[i - 1].saves_ms->mid, report.findings[i].saves_ms->mid);
 }
 
-/// A GPU that is ever further behind a host of 100 us per step: 900 us of `other`, then a kernel of
-/// 100 us.
+/// The GPU falls further behind a host of 100 us per step: 900 us of `other`, then a kernel of 100
+/// us.
 StoreBuilder BehindTheHost(const std::function<void(StoreBuilder&, int, std::int64_t)>& other) {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
@@ -158,7 +159,7 @@ TEST(FindingForecastsTest, CopiesThatHoldTheStepSaveTheirTime) {
 }
 
 TEST(FindingForecastsTest, CollectivesWhoseWaitIsNotRecordedSaveTheirTime) {
-  // Nothing but the gap in the compute stream says that the kernel waits for the other stream.
+  // Only the gap in the compute stream shows that the kernel waits for the other stream.
   const TraceReport report = Forecasted(BehindTheHost([](StoreBuilder& b, int i, std::int64_t gpu) {
     b.Launch("nccl:all_reduce", kMain, 100 * i + 5, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
              kStream + 1, gpu, 900);
@@ -166,7 +167,7 @@ TEST(FindingForecastsTest, CollectivesWhoseWaitIsNotRecordedSaveTheirTime) {
   const Finding* exposed = Found(report, "exposed-communication");
   ASSERT_NE(exposed, nullptr);
   ASSERT_TRUE(exposed->saves_ms);
-  // What held up the first kernel of all is not known.
+  // The cause of the first kernel's delay is unknown.
   EXPECT_NEAR(exposed->saves_ms->mid, 0.9, 0.02);
 }
 

@@ -14,12 +14,12 @@
 namespace headroom {
 namespace {
 
-/// What times are multiplied with.
+/// Factors on the times of a plan.
 struct Factors {
   double host = 1;       ///< Work and calls.
   double gpu = 1;        ///< GPU tasks as recorded.
-  double changed = 1;    ///< GPU tasks that the scenario changed.
-  double transfers = 1;  ///< What it put on channels.
+  double changed = 1;    ///< GPU tasks that the scenario changes.
+  double transfers = 1;  ///< Transfers that the scenario puts on channels.
 };
 
 Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>& changed = {}) {
@@ -46,7 +46,7 @@ constexpr std::string_view kBatchSize = "batch-size";
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
 constexpr Factors kFreeHost = {.host = 0, .gpu = 1, .changed = 1};
 
-/// As if all that runs on channels took no time.
+/// Sets the duration of every task on a channel to 0.
 Plan WithoutTransfers(const Plan& plan) {
   Plan out = plan;
   if (plan.shape->channels.empty()) return out;
@@ -56,7 +56,7 @@ Plan WithoutTransfers(const Plan& plan) {
   return out;
 }
 
-/// Time of all that runs on channels, in ms per step.
+/// Time of all tasks on channels, in ms per step.
 double TransfersOf(const Plan& plan) {
   double ms = 0;
   for (std::size_t task = 0; task < plan.tasks(); ++task) {
@@ -66,8 +66,8 @@ double TransfersOf(const Plan& plan) {
   return ms / plan.shape->steps;
 }
 
-/// Returns how far the launch queue filled or ran dry. The GPU's work in a step ends some time
-/// after the host's: this is the longest such time of the recorded steps minus the shortest.
+/// Returns how far the launch queue filled or drained. In each step, the GPU ends some time after
+/// the host. The range is the longest such time minus the shortest.
 double QueueRangeNs(const Graph& graph) {
   struct Ends {
     TimeNs host{INT64_MIN}, gpu{INT64_MIN};
@@ -97,7 +97,7 @@ double ErrorOfOnePass(const Job& job, Replayer& replayer) {
   for (const Task& task : graph.tasks) begin = std::min(begin, task.start);
   std::vector<std::int64_t> not_before(graph.tasks.size());
   for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
-    // A thread may begin in a later step; a stream's first task follows its launch.
+    // A thread may begin in a later step. A stream's first task follows its launch.
     if (graph.tasks[task].step > 0 && graph.tasks[task].kind == TaskKind::kGpu) continue;
     for (std::uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
       if (graph.edges[e].cycles_back > 0 && graph.edges[e].kind != EdgeKind::kQueue)
@@ -105,7 +105,7 @@ double ErrorOfOnePass(const Job& job, Replayer& replayer) {
     }
   }
   const std::span<const std::int64_t> moments = replayer.RunOnce(job.recorded(), not_before);
-  // Ends of the GPU work of the first step and of all.
+  // Ends of the GPU work in the first step and in all steps.
   std::int64_t first = 0, last = 0, recorded_first = 0, recorded_last = 0;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
     const Task& task = graph.tasks[i];
@@ -124,13 +124,14 @@ double ErrorOfOnePass(const Job& job, Replayer& replayer) {
          1;
 }
 
-/// A gain below this is none.
+/// A smaller share counts as no gain.
 constexpr double kNothing = 0.05;
 
 }  // namespace
 
 ReplayError MeasureReplay(const Job& job, Replayer& replayer) {
-  // Like the recorded mean, without the first step, which began in the middle of earlier work.
+  // Excludes the first step, as the recorded mean does, because it began in the middle of earlier
+  // work.
   const Replayed replayed = replayer.Run(job.recorded());
   const std::vector<double>& walls = replayed.step_walls_ns;
   const std::size_t first = walls.size() > 1 ? 1 : 0;
@@ -141,8 +142,8 @@ ReplayError MeasureReplay(const Job& job, Replayer& replayer) {
   const auto recorded_ns = static_cast<double>(job.graph().recorded_step.ns());
   const ReplayError steady = {.error = replay_ns / recorded_ns - 1};
   if (steady.Holds() || walls.size() < 2) return steady;
-  // While the launch queue fills or runs dry, steps differ from those of the steady state, but by
-  // no more than its range. Then one pass shows whether the graph is right.
+  // While the launch queue fills or drains, steps differ from the steady state, but by no more than
+  // the queue's range. One pass then shows if the graph is right.
   const double off_ns = std::abs(steady.error) * recorded_ns * (job.graph().steps - 1);
   if (off_ns > QueueRangeNs(job.graph())) return steady;
   const ReplayError pass = {.error = ErrorOfOnePass(job, replayer), .of_queue = steady.error};
@@ -156,8 +157,8 @@ Forecaster::Forecaster(const Job& job)
     baseline_.marked_step_ms = p50->ms();
   if (job.steps().steps.source == StepSource::kNone) {
     baseline_.steps_note =
-        "nothing marks the steps of this trace, so the whole recording counts as one, with all "
-        "start-up and first-iteration work in it; " +
+        "nothing marks the steps of this trace, so the whole recording counts as one step, "
+        "including start-up and first-iteration work; " +
         HowToTellSteps(job.store().metadata.recorded_as());
   }
   const ReplayError replayed = MeasureReplay(job, replayer_);
@@ -174,12 +175,12 @@ Forecaster::Forecaster(const Job& job)
   const double host = uncertainty_.host, gpu = uncertainty_.gpu;
   fast_ms_ = StepOf(Stretched(job.corrected(), {1 - host, 1 - gpu, 1 - gpu}));
   slow_ms_ = StepOf(Stretched(job.corrected(), {1 + host, 1 + gpu, 1 + gpu}));
-  // Without the profiler, the GPU has as much to do, but its clock may differ: by up to 2.5 % in
-  // the measurements on an H200. Twice that is allowed.
+  // Without the profiler, the GPU has the same work, but its clock may differ: by up to 2.5 % in
+  // measurements on an H200. The interval allows twice that.
   constexpr double kClock = 0.05;
   const double least = std::min(baseline_.gpu_limit_ms * (1 - kClock), baseline_.corrected.mid);
   baseline_.corrected.low = std::max(baseline_.corrected.low, least);
-  // The distance of the replayed steps from the mean step is a doubt about a change, not about the
+  // The distance between the replayed steps and the mean step makes a change uncertain, not the
   // unchanged step.
   const double factor = job.step_scale().factor();
   const double of_scale = 1 - std::min(factor, 1 / factor);
@@ -209,7 +210,8 @@ StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& c
 void Forecaster::WidenByGraphUncertainty(const EditedPlan& edited, StepInterval& step) {
   const double pace = baseline_.corrected.mid > 0 ? step.mid / baseline_.corrected.mid : 1;
   const double without = StepOf(WithoutInferredWaits(job_.graph(), edited)) + inferred_ms_ * pace;
-  // The replay of the recording bears most of the inferred waits out: half of the way.
+  // The replay of the recording confirms most inferred waits, so the interval takes half of their
+  // effect.
   const double inferred = (step.mid + without) / 2;
   const double late = StepOf(WithLateStarts(job_.graph(), edited, pace));
   step.low = std::min({step.low, inferred, late});
@@ -219,8 +221,8 @@ void Forecaster::WidenByGraphUncertainty(const EditedPlan& edited, StepInterval&
 std::string Forecaster::WhyNone() const {
   if (baseline_.ReplayHolds()) return {};
   return fmt::format(
-      "the replay of the unchanged job is off by {:+.1f} %, so the graph misses something that "
-      "decides its step; a forecast would be as wrong",
+      "the replay of the unchanged job is off by {:+.1f} %, so the graph lacks something that "
+      "limits its step; a forecast would have the same error",
       baseline_.replay_error_pct);
 }
 
@@ -229,7 +231,7 @@ MsInterval Forecaster::SavesOf(const EditedPlan& edited, double changed_error) {
   const double step = StepOf(edited.plan);
   MsInterval saves;
   saves.mid = baseline_.corrected.mid - step;
-  // How steps differ from each other is the same before and after.
+  // The variation between steps is the same before and after the edit.
   const double fast = fast_ms_ - StepOf(Stretched(edited.plan, {1 - host, 1 - gpu, 1 - gpu}));
   const double slow = slow_ms_ - StepOf(Stretched(edited.plan, {1 + host, 1 + gpu, 1 + gpu}));
   double less = saves.mid - std::min({saves.mid, fast, slow});
@@ -288,7 +290,7 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.speedup = forecast.step_ms.mid > 0 ? baseline_.corrected.mid / forecast.step_ms.mid : 0;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
   if (effect.work != 1 && forecast.step_ms.mid > 0) {
-    forecast.why += fmt::format("; {:.3g} times the work a step: {:.2f} times the throughput",
+    forecast.why += fmt::format("; {:.3g} times the work per step: {:.2f} times the throughput",
                                 effect.work, effect.work * forecast.speedup);
   }
   forecast.limits = LimitsOf(edited_.plan, forecast.step_ms.mid);
@@ -299,8 +301,8 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   also(limit);
   if (forecast.at_best) {
     also(
-        "nothing marks the steps, so start-up counts as host work that goes, and does not go: how "
-        "much of it there is decides what is left of this");
+        "nothing marks the steps, so start-up counts as host work that the change removes, "
+        "although it stays: the real gain depends on how much start-up there is");
   }
   if (attempt.memory && attempt.memory->bytes > 0) also(WhyNoRoom(job_, *attempt.memory));
   if (attempt.memory && attempt.memory->workspace_uncertain) {
@@ -321,7 +323,7 @@ Forecaster::Attempt Forecaster::Try(const Change& change) {
   std::optional<EditedPlan> edited = edit.TryFinish();
   if (!edited) {
     attempt.effect = Effect::Abstain(
-        "together, these changes make a task wait for itself; ask for them one by one");
+        "together, these changes make a task wait for itself; forecast them separately");
     return attempt;
   }
   attempt.edited = std::move(*edited);
@@ -393,7 +395,7 @@ Ranking Forecaster::Rank(const IsWanted& is_wanted) {
     Forecast together = Run(std::string(kTogether), ParseScenario(kTogether).value());
     if (together.applies) ranking.applying.push_back(std::move(together));
   }
-  // What may buy nothing does not head the list by its best case.
+  // Changes whose gain is only a best case come last.
   std::stable_sort(ranking.applying.begin(), ranking.applying.end(),
                    [](const Forecast& a, const Forecast& b) {
                      return a.at_best != b.at_best ? b.at_best : a.saves_ms > b.saves_ms;
@@ -415,7 +417,7 @@ StepLimits Forecaster::LimitsOf(const Plan& plan, double step_ms) {
 
 std::string Forecaster::Explain(const Forecast& forecast, double work) const {
   const double host = forecast.limits.host_ms, gpu = forecast.limits.gpu_ms;
-  // More work in the same time is something.
+  // More work in the same time is a gain.
   const bool nothing =
       work == 1 && std::abs(forecast.saves_ms) < kNothing * baseline_.corrected.mid;
   std::string text = nothing ? "no gain: " : work == 1 && forecast.saves_ms < 0 ? "slower: " : "";
@@ -428,7 +430,7 @@ std::string Forecaster::Explain(const Forecast& forecast, double work) const {
                         gpu, host);
   if (forecast.limits.transfers_ms <= 0) return text;
   return text +
-         fmt::format("; {:.1f} ms of the step wait for transfers, which take {:.1f} ms in all",
+         fmt::format("; {:.1f} ms of the step wait for transfers, which take {:.1f} ms in total",
                      forecast.limits.exposed_ms, forecast.limits.transfers_ms);
 }
 

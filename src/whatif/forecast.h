@@ -16,24 +16,25 @@
 
 namespace headroom {
 
-/// Of a step's time.
+/// Interval of a step time.
 using StepInterval = MsInterval;
 
-/// What is not known exactly, as half-widths and shares.
+/// Uncertainties of the inputs, as relative half-widths.
 struct Uncertainty {
-  double host = 0;    ///< Of all host time: what recording cost, and the state of the machine.
-  double gpu = 0.01;  ///< Of recorded GPU times.
-  /// Of a step: the standard error of the recorded mean, and how far the replay is from that mean.
+  double host = 0;    ///< All host time: the cost of recording, and the state of the machine.
+  double gpu = 0.01;  ///< Recorded GPU times.
+  /// Step time: the standard error of the recorded mean, and the distance of the replay from that
+  /// mean.
   double steps = 0;
 };
 
-/// Forecasts abstain if the replay of the unchanged job is off by more, in percent: they would miss
-/// what it misses.
+/// Forecasts abstain if the replay of the unchanged job is off by more, in percent, because they
+/// would have the same error.
 inline constexpr double kMaxReplayErrorPct = 1;
 
 /// Relative errors of a replay of the unchanged job against the recorded steps.
 struct ReplayError {
-  double error = 0;     ///< In the steady state, or of one pass (docs/engine.md).
+  double error = 0;     ///< Error in the steady state, or of one pass (docs/engine.md).
   double of_queue = 0;  ///< The steady-state error if `error` is of one pass, else 0.
 
   bool Holds() const { return 100 * std::abs(error) <= kMaxReplayErrorPct; }
@@ -42,18 +43,19 @@ struct ReplayError {
 /// REQUIRES: the recorded plan has no channels.
 ReplayError MeasureReplay(const Job& job, Replayer& replayer);
 
-/// The job as it is.
+/// The unchanged job.
 struct Baseline {
   double traced_step_ms = 0;  ///< The report's step time, recorded with the profiler.
-  /// The median length of the whole steps. None: nothing tells steps apart.
+  /// Median length of the complete steps; nullopt if the trace marks no steps.
   std::optional<double> marked_step_ms;
-  double replay_step_ms = 0;  ///< Replayed: an error of 1 % says that an edge is missing.
+  /// Replayed step. An error of 1 % means that the graph lacks an edge.
+  double replay_step_ms = 0;
   double replay_error_pct = 0;
-  StepInterval corrected;    ///< Without the profiler; at most the traced one.
-  double host_limit_ms = 0;  ///< Were every GPU task done in no time.
-  double gpu_limit_ms = 0;   ///< Were the host infinitely fast.
-  /// What one should know of the recorded steps, and the remedy: that nothing marks them, so that
-  /// the whole recording counts as one; what was left out or is missing. Empty: nothing.
+  StepInterval corrected;    ///< Without the profiler; at most the traced step.
+  double host_limit_ms = 0;  ///< Step time if every GPU task were instantaneous.
+  double gpu_limit_ms = 0;   ///< Step time if the host were infinitely fast.
+  /// Notes on the recorded steps, with a remedy; empty if there are none. Example: nothing marks
+  /// the steps, so the whole recording counts as one. Also names omitted or missing parts.
   std::string steps_note;
 
   bool ReplayHolds() const { return std::abs(replay_error_pct) <= kMaxReplayErrorPct; }
@@ -62,11 +64,11 @@ struct Baseline {
   }
 };
 
-/// What a step needs of each by itself; ms.
+/// Step time with only one side, in ms.
 struct StepLimits {
-  double host_ms = 0;       ///< Were every GPU task done in no time, and nothing transferred.
-  double gpu_ms = 0;        ///< Were the host infinitely fast, and nothing transferred.
-  double exposed_ms = 0;    ///< By which the step is longer for its transfers on channels.
+  double host_ms = 0;  ///< Step time if every GPU task and transfer were instantaneous.
+  double gpu_ms = 0;   ///< Step time if the host were infinitely fast and transfers instantaneous.
+  double exposed_ms = 0;    ///< Additional step time due to transfers on channels.
   double transfers_ms = 0;  ///< Length of all transfers on channels.
 };
 
@@ -78,93 +80,94 @@ struct Forecast {
   double saves_ms = 0;  ///< Corrected step - forecast.
   std::string why;
   Validity validated = Validity::kNo;
-  /// The middle is the best case: how much of the gain is start-up, which stays, is not known, and
-  /// the interval reaches to the unchanged step.
+  /// `step_ms.mid` is the best case. The share of the gain that is start-up, which stays, is
+  /// unknown. The interval therefore extends to the unchanged step.
   bool at_best = false;
   std::optional<std::int64_t> memory_delta_bytes;
   EditCounts changed;
-  /// By earlier scores on this machine, which set the interval; none: too few.
+  /// Rule from earlier scores on this machine, which sets the interval; nullopt if there are too
+  /// few.
   struct ByScores {
     std::int64_t scores = 0;
-    double factor = 1;  ///< Of the interval's half-widths.
+    double factor = 1;  ///< Factor on the interval's half-widths.
   };
   std::optional<ByScores> interval_rule;
-  std::optional<BatchCurve> batch_curve;  ///< Of a change of the batch size; else none.
+  std::optional<BatchCurve> batch_curve;  ///< Only for a change of the batch size.
   StepLimits limits;
 };
 
 /// Makes an edit, as ApplyAll() does for scenarios.
 using Change = std::function<Effect(Edit& edit)>;
 
-/// The scenarios that need no value of the user's.
+/// The scenarios that need no value from the user.
 struct Ranking {
-  std::vector<Forecast> applying;  ///< By what they save.
-  std::vector<Forecast>
-      abstaining;  ///< In the catalogue's order; their `why` says what is missing.
+  std::vector<Forecast> applying;    ///< Sorted by savings.
+  std::vector<Forecast> abstaining;  ///< Sorted in catalogue order; `why` gives the reason.
 };
 
-/// Asks one job many questions. Keeps its replay's memory between them.
+/// Forecasts many changes of one job. Keeps the replay's memory between them.
 class Forecaster {
  public:
   explicit Forecaster(const Job& job);
 
   const Baseline& baseline() const { return baseline_; }
-  /// @param name  as the user wrote the scenario
+  /// @param name  the scenario as the user wrote it
   Forecast Run(std::string name, const std::vector<ScenarioCall>& calls);
   /// The same for any change, without a curve over batch sizes.
   Forecast Run(std::string name, const Change& change);
-  /// The step alone that a change makes, in ms; nullopt where it does not apply.
+  /// Returns only the step time after a change, in ms; nullopt if the change does not apply.
   std::optional<double> StepMsWith(const Change& change);
-  /// All changes of the catalogue that apply and need no value of the user's, by what they save.
+  /// Forecasts all changes of the catalogue that need no value from the user. Sorts those that
+  /// apply by savings.
   ///
-  /// @param is_wanted  asked before each; once it says no, the ranking is of those so far
+  /// @param is_wanted  asked before each change; once it returns false, the ranking ends
   Ranking Rank(const IsWanted& is_wanted = AlwaysWanted);
   /// The plan of the last Run() that applied.
   const EditedPlan& last_plan() const { return edited_; }
-  /// Why all forecasts of the job abstain; empty: they do not.
+  /// Returns the reason why all forecasts of the job abstain; empty if they do not.
   std::string WhyNone() const;
 
-  /// What an edit takes off the corrected step, in ms. What is not known of the host and the GPU
-  /// moves both steps alike; only what the edit changed may be wrong by itself.
+  /// Returns the time that an edit takes off the corrected step, in ms. Uncertainties of the host
+  /// and the GPU shift both steps equally. Only the edited times can be wrong independently.
   ///
-  /// @param changed_error  half-width, as a share, of the GPU times that it changed
+  /// @param changed_error  half-width, as a share, of the GPU times that the edit changes
   MsInterval SavesOf(const EditedPlan& edited, double changed_error);
 
  private:
   double StepOf(const Plan& plan);
-  /// The step's interval: all host time, recorded and changed GPU times at both ends of what they
-  /// may be.
+  /// Returns the step's interval: replays with host time, recorded GPU times and changed GPU times
+  /// at both ends of their ranges.
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error,
                           double transfer_error);
-  /// @param work  that a step gets done, in what it did before
-  /// Also holds what the step were if the graph's guesses are none (whatif/graph_uncertainty.h).
+  /// Also covers the step without the graph's inferred waits (whatif/graph_uncertainty.h).
   void WidenByGraphUncertainty(const EditedPlan& edited, StepInterval& step);
   StepLimits LimitsOf(const Plan& plan, double step_ms);
   std::string Explain(const Forecast& forecast, double work) const;
-  /// What a combination makes of the job, before it is replayed.
+  /// The edited job before the replay.
   struct Attempt {
-    Effect effect;  ///< Where it does not apply, all else is void.
+    Effect effect;  ///< If it does not apply, all other members are void.
     EditedPlan edited;
     EditCounts changed;
-    std::optional<MemoryDelta> memory;  ///< None: not known.
+    std::optional<MemoryDelta> memory;  ///< nullopt if unknown.
   };
   Attempt Try(const Change& change);
   Change ChangeOf(const std::vector<ScenarioCall>& calls) const;
-  /// Step and memory over the batch sizes around those of the job and of a combination that sets
-  /// one; nullopt where it sets none.
+  /// Returns step and memory over batch sizes around those of the job and of the combination;
+  /// nullopt if the combination sets none.
   std::optional<BatchCurve> CurveOf(const std::vector<ScenarioCall>& calls);
-  /// @param recorded  samples per step of the job as it is
+  /// @param recorded  samples per step of the unchanged job
   std::optional<BatchPoint> PointOf(std::vector<ScenarioCall> calls, double recorded,
                                     std::int64_t samples);
 
   const Job& job_;
   MemoryDeltas memory_;
   Uncertainty uncertainty_;
-  double fast_ms_ = 0, slow_ms_ = 0;  ///< The corrected step where host and GPU are as far off.
+  /// The corrected step with host and GPU at either end of their uncertainty.
+  double fast_ms_ = 0, slow_ms_ = 0;
   Replayer replayer_;
   Baseline baseline_;
   EditedPlan edited_;
-  double inferred_ms_ = 0;  ///< Of the corrected step: by waits that are inferred.
+  double inferred_ms_ = 0;  ///< Time of the corrected step that inferred waits cause.
 };
 
 }  // namespace headroom

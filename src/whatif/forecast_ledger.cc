@@ -45,7 +45,7 @@ std::optional<LedgerRecord> ReadRecord(std::string_view line) {
   return record;
 }
 
-/// By how much the half-width on its side would have to be multiplied to hold what came true.
+/// Returns the factor on the half-width that would put the measured time just inside the interval.
 double NeededFactor(const LedgerRecord& record) {
   const double off = *record.actual_ms - record.step_ms.mid;
   const double width =
@@ -68,7 +68,7 @@ std::string LedgerLine(const LedgerRecord& record) {
                          {"actual_ms", nullptr}};
   if (record.actual_ms) object["actual_ms"] = *record.actual_ms;
   if (!record.after.empty()) object["after"] = record.after;
-  // Paths may be no UTF-8.
+  // Paths may be invalid UTF-8.
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -87,7 +87,7 @@ std::vector<LedgerRecord> ReadLedger(std::string_view text) {
 
 std::string ScenarioKind(std::string_view scenario) {
   const Result<std::vector<ScenarioCall>> calls = ParseScenario(scenario);
-  if (!calls.ok()) return std::string(scenario);  // Of another version of the program.
+  if (!calls.ok()) return std::string(scenario);  // Written by another version of the program.
   std::string kind;
   for (const ScenarioCall& call : calls.value()) {
     if (!kind.empty()) kind += "+";

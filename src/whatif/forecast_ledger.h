@@ -1,5 +1,5 @@
-// Forecasts that came true or not: what was foretold, what was measured after the change, and what
-// that says of later intervals.
+// Saved forecasts and their scores: the forecast, the time measured after the change, and the
+// effect on later intervals.
 #pragma once
 
 #include <cstdint>
@@ -13,50 +13,52 @@
 
 namespace headroom {
 
-/// A forecast that was saved, and what came of it. Times in milliseconds.
+/// A saved forecast and its outcome. Times are in milliseconds.
 struct LedgerRecord {
-  std::string machine;   ///< As MachineOf() tells.
-  std::string trace;     ///< Fingerprint of the trace that the forecast is of.
-  std::string path;      ///< Of that trace, for people.
-  std::string scenario;  ///< As the user wrote it.
+  std::string machine;   ///< Result of MachineOf().
+  std::string trace;     ///< Fingerprint of the forecast's trace.
+  std::string path;      ///< Path of that trace, for people.
+  std::string scenario;  ///< Scenario as the user wrote it.
   double baseline_ms = 0;
-  StepInterval step_ms;                  ///< As the engine gave it, before any score changed it.
-  std::optional<double> actual_ms = {};  ///< Of the changed job; none: not measured.
-  std::string after = {};                ///< Fingerprint of that job's trace.
-  std::int64_t line = 0;                 ///< Of the file that it was read from, from 1; else 0.
+  StepInterval step_ms;  ///< Interval of the engine, before any score changes it.
+  /// Measured step of the changed job; nullopt if not measured.
+  std::optional<double> actual_ms = {};
+  std::string after = {};  ///< Fingerprint of the changed job's trace.
+  std::int64_t line = 0;   ///< Line number in its file, from 1; 0 if it was not read from a file.
 
   bool scored() const { return actual_ms.has_value(); }
-  /// Of the forecast, in per cent of what came true. REQUIRES: scored().
+  /// Error of the forecast, in percent of the measured time. REQUIRES: scored().
   double error_pct() const { return 100 * (step_ms.mid / *actual_ms - 1); }
   /// REQUIRES: scored().
   bool held() const { return *actual_ms >= step_ms.low && *actual_ms <= step_ms.high; }
 };
 
-/// One line of JSON, with its end.
+/// Returns one line of JSON with a newline.
 std::string LedgerLine(const LedgerRecord& record);
-/// Records of a file of such lines, in order. Lines that are none are left out.
+/// Returns the records of a file of such lines, in order. Skips invalid lines.
 std::vector<LedgerRecord> ReadLedger(std::string_view text);
 
-/// The scenario without its values: "amp+batch-size".
+/// Returns the scenario without its values: "amp+batch-size".
 std::string ScenarioKind(std::string_view scenario);
 
-/// What the scores of a machine say of a scenario's intervals.
+/// Adjustment of a scenario's intervals from a machine's scores.
 struct IntervalRule {
   std::size_t scores = 0;
-  double factor = 1;  ///< What the half-widths are multiplied with.
+  double factor = 1;  ///< Factor on the half-widths.
 };
 
-/// Scores below which intervals stay as they are.
+/// With fewer scores, intervals stay unchanged.
 inline constexpr std::size_t kMinScores = 3;
 inline constexpr double kMinFactor = 0.5, kMaxFactor = 3;
 
-/// The least factor with which 9 in 10 of the scores of that kind and machine would have held (all,
-/// where there are fewer than ten), between kMinFactor and kMaxFactor; 1 below kMinScores. Of
-/// scores of the same two traces only the last counts.
+/// Returns the smallest factor with which 90 % of the scores of that kind and machine would have
+/// been inside their intervals. With fewer than ten scores, all must be. The factor is between
+/// kMinFactor and kMaxFactor, and 1 with fewer than kMinScores. Only the last of several scores of
+/// the same two traces counts.
 IntervalRule RuleFor(std::span<const LedgerRecord> records, std::string_view machine,
                      std::string_view scenario);
 
-/// The interval with both half-widths multiplied.
+/// Returns the interval with both half-widths multiplied.
 StepInterval Apply(const IntervalRule& rule, const StepInterval& interval);
 
 }  // namespace headroom

@@ -6,7 +6,7 @@
 namespace headroom {
 namespace forecast_ledger_test {
 
-/// A forecast of 100 ms, 90 to 120; each of a job of its own.
+/// A forecast of 100 ms, 90 to 120. Every call is for another job.
 LedgerRecord Scored(double actual_ms, std::string scenario = "amp", std::string machine = "m") {
   static int job = 0;
   return {.machine = std::move(machine),
@@ -61,7 +61,7 @@ TEST(ForecastLedgerTest, ThreeScoresOfTheKindAndMachineSetTheInterval) {
   EXPECT_EQ(RuleFor(records, "m", "amp:dtype=fp16").scores, 2u);
   EXPECT_DOUBLE_EQ(RuleFor(records, "m", "amp").factor, 1);
   records.push_back(Scored(114));
-  // Needed: 6 of 20, 5 of 10, 14 of 20.
+  // Factors needed: 6/20, 5/10, 14/20.
   EXPECT_DOUBLE_EQ(RuleFor(records, "m", "amp").factor, 0.7);
   records.push_back(Scored(85));
   EXPECT_DOUBLE_EQ(RuleFor(records, "m", "amp").factor, 1.5);

@@ -77,7 +77,7 @@ Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::strin
     if (!scenario && found != nullptr && found->scenario != saved.scenario) {
       return Status::Usage(
           fmt::format("several forecasts of {} are saved (\"{}\", \"{}\"): name the one to score "
-                      "behind the two traces",
+                      "after the two traces",
                       trace, found->scenario, saved.scenario));
     }
     found = &saved;

@@ -1,4 +1,5 @@
-// The ledger of forecasts in this machine's local state: saved, scored, and used for intervals.
+// The ledger of forecasts in this machine's local state. Forecasts are saved and scored, and scores
+// adjust intervals.
 #pragma once
 
 #include <optional>
@@ -10,21 +11,22 @@
 
 namespace headroom {
 
-/// Reads and writes the ledger. Without local state it is empty and stays so.
+/// Reads and writes the ledger. Without local state it is empty and stays empty.
 class ForecastRecord {
  public:
-  /// Fails where there is a ledger that cannot be read.
+  /// Fails if there is a ledger that cannot be read.
   static Result<ForecastRecord> Open(bool no_local_state);
 
-  /// Empty: there is no place for one.
+  /// Empty if there is no place for a ledger.
   const std::string& path() const { return path_; }
   const std::vector<LedgerRecord>& records() const { return records_; }
 
-  /// Adds records, whole or not at all, and beside those that others add meanwhile. REQUIRES:
-  /// path() is not empty.
+  /// Appends all records or none. Other processes may append at the same time. REQUIRES: path() is
+  /// not empty.
   Status Append(const std::vector<LedgerRecord>& records);
 
-  /// Sets the forecast's interval by the scores of this machine; says so in the forecast.
+  /// Adjusts the forecast's interval by the scores of this machine, and records that in the
+  /// forecast.
   void Adjust(std::string_view machine, Forecast& forecast) const;
 
  private:
@@ -32,11 +34,12 @@ class ForecastRecord {
   std::vector<LedgerRecord> records_;
 };
 
-/// What tells a trace from any other, whatever its name: its size and a hash of its bytes.
+/// Returns an identifier of the trace's contents, independent of its name: its size and a hash of
+/// its bytes.
 Result<std::string> FingerprintOf(const std::string& trace);
 
-/// The forecast to score: the latest of that trace, and of the scenario if one is named. Fails
-/// (kUsage) where there is none, or several scenarios and no name.
+/// Returns the forecast to score: the latest of that trace, and of the scenario if one is named.
+/// Fails with kUsage if there is none, or if there are several scenarios and no name.
 Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::string& trace,
                                   const std::optional<std::string>& scenario);
 

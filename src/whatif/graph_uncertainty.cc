@@ -6,8 +6,7 @@
 namespace headroom {
 namespace {
 
-/// Calls `visit(edge of the plan, edge of the graph)` for the edges of the graph that go into GPU
-/// tasks.
+/// Calls `visit(edge of the plan, edge of the graph)` for the graph's edges into GPU tasks.
 void ForEachGpuEdge(const Graph& graph, const EditedPlan& edited,
                     const std::function<void(std::uint32_t, const Edge&)>& visit) {
   const PlanShape& shape = *edited.plan.shape;
@@ -35,7 +34,7 @@ Plan WithLateStarts(const Graph& graph, const EditedPlan& edited, double factor)
   Plan out = edited.plan;
   ForEachGpuEdge(graph, edited, [&](std::uint32_t edge, const Edge& recorded) {
     if (recorded.kind == EdgeKind::kLaunch || recorded.lag <= kLateStart) return;
-    if (out.lag[edge] <= 0) return;  // Also kNoEdge, which is negative.
+    if (out.lag[edge] <= 0) return;  // Skips kNoEdge too, which is negative.
     out.lag[edge] = std::llround(static_cast<double>(out.lag[edge]) * factor);
   });
   return out;

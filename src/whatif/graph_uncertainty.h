@@ -1,4 +1,5 @@
-// Plans in which what a graph only infers is otherwise: how far a forecast rests on it.
+// Plans with other assumptions in place of the graph's inferences. They show how much a forecast
+// depends on inference.
 #pragma once
 
 #include "graph/graph.h"
@@ -6,12 +7,12 @@
 
 namespace headroom {
 
-/// The plan without the waits of one stream for another that were inferred from times: one that is
-/// none was a coincidence.
+/// Returns the plan without the inferred waits of one stream for another. Each of them may be a
+/// coincidence of times.
 Plan WithoutInferredWaits(const Graph& graph, const EditedPlan& edited);
 
-/// The plan with the late starts of GPU tasks that no edge explains `factor` times as late: as they
-/// would be if they came of what sets the pace of the step.
+/// Returns the plan with unexplained late starts of GPU tasks multiplied by `factor`. They scale
+/// with the step if they have the same cause as its limit.
 Plan WithLateStarts(const Graph& graph, const EditedPlan& edited, double factor);
 
 }  // namespace headroom

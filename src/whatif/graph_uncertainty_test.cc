@@ -7,8 +7,8 @@
 namespace headroom {
 namespace graph_uncertainty_test {
 
-/// Three steps of 1000 us: two kernels of 300 us, each 200 us behind the one before for no reason
-/// that was recorded. The host is far ahead.
+/// Three steps of 1000 us. Each has two kernels of 300 us, which start 200 us late for no recorded
+/// reason. The host is far ahead.
 StoreBuilder WithLateStart() {
   StoreBuilder b;
   for (int step = 0; step < 3; ++step) {
@@ -24,9 +24,9 @@ TEST(GraphUncertaintyTest, LateStartsThatNothingExplainsMayFollowThePace) {
   TestForecasts job(WithLateStart());
   EXPECT_NEAR(job.StepUs(), 1'000, 1);
   const Forecast faster = job.Ask("gpu-speed:factor=2");
-  // 600 us of kernels become 300, and 400 us of late starts stay.
+  // 600 us of kernels become 300 us, and 400 us of late starts stay.
   EXPECT_NEAR(faster.step_ms.mid * 1e3, 700, 1);
-  // Or are 0.7 times as late.
+  // Lower end: the late starts are 0.7 times as long.
   EXPECT_NEAR(faster.step_ms.low * 1e3, 300 + 0.7 * 400, 1);
   EXPECT_LT(faster.step_ms.high * 1e3, 710);
 }

@@ -1,4 +1,4 @@
-// What holds for any job: generated ones here, recorded ones in
+// Invariants of any job: generated jobs here, recorded ones in
 // tests/integration/test_invariants.py.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -24,12 +24,12 @@ constexpr const char* kTanh =
 struct Job {
   struct Launch {
     std::string kernel;
-    std::int64_t pause;  ///< Of the host before it.
-    std::int64_t time;   ///< Of the kernel.
+    std::int64_t pause;  ///< Host time before it.
+    std::int64_t time;   ///< Kernel time.
   };
   std::int64_t batch_wait = 0;
   std::vector<Launch> launches;
-  std::int64_t tail = 0;  ///< Of the host, once the GPU is done.
+  std::int64_t tail = 0;  ///< Host time after the GPU work.
   bool marked = true;
 };
 
@@ -47,7 +47,7 @@ Job AnyJob() {
 }
 
 /// A recording of `steps` steps from `start` on. The host waits for the GPU at the end of each, so
-/// all are alike.
+/// all are identical.
 StoreBuilder Record(const Job& job, int steps, std::int64_t start = 0) {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
@@ -117,7 +117,8 @@ RC_GTEST_PROP(Invariants, ForecastsStayBetweenNothingAndTheStep, ()) {
     RC_ASSERT(finding.saves_ms->low <= finding.saves_ms->mid);
     RC_ASSERT(finding.saves_ms->mid <= finding.saves_ms->high);
     RC_ASSERT(finding.saves_ms->mid <= report.breakdown->wall.ms() * (1 + 1e-9));
-    if (!finding.idle) continue;  // A change may make the step longer; idle time can only be won.
+    // A change may make the step longer, but removing idle time cannot.
+    if (!finding.idle) continue;
     RC_ASSERT(0 <= finding.saves_ms->low);
     RC_ASSERT(finding.saves_ms->high <= finding.idle->ms() * (1 + 1e-9));
   }
@@ -141,8 +142,8 @@ RC_GTEST_PROP(Invariants, AJobThatRunsLaterHasTheSameReport, ()) {
   }
 }
 
-/// Steps `first` to `last`. The first of a recording begins with its mark, all others where the GPU
-/// work of the one before ends: from 1 on all are alike.
+/// Selects steps `first` to `last`. The first step of a recording begins with its annotation, all
+/// others where the GPU work of the previous step ends. From step 1 on, all are identical.
 AnalysisOptions Window(std::int64_t first, std::int64_t last) {
   AnalysisOptions window;
   window.first_step = first;

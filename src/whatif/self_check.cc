@@ -15,16 +15,16 @@
 namespace headroom {
 namespace {
 
-/// Of the unchanged job: an edge is missing beyond this.
+/// A larger replay error of the unchanged job means that an edge is missing.
 constexpr double kIdentityPct = 0.5;
 
-/// Two replays of one step differ by this at most: they stop once a cycle repeats to 0.02 %.
+/// Largest difference between two replays of one step: replays stop once a cycle repeats to 0.02 %.
 constexpr double kReplayPct = 0.05;
 
-/// Random changes in each of the checks that make some.
+/// Random changes in each check that uses them.
 constexpr int kTrials = 32;
 
-/// What a replay takes part in.
+/// Parts of the plan whose time is halved.
 struct Halves {
   bool host = false, gpu = false, lags = false;
 };
@@ -45,10 +45,10 @@ Plan Halved(const Plan& plan, const Halves& halves) {
 
 double StepOf(const Plan& plan) { return Replayer().Run(plan).step_ns; }
 
-/// Time of a step in which a task ran, of all streams together and of the busiest one.
+/// GPU busy time per step: of all streams together, and of the busiest one.
 struct Busy {
-  /// Tasks of one stream that overlap a little (a kernel may start before the one before it has
-  /// ended) count in full: a path goes through both.
+  /// Overlapping tasks of one stream count in full, because a path goes through both. A kernel may
+  /// start slightly before the previous one ends.
   double any_ns = 0;
   double stream_ns = 0;
 };
@@ -91,22 +91,22 @@ Busy BusyTime(const Job& job, const Plan& plan) {
           static_cast<double>(busiest) / plan.shape->steps};
 }
 
-/// How many moments of one cycle come later than those of `before`.
+/// Returns the number of moments of one cycle that come later than in `before`.
 std::int64_t Later(std::span<const std::int64_t> moments, const std::vector<std::int64_t>& before) {
   std::int64_t later = 0;
   for (std::size_t i = 0; i < moments.size(); ++i) later += moments[i] > before[i] ? 1 : 0;
   return later;
 }
 
-/// Moments that come later although `change` only took something away, over all trials: one random
-/// index of `count` at a time, then a random half of all.
+/// Returns the number of moments, over all trials, that come later although `change` only removes
+/// something. Changes one random index below `count`, then a random half of all, in turn.
 std::int64_t LaterThanBefore(const Plan& plan, std::size_t count,
                              const std::function<void(Plan&, std::size_t)>& change) {
   if (count == 0) return 0;
   Replayer replayer;
   const std::span<const std::int64_t> moments = replayer.RunOnce(plan);
   const std::vector<std::int64_t> before(moments.begin(), moments.end());
-  std::mt19937_64 random(1);  // The same on every machine and in every run.
+  std::mt19937_64 random(1);  // Identical on every machine and in every run.
   std::int64_t later = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
     Plan changed = plan;
@@ -124,15 +124,16 @@ std::int64_t LaterThanBefore(const Plan& plan, std::size_t count,
 
 SelfCheck Uniform(const Plan& plan, double step) {
   return {.name = "uniform scale",
-          .expectation = "all work and all lags in half the time: twice as fast",
+          .expectation = "halving all work and all lags makes the step twice as fast",
           .figure = step / StepOf(Halved(plan, {.host = true, .gpu = true, .lags = true})),
           .unit = "x",
           .low = 2 * (1 - kReplayPct / 100),
           .high = 2 * (1 + kReplayPct / 100)};
 }
 
-/// The step is then half of its critical path's work, and its latencies and gaps as before: at
-/// least half of the old step, and at most that and half of the new path's latencies and gaps.
+/// The new step is half of its critical path's work, with unchanged latencies and gaps. It takes at
+/// least half of the old step. It takes at most that plus half of the new path's latencies and
+/// gaps.
 SelfCheck Work(const Job& job, double step) {
   Edit edit(job.graph(), job.corrected());
   EditedPlan edited = edit.Finish();
@@ -141,7 +142,9 @@ SelfCheck Work(const Job& job, double step) {
   const double told = job.step_scale().Ms(job.corrected(), step);
   const double longest = told / 2 + std::max(0.0, path.waits_ms) / 2;
   return {.name = "all work halved",
-          .expectation = "host and GPU twice as fast: 2x, less the latencies and gaps on the path",
+          .expectation =
+              "halving all work makes the step twice as fast, except for latencies and gaps on the "
+              "path",
           .figure = told / path.step_ms,
           .unit = "x",
           .low = told / longest * (1 - kReplayPct / 100),
@@ -159,14 +162,15 @@ SelfCheck GpuBound(const Plan& plan, double step, const Busy& busy) {
 
 SelfCheck HostBound(const Plan& plan, double step, const Busy& busy) {
   return {.name = "host bound",
-          .expectation = "a host twice as fast leaves the time of the busiest stream, at least",
+          .expectation =
+              "with a host twice as fast, the step takes at least the time of the busiest stream",
           .figure = step / StepOf(Halved(plan, {.host = true})),
           .unit = "x",
           .low = 1 - kReplayPct / 100,
           .high = step / std::max(busy.stream_ns, step / 2) * (1 + kReplayPct / 100)};
 }
 
-/// Two scales on disjoint halves of the GPU tasks, in either order.
+/// Applies two scales to disjoint halves of the GPU tasks, in either order.
 SelfCheck Commutation(const Job& job) {
   const auto scale = [&](Edit& edit, std::size_t parity, double factor) {
     for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
@@ -179,7 +183,7 @@ SelfCheck Commutation(const Job& job) {
   scale(other, 1, 0.3);
   scale(other, 0, 0.5);
   return {.name = "commutation",
-          .expectation = "two changes to different tasks, in either order: the same step",
+          .expectation = "two changes to different tasks give the same step in either order",
           .figure = 100 * std::abs(StepOf(one.Finish().plan) / StepOf(other.Finish().plan) - 1),
           .unit = "%",
           .high = 0};
@@ -196,7 +200,7 @@ SelfCheck RoundTrip(const Job& job, double step) {
     }
   }
   return {.name = "round trip",
-          .expectation = "three times as long, and a third of that: the job as it was",
+          .expectation = "scaling all times by 3 and then by 1/3 gives the same step",
           .figure = 100 * std::abs(StepOf(edit.Finish().plan) / step - 1),
           .unit = "%",
           .high = 1e-6};
@@ -227,7 +231,7 @@ std::vector<SelfCheck> CheckSelf(const Job& job, double replay_error_pct) {
                     .unit = "",
                     .high = 0});
   checks.push_back({.name = "edge removal",
-                    .expectation = "an edge that is gone makes no moment of a cycle later",
+                    .expectation = "removing an edge makes no moment of a cycle later",
                     .figure = static_cast<double>(LaterThanBefore(
                         plan, plan.lag.size(),
                         [](Plan& changed, std::size_t edge) { changed.lag[edge] = kNoEdge; })),

@@ -1,5 +1,5 @@
-// Tests of the engine on a user's own trace that need no ground truth: what must hold of any replay
-// if the graph is right, whatever the job is.
+// Checks of the engine on a user's trace that need no ground truth. They must hold for any replay
+// of a correct graph, for any job.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,15 @@
 namespace headroom {
 
 struct SelfCheck {
-  std::string_view name;         ///< "identity", ...
-  std::string_view expectation;  ///< A sentence.
-  double figure = 0;             ///< In `unit`.
-  std::string_view unit;         ///< "%", "x" or "" for a count.
-  std::optional<double> low = {},
-                        high = {};  ///< What the figure must lie between, the ends included.
+  std::string_view name;                      ///< "identity", ...
+  std::string_view expectation;               ///< The expected outcome in words.
+  double figure = 0;                          ///< Result in `unit`.
+  std::string_view unit;                      ///< "%", "x", or "" for a count.
+  std::optional<double> low = {}, high = {};  ///< Inclusive limits of the figure.
   bool passed() const { return (!low || figure >= *low) && (!high || figure <= *high); }
 };
 
-/// @param replay_error_pct  of the unchanged job (Baseline::replay_error_pct)
+/// @param replay_error_pct  error of the unchanged job (Baseline::replay_error_pct)
 std::vector<SelfCheck> CheckSelf(const Job& job, double replay_error_pct);
 
 }  // namespace headroom

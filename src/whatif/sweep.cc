@@ -14,17 +14,17 @@
 namespace headroom {
 namespace {
 
-/// Layers, operators and operators' host time each: the longest.
+/// Number of layers, operators and host operators: the longest of each kind.
 constexpr std::size_t kMaxOfKind = 12;
 
-/// Fixes in a row, and the least share of the step that another one must save.
+/// Fixes in a chain, and the least share of the step that another fix must save.
 constexpr std::size_t kMaxFixes = 6;
 constexpr double kWorthwhile = 0.01;
 
-/// How much faster a fix makes its part.
+/// Speedup of a part by a fix.
 constexpr double kFix = 2;
 
-/// A gain of less than this share of the step is within what replays differ by.
+/// A gain of less than this share of the step is within the noise of replays.
 constexpr double kNoise = 1e-4;
 
 struct Candidate {
@@ -33,10 +33,11 @@ struct Candidate {
   double time_ns = 0;
 };
 
-/// Of the factors, from 1 downwards.
+/// Scales or step times, from scale 1 downwards.
 using Scales = std::array<double, kSweepFactors.size() + 2>;
 
-/// The factors; before them 1, behind them one that tells the slope towards 0.
+/// Returns the inverse factors. The scale 1 comes first, and one that gives the slope towards 0
+/// comes last.
 Scales ScalesOfFactors() {
   Scales scales{1};
   for (std::size_t i = 0; i < kSweepFactors.size(); ++i) scales[i + 1] = 1 / kSweepFactors[i];
@@ -64,8 +65,8 @@ class Candidates {
     return found;
   }
 
-  /// The target takes `scale` times its time from now on: what shares an edge with it has another
-  /// share.
+  /// Scales the target's time by `scale` for later replays. This changes the shares of other
+  /// targets on the same edges.
   void Rescale(const SweepTarget& target, double scale, std::vector<Candidate>& candidates) {
     for (std::size_t p = 0; p < piece_weight_.size(); ++p) {
       const HostContext owner = OwnerOf(job_.graph().pieces[p]);
@@ -112,7 +113,7 @@ class Candidates {
     if (context.op.valid()) AddTask(Of(TargetKind::kOperator, TextOf(context.op)), task);
   }
 
-  /// The call itself, and the work before it, which may be of several operators.
+  /// Adds the call, and the work before it, which may belong to several operators.
   void AddCall(TaskIndex task) {
     const Graph& graph = job_.graph();
     const HostContext& context = job_.ContextOf(task);
@@ -153,8 +154,9 @@ class Candidates {
   std::map<std::pair<TargetKind, std::string_view>, Candidate> by_name_;
 };
 
-/// Where the slope of the step over the part's scale falls below half of the slope at full time.
-/// `scales` fall. Index of the first point behind the fall; none: it never does.
+/// Finds where the slope of the step over the part's scale falls below half of the slope at full
+/// time. Returns the index of the first point after that; nullopt if the slope never falls so far.
+/// REQUIRES: `scales` decrease.
 std::optional<std::size_t> FindKnee(const Scales& scales, const Scales& steps, double first_slope) {
   for (std::size_t i = 1; i < scales.size(); ++i) {
     const double slope = (steps[i - 1] - steps[i]) / (scales[i - 1] - scales[i]);
@@ -165,14 +167,14 @@ std::optional<std::size_t> FindKnee(const Scales& scales, const Scales& steps, d
 
 void FindKneeFactor(PartReplayer& replayer, const PlanPart& part, Scales scales, Scales steps,
                     double step_ns, SweepTarget& target) {
-  // In order of scale; the extra point goes before the infinite factor.
+  // Sorts by scale: the extra point goes before the infinite factor.
   std::swap(scales[6], scales[7]);
   std::swap(steps[6], steps[7]);
   const double first_slope = (steps[0] - steps[1]) / (scales[0] - scales[1]);
-  if (steps[0] - steps[1] < kNoise * step_ns) return;  // Nothing to gain at first.
+  if (steps[0] - steps[1] < kNoise * step_ns) return;  // No gain at first.
   const std::optional<std::size_t> behind = FindKnee(scales, steps, first_slope);
   if (!behind) return;
-  // The slope falls somewhere about the segment before that point: look closer, once.
+  // The slope falls near the segment before that point: refine once.
   const double from = scales[*behind >= 2 ? *behind - 2 : 0], to = scales[*behind];
   Scales closer;
   for (std::size_t i = 0; i < closer.size(); ++i)
@@ -196,7 +198,7 @@ SweepTarget Measure(PartReplayer& replayer, const Candidate& candidate, double s
   return target;
 }
 
-/// Waits for the GPU by the call that waits: gone, or there.
+/// Measures the step without the waits of each waiting call.
 std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns) {
   const Graph& graph = job.graph();
   std::map<std::string_view, Plan> by_name;
@@ -219,7 +221,7 @@ std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns) {
   return targets;
 }
 
-/// The best of all, then the best of all with that one done, and so on.
+/// Takes the best fix, then the best after applying it, and so on.
 std::vector<NextFix> ChainFixes(PartReplayer& replayer, Candidates& finder,
                                 std::vector<Candidate>& candidates, double step_ns) {
   std::vector<NextFix> chain;

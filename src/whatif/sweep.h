@@ -1,10 +1,10 @@
-// A causal profile: how long a step takes were one part of the work 1.1, 1.25, 1.5, 2, 4 times or
-// infinitely fast, for every part that has a name; and which part to make faster next.
+// A causal profile: the step time with each named part of the work 1.1, 1.25, 1.5, 2, 4 times or
+// infinitely fast. Also finds the part to make faster next.
 //
-// Source of the idea: virtual speed-ups (Curtsinger and Berger, "Coz", SOSP 2015). A step is the
-// longest cycle of the graph, each a sum of times, so as a function of a part's time it is convex
-// and made of straight lines: a part gains most with its first percent, and where the slope falls
-// another part has become critical.
+// Source of the idea: virtual speed-ups (Curtsinger and Berger, "Coz", SOSP 2015). The step time is
+// the longest cycle of the graph, and each cycle is a sum of times. The step is therefore a convex,
+// piecewise linear function of a part's time. The first percent of a part gains most. Another part
+// becomes critical where the slope falls.
 #pragma once
 
 #include <array>
@@ -21,17 +21,17 @@
 
 namespace headroom {
 
-/// What a part of the work is chosen by.
+/// Kind of a part of the work.
 enum class TargetKind : std::uint8_t {
   kKernels,       ///< GPU tasks of a family of kernels.
   kLayer,         ///< GPU tasks of a layer.
   kOperator,      ///< GPU tasks of an operator.
   kHostPhase,     ///< Host work and calls of a phase of the step.
   kHostOperator,  ///< Host work and calls of an operator.
-  kSync,          ///< Waits for the GPU, by the call that waits: there or gone, nothing between.
+  kSync,          ///< Waits for the GPU, by the call that waits: kept or removed, nothing between.
 };
 
-/// "kernels", "layer", "operator", "host phase", "host operator", "sync".
+/// Returns "kernels", "layer", "operator", "host phase", "host operator" or "sync".
 std::string_view Name(TargetKind kind);
 
 inline constexpr std::array<double, 6> kSweepFactors = {
@@ -40,49 +40,50 @@ inline constexpr std::array<double, 6> kSweepFactors = {
 struct SweepTarget {
   TargetKind kind = TargetKind::kKernels;
   std::string name;
-  std::optional<double> time_ms = {};  ///< Of a step, on its own side; of waits not known.
-  /// Step by factor; none: does not apply.
+  std::optional<double> time_ms = {};  ///< Time per step on its own side; nullopt for waits.
+  /// Step time by factor; nullopt if the factor does not apply.
   std::array<std::optional<double>, kSweepFactors.size()> step_ms{};
-  double saves_ms = 0;          ///< Twice as fast; waits: gone.
-  double saves_at_most_ms = 0;  ///< Infinitely fast.
-  /// Beyond this factor a further gain is less than half as steep as the first: something else
-  /// has become critical. None: as steep all the way, or no gain at all.
+  double saves_ms = 0;          ///< Savings with the part twice as fast, or the wait removed.
+  double saves_at_most_ms = 0;  ///< Savings with the part infinitely fast.
+  /// Beyond this factor, the gain is less than half as steep as at first, because something else
+  /// becomes critical. nullopt if the slope never falls so far, or if there is no gain.
   std::optional<double> knee_factor = {};
-  std::int64_t replays = 0;  ///< That it took.
+  std::int64_t replays = 0;  ///< Number of replays used.
 };
 
-/// One of a chain of fixes, each the best after those before it.
+/// A fix in a chain of fixes, each the best after those before it.
 struct NextFix {
   TargetKind kind = TargetKind::kKernels;
   std::string name;
-  double step_ms = 0;   ///< With this one and all before it twice as fast.
-  double saves_ms = 0;  ///< Of that, by this one.
+  double step_ms = 0;   ///< Step with the parts of this fix and all before it twice as fast.
+  double saves_ms = 0;  ///< Savings of this fix alone.
 };
 
 struct Sweep {
-  double step_ms = 0;                ///< Of the job as it is, without its profiler.
-  std::vector<SweepTarget> targets;  ///< By what they save twice as fast.
+  double step_ms = 0;                ///< Step of the unchanged job without its profiler.
+  std::vector<SweepTarget> targets;  ///< Sorted by savings when twice as fast.
   std::vector<NextFix> next;
   std::int64_t replays = 0;
 };
 
-/// Of the corrected plan. Of layers and operators, those with most time. The targets of kernels and
-/// of the host's work can be measured one by one, in any order, also elsewhere.
+/// Sweeps the targets of the corrected plan, with the longest layers and operators. Targets of
+/// kernels and of host work can be measured one at a time, in any order, also in other processes.
 class TargetSweep {
  public:
   /// `job` must outlive the object.
   explicit TargetSweep(const Job& job);
   ~TargetSweep();
 
-  /// Of all that is replayed: equal for the same job with the same calibration.
+  /// Hash of everything that is replayed. Equal for the same job with the same calibration.
   std::uint64_t fingerprint() const;
-  /// Targets to measure.
+  /// Number of targets to measure.
   std::size_t size() const;
-  /// Replays what target `i` < size() is measured by; the same on every machine for the same job.
+  /// Replays target `i` < size(). The result for a job is the same on every machine.
   SweepTarget Measure(std::size_t i);
-  /// Takes what Measure(i) gave, here or elsewhere.
+  /// Takes the result of Measure(i), from this or another process.
   void Take(std::size_t i, SweepTarget measured);
-  /// Measures what was not taken, the waits, and the chain of fixes. To be called once.
+  /// Measures the targets that were not taken, the waits, and the chain of fixes. REQUIRES: called
+  /// once.
   Sweep Finish();
 
  private:
@@ -90,7 +91,7 @@ class TargetSweep {
   std::unique_ptr<State> state_;
 };
 
-/// All of it, here.
+/// Runs the whole sweep in this process.
 Sweep SweepTargets(const Job& job);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// For tests: a small training job whose times can be worked out by hand, and forecasts about it.
+// For tests: forecasts of a small training job whose times can be computed by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// A job as its trace shows it: recording costs nothing, and added host work takes none.
+/// The job of a trace. Recording costs nothing, and added host work is instantaneous.
 class TestForecasts {
  public:
   explicit TestForecasts(const StoreBuilder& builder) : store_(builder.Build()) {
@@ -25,19 +25,19 @@ class TestForecasts {
 
   const Job& job() const { return *job_; }
   double StepUs() const { return forecaster_->baseline().corrected.mid * 1e3; }
-  /// REQUIRES: a scenario's text.
+  /// REQUIRES: a valid scenario.
   Forecast Ask(const std::string& scenario) {
     Result<std::vector<ScenarioCall>> calls = ParseScenario(scenario);
     EXPECT_TRUE(calls.ok()) << calls.status().message();
     return forecaster_->Run(scenario, calls.value());
   }
-  /// Of a forecast that must apply.
+  /// Step of a forecast that must apply.
   double StepUs(const std::string& scenario) {
     const Forecast forecast = Ask(scenario);
     EXPECT_TRUE(forecast.applies) << scenario << ": " << forecast.why;
     return forecast.step_ms.mid * 1e3;
   }
-  /// Of a forecast that must abstain.
+  /// Reason of a forecast that must abstain.
   std::string WhyNot(const std::string& scenario) {
     const Forecast forecast = Ask(scenario);
     EXPECT_FALSE(forecast.applies) << scenario;

@@ -1,5 +1,4 @@
-// For tests: small training jobs written down operator by operator, and what a scenario makes of
-// them.
+// For tests: small training jobs, built operator by operator, and the result of a scenario.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,16 +17,16 @@
 
 namespace headroom {
 
-/// Lays out operators one after the other on the host and their kernels one after the other on a
-/// stream of an H200. All tensors are float32 unless a type is given.
+/// Places operators one after another on the host, and their kernels one after another on a stream
+/// of an H200. All tensors are float32 unless a type is given.
 class JobBuilder {
  public:
-  /// @param gpu  its name; empty: the trace does not tell
+  /// @param gpu  name of the GPU; empty if the trace does not record it
   explicit JobBuilder(std::string_view gpu = "NVIDIA H200") {
     if (!gpu.empty()) builder_.NameDevice(0, gpu);
   }
 
-  /// What is added from here on belongs to the next step.
+  /// Begins the next step.
   JobBuilder& Step() {
     EndStep();
     step_begin_ = host_;
@@ -35,17 +34,17 @@ class JobBuilder {
     return *this;
   }
 
-  /// An operator of the forward with one kernel.
+  /// Adds an operator of the forward with one kernel.
   ///
-  /// @param dims  as PyTorch records them: "[[8, 4], [4, 2]]"; "[]" inside is a scalar; empty: not
-  /// recorded
+  /// @param dims  as PyTorch records them: "[[8, 4], [4, 2]]"; "[]" inside is a scalar; empty if
+  /// not recorded
   JobBuilder& Forward(std::string_view op, std::string_view dims, std::int64_t kernel_us,
                       std::int64_t sequence, std::string_view kernel = kAdd) {
     return Forward(op, dims, sequence, {{kernel, kernel_us}});
   }
 
-  /// One with several kernels: names and microseconds. `concrete`: values of arguments that are no
-  /// tensors, as PyTorch records them.
+  /// Adds one with several kernels (names and microseconds). `concrete` has the values of
+  /// non-tensor arguments, as PyTorch records them.
   JobBuilder& Forward(std::string_view op, std::string_view dims, std::int64_t sequence,
                       const std::vector<std::pair<std::string_view, std::int64_t>>& kernels,
                       std::string_view concrete = {}) {
@@ -65,7 +64,7 @@ class JobBuilder {
     return *this;
   }
 
-  /// An operator of the forward around those that `inside` adds.
+  /// Adds an operator of the forward around those that `inside` adds.
   JobBuilder& Around(std::string_view op, const std::function<void(JobBuilder&)>& inside) {
     const std::int64_t begin = host_++;
     inside(*this);
@@ -73,7 +72,7 @@ class JobBuilder {
     return *this;
   }
 
-  /// A node of the backward, with an operator in it that has one kernel.
+  /// Adds a node of the backward with one operator, which has one kernel.
   JobBuilder& Backward(std::string_view node, std::string_view op, std::string_view dims,
                        std::int64_t kernel_us, std::int64_t sequence,
                        std::string_view kernel = kAdd) {
@@ -86,7 +85,8 @@ class JobBuilder {
     return *this;
   }
 
-  /// An operator of the forward that checkpointing runs again, inside its node of the backward.
+  /// Adds an operator of the forward that checkpointing runs again, inside its node of the
+  /// backward.
   JobBuilder& Recomputed(std::string_view op, std::string_view dims, std::int64_t kernel_us,
                          std::int64_t sequence, std::string_view kernel = kAdd) {
     const std::int64_t begin = host_;
@@ -100,7 +100,7 @@ class JobBuilder {
     return *this;
   }
 
-  /// An operator of the update, inside the optimizer's range.
+  /// Adds an operator of the update, inside the optimizer's range.
   ///
   /// @param range  "Optimizer.step#SGD.step"
   JobBuilder& Update(std::string_view range, std::string_view op, std::string_view dims,
@@ -174,7 +174,7 @@ struct Applied {
     }
   }
 
-  /// Microseconds of the GPU tasks that are left of the recorded ones, in order.
+  /// Microseconds of the remaining recorded GPU tasks, in order.
   std::vector<double> Times() const {
     std::vector<double> times;
     for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {

@@ -7,12 +7,12 @@ namespace headroom {
 
 inline constexpr const char* kNode = "autograd::engine::evaluate_function: AddmmBackward0";
 
-/// Two steps of five kernels of 100 us, one behind the other: forward A, forward B, backward B,
-/// backward A, update. The host is far ahead. Each layer has 100,000 parameters, so its gradient
-/// has 400,000 bytes.
+/// Two steps of five consecutive kernels of 100 us: forward A, forward B, backward B, backward A,
+/// update. The host is far ahead. Each layer has 100,000 parameters, so its gradient has 400,000
+/// bytes.
 ///
-/// @param accumulated  whether AccumulateGrad has shapes; else the products of the weights'
-/// gradients
+/// @param accumulated  true if AccumulateGrad has shapes; otherwise the products of the weights'
+/// gradients have them
 inline StoreBuilder TwoLayers(bool accumulated = true) {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");

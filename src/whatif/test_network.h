@@ -1,4 +1,4 @@
-// For tests: a small network whose memory is worked out by hand.
+// For tests: a small network whose memory use can be computed by hand.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ inline JobBuilder& Accumulate(JobBuilder& b, std::string_view dims) {
                     dims, 1, 900);
 }
 
-/// Two layers over 64 rows of 256, weights [256, 256] and [256, 32], a relu between them; updated
-/// by SGD. One row of 256 floats is 1 KiB.
+/// Two layers over 64 rows of 256, with weights [256, 256] and [256, 32] and a ReLU between them.
+/// SGD updates them. One row of 256 floats is 1 KiB.
 inline JobBuilder Network(std::string_view relu_node = "ReluBackward0",
                           std::string_view update = "aten::add_") {
   JobBuilder b;

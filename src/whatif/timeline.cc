@@ -47,8 +47,8 @@ class Predictor {
     return origin != kNoTask && job_.graph().tasks[origin].kind == TaskKind::kReturn;
   }
 
-  /// Threads of all calls (a new launch is made by the thread of the call behind it), ends of those
-  /// that block, and calls that stand for the launch of a graph.
+  /// Fills the threads of all calls, the ends of blocking calls, and the first call of each step.
+  /// An inserted launch runs on the thread of the next call.
   void IndexHost() {
     thread_.resize(plan_.tasks());
     correlation_.resize(plan_.tasks());
@@ -71,7 +71,7 @@ class Predictor {
     }
   }
 
-  /// A new kernel runs just before another one of its stream.
+  /// Assigns streams. An inserted kernel runs just before another one of its stream.
   void IndexStreams() {
     stream_.resize(plan_.tasks());
     for (TaskIndex task = static_cast<TaskIndex>(plan_.tasks()); task-- > 0;) {
@@ -87,7 +87,7 @@ class Predictor {
     }
   }
 
-  /// The call that launches a GPU task of the plan; kNoTask: none in the recording.
+  /// Returns the call that launches a GPU task of the plan; kNoTask if the recording has none.
   TaskIndex LaunchOf(TaskIndex task) const {
     for (std::uint32_t e = shape_.edge_begin[task]; e < shape_.edge_begin[task + 1]; ++e) {
       if (plan_.lag[e] == kNoEdge || shape_.from[e] < 0) continue;
@@ -99,8 +99,8 @@ class Predictor {
     return GraphLaunchOf(task);
   }
 
-  /// Of a GPU task that no longer waits for its own launch: the call that is left where that was,
-  /// or the first of the step.
+  /// Returns the launch of a GPU task that no longer waits for its own launch. It is the last
+  /// remaining call before the removed launch, or the first call of the step.
   TaskIndex GraphLaunchOf(TaskIndex task) const {
     const TaskIndex origin = edited_.origin[task];
     if (origin == kNoTask || job_.LaunchOf(origin) == kNoTask) return kNoTask;
@@ -111,9 +111,9 @@ class Predictor {
     return first != first_of_step_.end() ? first->second : kNoTask;
   }
 
-  /// Which calls launch graphs: parts of the step of which one call is left.
+  /// Finds the calls that launch graphs: the remaining call of a part of the step.
   void IndexGraphs() {
-    std::map<ThreadId, TaskIndex> last;  // Call that is left.
+    std::map<ThreadId, TaskIndex> last;  // Last remaining call.
     for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
       if (IsGpu(task) || IsReturn(task)) continue;
       if (!edited_.removed[task]) last[thread_[task]] = task;
@@ -159,9 +159,9 @@ class Predictor {
     }
   }
 
-  /// Where no queue holds the host up (whole steps are launched by a call), it runs ahead by as
-  /// many cycles as were replayed, which says nothing. Such a host is shown ahead by one cycle: so
-  /// much later it makes all its calls, as far as no GPU task has to wait for that.
+  /// Returns the delay of all calls in the timeline if no queue limits the host (a call launches
+  /// whole steps). In the replay, such a host runs ahead by an arbitrary number of cycles. The
+  /// timeline shows it one cycle ahead, or less if a GPU task would have to wait.
   std::int64_t HostDelay() const {
     if (before_ == nullptr) return 0;
     std::int64_t calls_begin = INT64_MAX, work_begins = INT64_MAX, slack = INT64_MAX;
@@ -189,7 +189,8 @@ class Predictor {
     return false;
   }
 
-  /// When the call is made: a full queue lets it wait inside.
+  /// Returns when the call begins. If the queue is full, the call waits inside, so its duration
+  /// includes that wait.
   std::int64_t ReadyAt(TaskIndex task) const {
     const std::int64_t start = now_[2 * task];
     std::int64_t ready = INT64_MIN;
@@ -224,7 +225,7 @@ class Predictor {
   void AddGpuTasks() {
     std::int64_t begin = INT64_MAX;
     for (const TimelineSpan& call : out_.calls) begin = std::min(begin, call.start_ns);
-    // What still runs or waits from the cycle before; its launches are not shown.
+    // Adds tasks of the previous cycle that still run or wait. Their launches are not shown.
     for (TaskIndex task = 0; before_ != nullptr && task < plan_.tasks(); ++task) {
       if (!IsGpu(task) || edited_.removed[task] || before_[2 * task + 1] <= begin) continue;
       TimelineSpan span = GpuSpan(task);
@@ -239,14 +240,14 @@ class Predictor {
       if (launch != kNoTask) span.correlation = correlation_[launch];
       AddGpuTask(span);
     }
-    // A policy runs them in another order than that of the plan.
+    // A channel's policy may run them in another order than the plan's.
     std::stable_sort(
         out_.transfers.begin(), out_.transfers.end(),
         [](const TimelineSpan& a, const TimelineSpan& b) { return a.start_ns < b.start_ns; });
   }
 
-  /// A step begins with the work before its first call, and ends where the next begins; the last
-  /// one just behind its last call, which may have no length.
+  /// A step begins with the work before its first call, and ends where the next begins. The last
+  /// step ends just after its last call, which may have zero length.
   void AddSteps() {
     const std::vector<StepRow>& rows = job_.steps().steps.list;
     std::int64_t end = INT64_MIN;
@@ -254,7 +255,7 @@ class Predictor {
       end = std::max(end, call.start_ns + call.duration_ns);
     end += kBehindLastCall;
     if (!shape_.periodic) {
-      // Replayed once from nothing: the first call begins at 0.
+      // Replayed once from an idle state: the first call begins at 0.
       if (!out_.calls.empty())
         out_.steps.push_back({.duration_ns = end, .thread = out_.calls.front().thread});
       return;
@@ -266,7 +267,7 @@ class Predictor {
       const std::int64_t work =
           track < shape_.edge_begin[task + 1] ? std::max<std::int64_t>(plan_.lag[track], 0) : 0;
       std::int64_t start = ReadyAt(task) - work;
-      // Behind the call before, which may have no length.
+      // Starts after the previous call, which may have zero length.
       start = std::max(start, behind);
       behind = ReadyAt(task) + 1;
       const auto row = static_cast<std::size_t>(step);
@@ -315,13 +316,13 @@ class Predictor {
   Replayer replayer_;
   double replayed_step_ns_ = 0;
   const std::int64_t *now_ = nullptr, *before_ = nullptr;
-  std::int64_t host_delay_ = 0;            ///< ns; of all that the host does.
-  std::vector<ThreadId> thread_;           ///< By task of the plan; of calls.
-  std::vector<StreamId> stream_;           ///< The same, of GPU tasks.
-  std::vector<std::int64_t> correlation_;  ///< The same.
+  std::int64_t host_delay_ = 0;            ///< Delay of all host work, in ns.
+  std::vector<ThreadId> thread_;           ///< Threads of calls, by task of the plan.
+  std::vector<StreamId> stream_;           ///< Streams of GPU tasks, by task of the plan.
+  std::vector<std::int64_t> correlation_;  ///< Correlation ids of calls, by task of the plan.
   std::map<std::uint32_t, TaskIndex> return_of_row_;
-  std::map<std::int32_t, TaskIndex> first_of_step_;  ///< The first call that is left.
-  std::map<TaskIndex, TaskIndex> left_at_;  ///< The last call that is left, by that of the graph.
+  std::map<std::int32_t, TaskIndex> first_of_step_;  ///< First remaining call of each step.
+  std::map<TaskIndex, TaskIndex> left_at_;           ///< Last remaining call, by the graph's call.
   std::set<TaskIndex> graph_launches_;
   Timeline out_;
 };

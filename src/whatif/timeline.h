@@ -11,18 +11,19 @@
 
 namespace headroom {
 
-/// How a span differs from the job as it is.
+/// Difference of a span from the unchanged job.
 enum class SpanMark : std::uint8_t { kNone, kChanged, kInserted };
 
 struct TimelineSpan {
   std::string_view name;
-  TaskIndex origin = kNoTask;  ///< Of the graph; kNoTask: inserted.
+  TaskIndex origin = kNoTask;  ///< Task of the graph; kNoTask if inserted.
   std::int64_t start_ns = 0, duration_ns = 0;
-  /// Joins calls to what they launch; 0: launches nothing, or was launched before.
+  /// Joins calls to their GPU tasks; 0 if the call launches nothing or the task was launched
+  /// before.
   std::int64_t correlation = 0;
-  ThreadId thread = {};  ///< Of a call.
-  StreamId stream = {};  ///< Of a GPU task.
-  /// Of a transfer: its channel.
+  ThreadId thread = {};  ///< Thread of a call.
+  StreamId stream = {};  ///< Stream of a GPU task.
+  /// Channel of a transfer.
   std::int32_t channel = kNoChannel;
   SpanMark mark = SpanMark::kNone;
 };
@@ -37,16 +38,16 @@ struct TimelineStep {
 struct Timeline {
   std::vector<TimelineStep> steps;
   std::vector<TimelineSpan> calls;
-  /// First what an earlier cycle left in the queues when this one begins.
+  /// Begins with the tasks that an earlier cycle left in the queues.
   std::vector<TimelineSpan> gpu_tasks;
-  /// What runs on channels, in order of time: neither on a stream, nor launched by a call.
+  /// Tasks on channels in order of time. They run on no stream, and no call launches them.
   std::vector<TimelineSpan> transfers;
-  std::vector<std::string> channels;  ///< Their names.
+  std::vector<std::string> channels;  ///< Names of the channels.
 };
 
-/// Of the last cycle of a replay, stretched to the step time that forecasts give. What was removed
-/// is left out; where a scenario launches GPU work without any call of its step left, the step's
-/// first call stands for the launch of a graph.
+/// Returns the last cycle of a replay, stretched to the forecast step time. Leaves out removed
+/// tasks. If none of a step's calls remains but a scenario launches GPU work, the step's first call
+/// stands for the launch of a graph.
 Timeline PredictTimeline(const Job& job, const EditedPlan& edited);
 
 }  // namespace headroom

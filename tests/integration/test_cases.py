@@ -168,7 +168,7 @@ class OldCategories(support.ProgramTest):
         outcome = support.headroom("whatif", path, "fused-optimizer", "--json", "--no-local-state")
         (row,) = outcome.json()["scenarios"]
         self.assertGreater(row["saves_ms"], 0)
-        self.assertIn("from the recorded kernels alone", outcome.text)
+        self.assertIn("from the recorded kernels only", outcome.text)
 
 
 class Gpus(support.ProgramTest):

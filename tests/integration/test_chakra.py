@@ -429,7 +429,7 @@ class Chakra(support.ProgramTest):
         self.assertIn("unknown rank", self.refused(folder, "-o", self.scratch / "out"))
         for name in ("a", "b"):
             (folder / f"{name}.json.gz").rename(folder / f"rank0.{name}.json.gz")
-        self.assertIn("another trace is of rank 0", self.refused(folder, "-o", self.scratch / "out"))
+        self.assertIn("another trace also has rank 0", self.refused(folder, "-o", self.scratch / "out"))
         self.assertEqual(list(self.scratch.glob("out*")), [])  # Nothing of what failed.
         self.assertIn("cannot write", self.refused(SAMPLES[0], "-o", self.scratch / "missing/out", code=4).lower())
         recording = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"

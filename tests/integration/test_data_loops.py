@@ -338,7 +338,7 @@ class Deadly(Images):
                 self.assertIsNone(report["batch"]["prepare_ms"])
                 outcome = support.headroom("data", self.file)
                 self.assertIn("headroom record", outcome.text)
-                self.assert_refused(support.headroom("data", self.file, "workers=2"), 3, "a forecast needs")
+                self.assert_refused(support.headroom("data", self.file, "workers=2"), 3, "a forecast requires")
         self.file = support.data_file("public-traces/hta__trace_filter__sampled_rank-0.json.gz")
         report = self.data()
         self.assertEqual(report["bound"], "none")

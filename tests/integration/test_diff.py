@@ -230,7 +230,7 @@ class Gate(DiffTest):
                 "diff", RESNET, RESNET, "--gate", self.write("r.toml", "[[rule]]\nmetric = 'x'\nlimit = '<=+1%'\n")
             ),
             2,
-            "no metric 'x'",
+            "unknown metric 'x'",
         )
         self.assert_refused(support.headroom("diff", RESNET, RESNET, "--accept", "gpus"), 2, "did you mean")
         self.assert_refused(support.headroom("diff", RESNET, RESNET, "--json", "--md"), 2, "--md")
@@ -449,7 +449,7 @@ class Ranks(DiffTest):
         (other / "rank0.json.gz").unlink()
         silent = {key: value for key, value in self.trace.items() if key != "distributedInfo"}
         ranks.write(silent, even / "x.json.gz")
-        self.assert_refused(support.headroom("diff", even, RESNET), 2, "x.json.gz does not say its rank")
+        self.assert_refused(support.headroom("diff", even, RESNET), 2, "x.json.gz does not state its rank")
         (even / "x.json.gz").unlink()
         ranks.write(ranks.make_rank(self.trace, 2, 4), even / "rank2-again.json.gz")
         self.assert_refused(support.headroom("diff", even, RESNET), 2, "rank 2 has 2")
@@ -500,21 +500,23 @@ class Baselines(DiffTest):
         ):
             self.assertNotEqual(broken, text)
             file.write_text(broken)
-            self.assert_refused(support.headroom("diff", "main", RESNET, cwd=self.scratch), 3, "not a baseline")
+            self.assert_refused(support.headroom("diff", "main", RESNET, cwd=self.scratch), 3, "not a valid baseline")
         saved = json.loads(text)
         step = {key: value for key, value in saved["step"].items() if key != "p50_ms"}
         kernels = [{**saved["kernels"][0], "ms": "a"}, *saved["kernels"][1:]]
         for content, what in (
-            ({"a": 1}, "it has no 'schema', which is headroom.baseline/1 in one"),
+            ({"a": 1}, "it has no 'schema'; a baseline has headroom.baseline/1"),
             ({**saved, "step": step}, "step has no 'p50_ms'"),
-            ({**saved, "kernels": kernels}, "kernels[0].ms is no number"),
-            ({**saved, "runs": {}}, "runs is no list"),
-            ({**saved, "steps": -1.5}, "steps is no whole number"),
+            ({**saved, "kernels": kernels}, "kernels[0].ms is not a valid number"),
+            ({**saved, "runs": {}}, "runs is not a valid list"),
+            ({**saved, "steps": -1.5}, "steps is not a valid whole number"),
         ):
             file.write_text(json.dumps(content))
             refused = support.headroom("diff", "main", RESNET, cwd=self.scratch)
             self.assert_refused(
-                refused, 3, f"main.json: not a baseline: {what}; save it anew (headroom baseline save NAME TRACE...)"
+                refused,
+                3,
+                f"main.json: not a valid baseline: {what}; save it again (headroom baseline save NAME TRACE...)",
             )
 
     def test_list(self):

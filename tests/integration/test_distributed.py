@@ -205,7 +205,7 @@ mpi.MPI_Finalize()
         shutil.copy(support.BINARY, lone / "headroom")
         outcome = support.run(["mpirun", "-n", "2", lone / "headroom", "report", SAMPLE], environment=ENVIRONMENT)
         self.assertEqual((outcome.code, outcome.out), (2, b""), outcome)
-        self.assertIn("libheadroom_mpi.so is neither beside the program nor", outcome.message)
+        self.assertIn("libheadroom_mpi.so is neither next to the program nor", outcome.message)
 
     def test_a_script_whose_first_rank_wants_a_report(self):
         """No library of MPI is near: the launcher's words are inherited all the same."""

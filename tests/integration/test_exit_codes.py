@@ -10,11 +10,11 @@ TRACE = support.GOLDEN / "host-bound-two-steps/trace.json"
 
 USAGE: dict[str, tuple[list, str]] = {  # what shows it: (arguments, what the message must name)
     "no command": ([], "report"),
-    "unknown command": (["nonsense"], "nonsense: no such command; there are report, ui, data"),
+    "unknown command": (["nonsense"], "nonsense: no such command; the commands are report, ui, data"),
     "a command that is misspelt": (["reprot", TRACE], "reprot: no such command; did you mean report"),
     "a command of a command that there is not": (
         ["baseline", "foo"],
-        "baseline foo: no such command; there are save, list",
+        "baseline foo: no such command; the commands are save, list",
     ),
     "help of what is no command": (["help", "reprot"], "help reprot: no such command; did you mean report"),
     "a flag that is misspelt": (["report", TRACE, "--ony", "steps"], "--ony: no such flag; did you mean --only"),
@@ -26,7 +26,7 @@ USAGE: dict[str, tuple[list, str]] = {  # what shows it: (arguments, what the me
         ["baseline", "sav", "x", TRACE],
         "baseline sav: no such command; did you mean save",
     ),
-    "a command of a command that is missing": (["baseline"], "baseline needs a command: save, list"),
+    "a command of a command that is missing": (["baseline"], "baseline requires a command: save, list"),
     "a flag where a command must be": (
         ["baseline", "--bogus", "x"],
         "baseline --bogus: no such flag; a command comes first: save, list",
@@ -90,7 +90,7 @@ UNREADABLE = {  # file name: (bytes, fragments of the message)
     "picture.json": (PNG, NOT_A_TRACE),
     "picture.json.gz": (gzip.compress(PNG), NOT_A_TRACE),
     "nothing.json.gz": (gzip.compress(b""), CUT),
-    "head-only.json.gz": (gzip.compress(b"[]")[:10], (*CUT, "the gzip stream is cut")),
+    "head-only.json.gz": (gzip.compress(b"[]")[:10], (*CUT, "the gzip stream is truncated")),
     "broken.json.gz": (b"\x1f\x8b\x08\x00" + bytes(range(7, 60)), (*CUT, "the gzip stream is damaged")),
     "nothing.json.zst": (b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00", CUT),
     "broken.json.zst": (b"\x28\xb5\x2f\xfd" + b"\xff" * 40, (*CUT, "the zstd stream is damaged")),
@@ -100,15 +100,15 @@ UNREADABLE = {  # file name: (bytes, fragments of the message)
         ("is a web page", "download the file itself"),
     ),
     "pointer.json": (b"version https://git-lfs.github.com/spec/v1\n", ("is a Git LFS pointer", "git lfs pull")),
-    "broken.zip": (b"PK\x03\x04" + b"\xff" * 40, ("cut or damaged", "copy the file again")),
-    "nothing.zip": (b"PK\x05\x06" + bytes(18), ("an archive without a file",)),
-    "broken.json.xz": (b"\xfd7zXZ\x00" + bytes(40), ("cut or damaged", "copy the file again")),
+    "broken.zip": (b"PK\x03\x04" + b"\xff" * 40, ("truncated or damaged", "copy the file again")),
+    "nothing.zip": (b"PK\x05\x06" + bytes(18), ("an archive without files",)),
+    "broken.json.xz": (b"\xfd7zXZ\x00" + bytes(40), ("truncated or damaged", "copy the file again")),
     "number.json": (b"42", NOT_A_TRACE),
     "string.json": (b'"traceEvents"', NOT_A_TRACE),
     "null.json": (b"null", NOT_A_TRACE),
     "settings.json": (
         b'{"learning_rate": 0.1, "layers": [1, 2, 3]}',
-        ('holds no "traceEvents"', "pass what prof.export_chrome_trace(...) wrote"),
+        ('is JSON without "traceEvents"', "pass the file that prof.export_chrome_trace(...) wrote"),
     ),
     "numbers.json": (b"[1, 2, 3]", NOT_A_TRACE),
     "report.sqlite": (b"SQLite format 3\x00" + bytes(500), ("an SQLite database", "copy it again")),
@@ -181,7 +181,7 @@ class Overwriting(support.ProgramTest):
         ):
             with self.subTest(args):
                 self.assert_refused(
-                    support.headroom("report", *args, cwd=self.scratch), 2, "is a trace to be read", "name another"
+                    support.headroom("report", *args, cwd=self.scratch), 2, "is an input trace", "name another"
                 )
                 self.assertEqual((self.scratch / "trace.json").read_bytes(), data)
                 self.assertTrue((self.scratch / "link.json").is_symlink())
@@ -209,7 +209,7 @@ class Unreadable(support.ProgramTest):
 
     def test_a_directory(self):
         self.assert_bad_input(
-            support.headroom("report", self.scratch), self.scratch.name, "the folder holds no trace", "name the files"
+            support.headroom("report", self.scratch), self.scratch.name, "the folder has no trace", "name the files"
         )
 
     def test_a_file_that_may_not_be_read(self):

@@ -372,7 +372,7 @@ class Export(support.ProgramTest):
         )
         self.assert_refused(support.headroom("export", self.scratch / "none", "--to", "chrome", "-o", out), 3, "none")
         copy = pathlib.Path(shutil.copy(SAMPLE, self.scratch / "copy.json.gz"))
-        self.assert_refused(support.headroom("export", copy, "--to", "chrome", "-o", copy), 2, "a trace to be read")
+        self.assert_refused(support.headroom("export", copy, "--to", "chrome", "-o", copy), 2, "an input trace")
         for to in EXTENSION:
             self.assert_refused(
                 support.headroom("export", copy, "--to", to, "-o", self.scratch / "no/x.json"), 4, "no/x.json"
@@ -432,7 +432,7 @@ class Export(support.ProgramTest):
 
     def test_a_name_that_says_another_format_is_remarked_on(self):
         for name, to, remark in (
-            ("x.json", "perfetto", "holds what --to perfetto writes; --to chrome writes what its name says"),
+            ("x.json", "perfetto", "holds data that --to perfetto writes; --to chrome writes the format of that name"),
             ("x.pftrace", "chrome", "--to perfetto writes"),
             ("x.json.gz", "perfetto", "--to chrome writes"),
             ("x.csv", "folded", "--to csv writes"),
@@ -442,7 +442,7 @@ class Export(support.ProgramTest):
             self.assertIn(remark, outcome.message)
         for name, to in (("y.json.gz", "chrome"), ("y", "perfetto"), ("y.txt", "folded")):
             self.assertNotIn(
-                "its name", support.headroom("export", SAMPLE, "--to", to, "-o", self.scratch / name).message
+                " holds ", support.headroom("export", SAMPLE, "--to", to, "-o", self.scratch / name).message
             )
 
     @support.NEEDS_FULL_DEVICE

@@ -207,7 +207,7 @@ class References(support.ProgramTest):
         }.items():
             with self.subTest(name):
                 issues = self.assert_bounded("long.xplane.pb", self.plane(events, *texts), "oversized-event")
-                self.assertIn("arguments left out", issues["oversized-event"]["detail"])
+                self.assertIn("arguments dropped", issues["oversized-event"]["detail"])
 
     def test_stats_that_all_events_share(self):
         shared = put(5, put(1, 2) + put(4, 5)) * 100_000
@@ -253,7 +253,7 @@ class References(support.ProgramTest):
             with self.subTest(name):
                 data = self.packets(texts, *(self.slice_event(1000 + i, 3, *argument(i)) for i in range(3000)))
                 issues = self.assert_bounded("long.pftrace", data, "oversized-event")
-                self.assertIn("arguments left out", issues["oversized-event"]["detail"])
+                self.assertIn("arguments dropped", issues["oversized-event"]["detail"])
 
     def test_many_arguments_of_one_event(self):
         names = put(12, b"".join(put(3, put(1, i) + put(2, f"n{i}")) for i in range(1, 200_001)))

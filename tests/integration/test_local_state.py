@@ -76,7 +76,7 @@ class LocalState(support.ProgramTest):
         self.assertEqual(sorted(outcome.code for outcome in outcomes), [0, 2, 2, 2])
         for outcome in outcomes:
             if outcome.code != 0:
-                self.assertIn("--force replaces it", outcome.message)
+                self.assertIn("replace it with --force", outcome.message)
 
     def test_a_baseline_that_is_no_file_is_refused(self):
         folder = self.scratch / ".headroom/baselines"

@@ -331,13 +331,13 @@ class Calls(McpTest):
                     )
             for arguments, words in (
                 ({"trace": [3.5, None]}, "no such file"),
-                ({"trace": [[]]}, "no text"),
+                ({"trace": [[]]}, "must be a text or a number"),
                 ({"nonsense": 1}, "nonsense"),
                 ({"trace": ["t.json"], "no_local_state": "yes"}, "true or false"),
                 ({"trace": ["a\0b"]}, "NUL"),
                 ({"trace": ["t.json"], "output": "x"}, "output"),
-                ({}, "trace: this tool needs it"),
-                ({"trace": []}, "trace: this tool needs it"),
+                ({}, "trace: this tool requires it"),
+                ({"trace": []}, "trace: this tool requires it"),
                 ({"trace": ["t.json"], "steps": ["1", "2"]}, "one value"),
                 ({"trace": ["x" * 5000]}, "4096"),
             ):

@@ -158,7 +158,7 @@ class MemorySnapshot(support.ProgramTest):
         for protocol in (2, 4):
             outcome = support.headroom("report", "--json", self.write("evil.pickle", pickle.dumps(Attack(), protocol)))
             self.assertEqual((outcome.code, outcome.out), (3, b""), outcome)
-            self.assertIn("running code", outcome.message)
+            self.assertIn("runs code", outcome.message)
             self.snapshot["allocator_settings"] = Attack()
             report, (use,) = self.memory(pickle.dumps(self.snapshot, protocol))
             self.assertEqual(use["allocations"], [e["action"] for e in self.loop.trace].count("alloc"))
@@ -169,7 +169,7 @@ class MemorySnapshot(support.ProgramTest):
         for value in ({"epoch": 3}, [1, 2], "text", 7, {"segments": 1}):
             outcome = support.headroom("report", self.write("other.pickle", pickle.dumps(value, 4)))
             self.assertEqual(outcome.code, 3, outcome)
-            self.assertIn("no memory snapshot", outcome.message)
+            self.assertIn("not a memory snapshot", outcome.message)
 
     def test_a_checkpoint_is_refused(self):
         try:

@@ -112,7 +112,7 @@ class Merge(support.ProgramTest):
         message = self.merge(self.folder(ranks.make_rank(self.trace, 0, 3), ranks.make_rank(self.trace, 1, 3), alone))[
             1
         ]
-        self.assertIn("rank 2: too few collectives could be joined", message)
+        self.assertIn("rank 2: too few collectives match those of rank", message)
 
     def test_hostile_numbers_and_bytes(self):
         """Ids as large as they come, stamps before the first rank's zero, and arguments that are no UTF-8."""
@@ -168,8 +168,8 @@ class Merge(support.ProgramTest):
     def test_what_is_refused(self):
         folder = self.folder(*(ranks.make_rank(self.trace, r, 2) for r in range(2)))
         first, second = sorted(folder.iterdir())
-        self.assert_refused(support.headroom("merge", folder, "-o", first), 2, "-o", "a trace to be read")
-        self.assert_refused(support.headroom("merge", first, "-o", self.scratch / "x.json"), 2, "two ranks or more")
+        self.assert_refused(support.headroom("merge", folder, "-o", first), 2, "-o", "an input trace")
+        self.assert_refused(support.headroom("merge", first, "-o", self.scratch / "x.json"), 2, "at least two ranks")
         shutil.copy(first, folder / "again.json.gz")
         self.assert_refused(support.headroom("merge", folder, "-o", self.scratch / "x.json"), 2, "rank 0")
         self.assert_refused(

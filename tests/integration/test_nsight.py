@@ -146,10 +146,7 @@ class Nsight(support.ProgramTest):
         self.assertEqual(self.left_behind(), [])
         without = {**environment, "PATH": f"bin:{self.scratch / 'none'}"}  # A relative folder does not count.
         self.assert_refused(
-            support.headroom("report", newer, cwd=self.scratch, environment=without),
-            3,
-            "nsys, which exports it, is not on PATH",
-            command,
+            support.headroom("report", newer, cwd=self.scratch, environment=without), 3, "nsys is not on PATH", command
         )
 
     def test_what_is_named_like_a_report_and_is_none(self):
@@ -299,12 +296,12 @@ class Nsight(support.ProgramTest):
 
     def test_what_is_no_export(self):
         for statements, says in {
-            ("CREATE TABLE runs (id)",): "neither of Nsight Systems nor of rocprofv3",
+            ("CREATE TABLE runs (id)",): "not one of Nsight Systems or rocprofv3",
             ("CREATE TABLE rocpd_op (id)",): "rpd2tracing.py",
             (
                 "CREATE TABLE x (id)",
                 "CREATE VIEW NVTX_EVENTS AS SELECT * FROM x",
-            ): "neither of Nsight Systems nor of rocprofv3",
+            ): "not one of Nsight Systems or rocprofv3",
         }.items():
             path = self.scratch / "other.sqlite"
             path.unlink(missing_ok=True)

@@ -148,7 +148,7 @@ class Traces(PredictTest):
     def test_ties_of_many_gpus_are_told_too(self):
         targets = sorted(self.predict(HOST_BOUND)["targets"], key=lambda target: target["step_ms"]["mid"])
         text = " ".join(support.answer("predict", HOST_BOUND, "--full", LC_ALL="C.UTF-8").text.split())
-        told = re.search(r"(\S+) to (\S+), (\d+) GPUs one below the other: ranges of neighbours overlap", text)
+        told = re.search(r"(\S+) to (\S+), (\d+) GPUs in adjacent rows: ranges of neighbours overlap", text)
         chain = [target["gpu"] for target in targets][: int(told[3])]
         self.assertEqual((told[1], told[2]), (chain[0], chain[-1]))
         for one, other in zip(targets, targets[1 : int(told[3])]):
@@ -364,7 +364,7 @@ class Tables(PredictTest):
             "predict", "--kernels", self.write("t4.csv", TABLE), "--from", "T4", "--to", "A100-80", "--out", out
         )
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertIn("1 rows are of another device", outcome.message)
+        self.assertIn("1 rows were measured on another device", outcome.message)
         rows = list(csv.DictReader(io.StringIO(out.read_text())))
         self.assertEqual([row["latency_ms"] for row in rows], ["7.9", "1.7", "0.5"])
         self.assertLess(float(rows[0]["predicted_ms"]), 4)
@@ -381,9 +381,9 @@ class Tables(PredictTest):
         )
         outcome = support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100")
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertIn("not read: column 'layuot' (layout?)", outcome.message)
+        self.assertIn("ignored: column 'layuot' (layout?)", outcome.message)
         self.assertNotIn(
-            "not read",
+            "ignored: ",
             support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100", "--quiet").message,
         )
 
@@ -640,7 +640,7 @@ class MemoryTimelines(PredictTest):
             "predict", GPU_BOUND, "--gpu", "T4", "--memory-timeline", timeline, "--no-local-state"
         ).text
         self.assertIn("Recorded  32.5 GB at the peak", text)
-        self.assertIn("Is the timeline of this job?", text)
+        self.assertIn("Check that the timeline belongs to this job:", text)
 
     def test_without_a_model_the_recording_is_the_answer(self):
         bare = json.loads(gzip.decompress(GPU_BOUND.read_bytes()))
@@ -665,7 +665,7 @@ class MemoryTimelines(PredictTest):
             "entry 1",
         )
         for text, named in (
-            ("[[1, 4, -5, 5], [2, 1, 10, 0]]", "more is freed"),
+            ("[[1, 4, -5, 5], [2, 1, 10, 0]]", "more bytes are freed"),
             ("[[5, 1, 5, 0], [1, 1, 5, 0]]", "earlier"),
             ("[[1, 99, 5, 0]]", "action"),
         ):
@@ -864,7 +864,7 @@ class Plans(PredictTest):
         for wrong, said in (
             (machine(8).replace("H200", "H2OO"), "'H2OO'"),
             (machine(8, "dgx-9"), "dgx-a100"),
-            (machine(16, "dgx-a100"), "has 16 GPUs, and a machine of dgx-a100 8"),
+            (machine(16, "dgx-a100"), "has 16 GPUs, but a machine of dgx-a100 has 8"),
         ):
             self.assert_refused(
                 support.headroom(
@@ -951,7 +951,7 @@ class Plans(PredictTest):
         plan = ("--gpu", "A100-80,H200,P4", "--total-steps")
         timeline = self.write("m.raw.json", json.dumps([[-1, 1, 20 << 30, 0]]))
         text = support.headroom("predict", GPU_BOUND, *plan, "500", "--memory-timeline", timeline).text
-        jobs = text[text.index("The whole job") : text.index("Where to run it")]
+        jobs = text[text.index("The whole job") : text.index("Instances to rent")]
         self.assertRegex(jobs, r"H200 +[0-9.]+ s +[0-9.]+ g\n")
         self.assertRegex(jobs, r"P4 +[0-9.]+ min +[0-9.]+ g +does not fit\n")
         self.assertNotRegex(text[text.index("The whole job") :], r"\de[-+]\d| 0\.0+ ")
@@ -997,7 +997,7 @@ class Plans(PredictTest):
             environment={"LC_ALL": "C.UTF-8"},
         ).text
         self.assert_readable_text(text, "two jobs")
-        first, second = text.split("Where to run it  ")[1:]
+        first, second = text.split("Instances to rent  ")[1:]
         for table, trace in ((first, GPU_BOUND), (second, HOST_BOUND)):
             self.assertIn(trace.name, table.splitlines()[0])
             self.assertEqual(len(re.findall(r" (best|cheapest)\n", table)), 1, table)
@@ -1311,7 +1311,7 @@ class Damage(PredictTest):
                 said = " ".join(outcome.text.split())
                 self.assertIn("nknown: error truncated: the file ends in the middle of the trace", said)
                 self.assertIn("Error cut-compression", said)
-                self.assertIn("Remedy: copy the file again. In what is left, n", said)
+                self.assertIn("Remedy: copy the file again. In the remaining data, n", said)
                 self.assertNotIn("record with", said)
         why = self.predict(path, "--gpu", "L4")["abstained"][0]["why"]
         self.assertIn("first at byte", why)
@@ -1320,7 +1320,7 @@ class Damage(PredictTest):
         path = self.cut(0.95)
         note = self.predict(path, "--gpu", "L4")["baseline"]["steps_note"]
         self.assertTrue(note.startswith("error truncated: "), note)
-        self.assertIn("Forecasts are of what is left", note)
+        self.assertIn("Forecasts use the remaining data", note)
         self.assertEqual(note, support.headroom("whatif", "--json", path, "gpu-speed").json()["baseline"]["steps_note"])
         self.assertIn("Note: error truncated", support.headroom("predict", path, "--gpu", "L4").text)
         self.assertIsNone(self.predict(GPU_BOUND, "--gpu", "L4")["baseline"]["steps_note"])

@@ -78,7 +78,7 @@ class Query(support.ProgramTest):
         ):
             self.assert_refused(support.headroom("query", SAMPLE, sql), 2, *said)
         for sql in ("delete from kernels", "insert into kernels (id) values (1)", "update gpu_tasks set name = ''"):
-            self.assert_refused(support.headroom("query", SAMPLE, sql), 2, "a trace is only read")
+            self.assert_refused(support.headroom("query", SAMPLE, sql), 2, "queries are read-only")
         self.assert_refused(
             support.headroom("query", SAMPLE, "select 1; select 2", "--json"), 2, "one statement", ".mode json"
         )
@@ -127,7 +127,7 @@ class Query(support.ProgramTest):
     def test_a_name_that_says_another_form_is_remarked_on(self):
         sql = "select 1"
         for name, flags, remark in (
-            ("q.csv", (), "q.csv holds a table for people; --csv writes what its name says"),
+            ("q.csv", (), "q.csv holds a plain-text table; --csv writes the format of that name"),
             ("q.json", ("--csv",), "--json writes"),
             ("q.csv", ("--csv",), ""),
             ("q.txt", (), ""),
@@ -228,7 +228,7 @@ class Query(support.ProgramTest):
         self.assertFalse(path.exists())
         self.assertEqual(self.ask("select 1 as a", "--csv", "-o", path).out, b"")
         self.assertEqual(path.read_bytes(), b"a\r\n1\r\n")
-        self.assert_refused(support.headroom("query", SAMPLE, "select 1", "-o", SAMPLE), 2, "a trace to be read")
+        self.assert_refused(support.headroom("query", SAMPLE, "select 1", "-o", SAMPLE), 2, "an input trace")
 
     def test_statements_of_stdin(self):
         done = subprocess.run(

@@ -200,7 +200,7 @@ class Ranks(support.ProgramTest):
         self.assertEqual(report["health"]["grade"], "B")
         merged = support.headroom("merge", self.scratch / "traces", "-o", self.scratch / "merged.json")
         self.assertEqual(merged.code, 0, str(merged))
-        self.assertIn("rank 2, 3: too few collectives could be joined with those of rank 0", merged.message)
+        self.assertIn("rank 2, 3: too few collectives match those of rank 0", merged.message)
 
     def test_groups_of_one_name(self):
         """Each is compared with its own members."""
@@ -323,7 +323,7 @@ class Ranks(support.ProgramTest):
 
 class Folders(support.ProgramTest):
     def test_without_a_trace(self):
-        self.assert_refused(support.headroom("report", self.scratch), 3, "holds no trace", "name the files")
+        self.assert_refused(support.headroom("report", self.scratch), 3, "has no trace", "name the files")
 
     def test_exports_of_nsight(self):
         export = support.data_file("cases/07-loop-without-marks-not-found/nsys_loop.sqlite")

@@ -91,7 +91,7 @@ class Record(support.ProgramTest):
         steps = report["steps"]["count"]
         self.assertEqual(steps * 4, ended)
         # Each step has four regions, a mark, a gradient and a value; the report counts the machine's values, too.
-        self.assertIn(f", {steps * 7:,} events of its own", outcome.message)
+        self.assertIn(f", {steps * 7:,} events from it", outcome.message)
         self.assertGreater(report["inputs"][0]["events"], steps * 7)
         regions = {row["key"]: row for row in report["regions"]}
         for key, least_ms in {"dataloader_next": 2, "FORWARD": 3, "BACKWARD": 5}.items():
@@ -257,7 +257,7 @@ class Record(support.ProgramTest):
         with concurrent.futures.ThreadPoolExecutor() as pool:  # Both wait.
             outcome, without_events = pool.map(isolated, ("gpu", "metrics"))
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertIn("ran PyTorch and its loop was not timed", outcome.message)
+        self.assertIn("ran PyTorch, but its loop was not timed", outcome.message)
         self.assertIn("-E, -I or -S", outcome.message)
         self.assertNotIn("PyTorch", without_events.message, "nothing was asked for")
 
@@ -268,9 +268,9 @@ class Record(support.ProgramTest):
     def test_steps_that_never_came_are_told(self):
         outcome = record("-o", self.file, "--steps", "1000:1010", "--", REGIONS, "0.1", "loop")
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertRegex(outcome.message, r"--steps: none of them came, the last that began is step \d+")
+        self.assertRegex(outcome.message, r"--steps: none of these steps ran; the last step that began is \d+")
         outcome = record("-o", self.file, "--force", "--steps", "3:7", "--", "true")
-        self.assertNotIn("none of them came", outcome.message)  # Nothing was told at all, which is said.
+        self.assertNotIn("none of these steps ran", outcome.message)  # Nothing was told at all, which is said.
 
     def test_a_program_without_timers_still_reports(self):
         self.assertEqual(record("-o", self.file, "--", "sleep", "0.2").code, 0)
@@ -327,7 +327,7 @@ class Record(support.ProgramTest):
         }.items():
             outcome = record("-o", self.file, "--force", "--level", level, "--", "env", environment=outer)
             self.assertEqual(outcome.code, 0, outcome)
-            self.assertNotIn("left to that tool", outcome.message)
+            self.assertNotIn("that tool records the GPU work", outcome.message)
             found = dict(line.split("=", 1) for line in outcome.text.splitlines())
             self.assertEqual(ours & found.keys(), names, level)
             if level != "metrics":
@@ -352,7 +352,7 @@ class Record(support.ProgramTest):
     def test_another_tools_injection_stays(self):
         outcome = record("-o", self.file, "--", "env", environment={"CUDA_INJECTION64_PATH": "/opt/other/tool.so"})
         self.assertIn("CUDA_INJECTION64_PATH=/opt/other/tool.so\n", outcome.text)
-        self.assertIn("left to that tool", outcome.message)
+        self.assertIn("that tool records the GPU work", outcome.message)
 
     def test_arguments_environment_host_and_user_are_not_recorded(self):
         secret = "s3cr3t-0d5e"
@@ -644,7 +644,7 @@ for workers in (2, 0):
     def test_an_empty_name_is_refused(self):
         outcome = record("-o", "", "--", "true")
         self.assertEqual(outcome.code, 2, outcome)
-        self.assertIn('-o "" names no file', outcome.message)
+        self.assertIn('-o "" is not a file name', outcome.message)
 
     def test_no_link_is_followed(self):
         target = self.write("target", "precious")
@@ -724,7 +724,7 @@ for workers in (2, 0):
         )
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertLessEqual(self.file.stat().st_size, 20_000)
-        self.assertIn(b"not all is written", process.stderr)
+        self.assertIn(b"the file is incomplete", process.stderr)
         self.assertIn("not-closed", self.issues())
 
     def test_the_limit_of_the_file(self):
@@ -787,8 +787,8 @@ class Doctor(support.ProgramTest):
         rights = "NVreg_RestrictProfilingToAdminUsers=0"
         for refusal, says, fix in (
             ({"FAKE_CUPTI_SUBSCRIBE": "35"}, rights, rights),
-            ({"FAKE_CUPTI_SUBSCRIBE": "39"}, "another profiler", "end the other profiler"),
-            ({"FAKE_CUPTI_ENABLE_10": "35"}, "CUPTI gives no kernels", rights),
+            ({"FAKE_CUPTI_SUBSCRIBE": "39"}, "another profiler", "stop the other profiler"),
+            ({"FAKE_CUPTI_ENABLE_10": "35"}, "CUPTI records no kernels", rights),
         ):
             found = cupti(**refusal)
             self.assertEqual(found["state"], "missing", found)
@@ -837,11 +837,11 @@ class Doctor(support.ProgramTest):
         ):
             self.assertIn("does not answer within", checks[silent]["finding"])
             for name in unasked:
-                self.assertRegex(checks[name]["finding"], "not asked, as (NVML|cuInit) does not answer")
+                self.assertRegex(checks[name]["finding"], "not asked, because (NVML|cuInit) does not answer")
             for name in (silent, *unasked):
                 self.assertEqual(checks[name]["state"], "missing", name)
                 self.assertIn("nvidia-smi", checks[name]["fix"])
-            self.assertIn("not asked for GPUs", checks["pytorch"]["finding"])
+            self.assertIn("its GPUs were not checked", checks["pytorch"]["finding"])
             self.assertIn("recording", checks)
         self.assertEqual(in_driver.result()["nvml"]["finding"], "4 GPUs answer")
 

@@ -383,9 +383,7 @@ class Redact(support.ProgramTest):
         # What a report is made of: it says where it would differ.
         steps = self.write("planted.json", json.dumps(planted()))
         self.assert_refused(
-            support.headroom("redact", steps, "-o", out, "--pattern", "Profiler[A-Z]"),
-            4,
-            "the report says something else",
+            support.headroom("redact", steps, "-o", out, "--pattern", "Profiler[A-Z]"), 4, "the report differs"
         )
         self.assertFalse(out.exists())
 
@@ -397,7 +395,7 @@ class Redact(support.ProgramTest):
         self.assert_refused(
             support.headroom("redact", trace, "-o", self.scratch / "x.json", "--word", "traceEvents"),
             4,
-            "'traceevents' stands outside the texts of the trace (plain",
+            "'traceevents' occurs outside the texts of the trace (plain",
             "FILE.pftrace",
         )
         self.redact(trace, "--word", "traceEvents", name="share.pftrace")
@@ -611,7 +609,7 @@ class Redact(support.ProgramTest):
         rows = {row["original"]: row["token"] for row in json.loads(path.read_text())["replaced"]}
         self.assertIn(rows["Bluebird"] + "Attention_0", self.content(copy).decode())
         self.assert_refused(
-            support.headroom("redact", trace, "-o", self.scratch / "b.json", "--map", path), 2, "there is such a file"
+            support.headroom("redact", trace, "-o", self.scratch / "b.json", "--map", path), 2, "this file exists"
         )
         originals = {row["original"] for row in json.loads(path.read_text())["replaced"] if row["kind"] == "arguments"}
         self.assertLessEqual({"owner", "customer", " train.py --name geheimprojekt --token hf_tOkEnXyZ"}, originals)
@@ -625,7 +623,7 @@ class Redact(support.ProgramTest):
             self.assert_refused(
                 support.headroom("redact", trace, "-o", self.scratch / copy, "--map", self.scratch / "m.json"),
                 2,
-                "where the copy goes",
+                "the copy has this name",
             )
         self.assertFalse((self.scratch / "m.json").exists())
 
@@ -639,7 +637,7 @@ class Redact(support.ProgramTest):
         self.assertNotIn('"customer"', text)
         self.assertNotIn("hf_tOkEnXyZ", text)
         said = support.headroom("redact", trace, "-o", self.scratch / "b.json", "--remove", "arguments").text
-        self.assertIn("dropped for its place", said)
+        self.assertIn("dropped because of their place", said)
 
     def test_addresses_in_words(self):
         names = [
@@ -742,8 +740,8 @@ class Redact(support.ProgramTest):
         self.assert_refused(
             support.headroom("redact", trace, "-o", out, "--word", "ProfilerStep"),
             4,
-            "'ProfilerStep' was asked for and is part of 'ProfilerStep#0'",
-            "leave that --word or --pattern out",
+            "'ProfilerStep' matches a --word or --pattern and is part of 'ProfilerStep#0'",
+            "leave out that --word or --pattern",
         )
         self.assertEqual(sorted(path.name for path in self.scratch.iterdir()), ["planted.json"])
 
@@ -752,7 +750,7 @@ class Redact(support.ProgramTest):
         trace = self.write("planted.json", json.dumps(planted()))
         pipe = self.scratch / "pipe"
         os.mkfifo(pipe)
-        self.assert_refused(support.headroom("redact", trace, "-o", pipe), 2, "not a file")
+        self.assert_refused(support.headroom("redact", trace, "-o", pipe), 2, "not a regular file")
         self.assertTrue(stat.S_ISFIFO(pipe.lstat().st_mode))
         self.assert_refused(support.headroom("redact", trace, "-o", self.scratch), 4, "directory")
         (self.scratch / "shared").mkdir()

@@ -132,7 +132,7 @@ class Points(support.ProgramTest):
 
     def test_flags_that_say_nothing_are_refused(self):
         for arguments, reason in [
-            (("--schedule", "fsdp", "--exchange-every", "4"), "sends something in each step"),
+            (("--schedule", "fsdp", "--exchange-every", "4"), "communicates in each step"),
             (("--schedule", "dgc:ratio=0.5"), "does not compress"),
             (("--schedule", "parameter-server:servers=0"), "servers must be from 1"),
             (("--schedule", "zero-4"), "must be ddp, per-tensor"),
@@ -216,7 +216,7 @@ class SharedLayers(support.ProgramTest):
             (2, 1, 1, True),
         )
         two, eight = answer["points"]
-        self.assertIn("12 layers shared out over 2 GPUs", two["why"])
+        self.assertIn("12 layers split over 2 GPUs", two["why"])
         # Two GPUs take the batch of one.
         self.assertAlmostEqual(
             two["throughput_per_s"] * two["step_ms"]["mid"], one["throughput_per_s"] * one["step_ms"]["mid"], delta=0.01
@@ -290,7 +290,7 @@ class SharedLayers(support.ProgramTest):
         point, whole = scale(self.TRACE, "--gpus", "6,8", "--tensor-parallel", "2", "--pipeline-parallel", "2")[
             "points"
         ]
-        self.assertIn("no whole replicas", point["why"])
+        self.assertIn("not a multiple of that", point["why"])
         self.assertIsNone(point["step_ms"]["mid"])
         self.assertIsNotNone(whole["step_ms"]["mid"])
 
@@ -303,9 +303,9 @@ class SharedLayers(support.ProgramTest):
         self.assertIn("pipeline", text)
 
     def test_what_cannot_be_told(self):
-        self.assertIn("no layers of a transformer", scale(RESNET, "--tensor-parallel", "2")["why"])
+        self.assertIn("transformer layers", scale(RESNET, "--tensor-parallel", "2")["why"])
         self.assertIn("width 768", scale(self.TRACE, "--gpus", "5", "--tensor-parallel", "5")["why"])
-        self.assertIn("13 stages of 12 layers", scale(self.TRACE, "--gpus", "13", "--pipeline-parallel", "13")["why"])
+        self.assertIn("13 stages for 12 layers", scale(self.TRACE, "--gpus", "13", "--pipeline-parallel", "13")["why"])
 
     def test_refused(self):
         for flags, word in (

@@ -124,7 +124,7 @@ class Skew(MadeRanks):
         for got, want in zip(mids(answer), (alone, step_ms(4), step_ms(8), step_ms(16))):
             self.assertAlmostEqual(got / want, 1, delta=0.001)
         self.assertIn(
-            "18 recorded collectives scaled from 4 to 8 GPUs, this rank's waits for others as recorded",
+            "18 recorded collectives scaled from 4 to 8 GPUs, with this rank's waits for others as recorded",
             answer["points"][2]["why"],
         )
 
@@ -143,7 +143,7 @@ class Skew(MadeRanks):
         # Each of its all-reduces took 500 us more, as if a message did 500 / 6 more.
         self.assertAlmostEqual(self.network(answer)[1], LATENCY_US + (SLOWEST_US - COMPUTING_US[2]) / 6, delta=1)
         self.assertGreater(mids(answer)[1], 1.05 * step_ms(8))
-        self.assertIn("their waits for the slowest rank with them", answer["points"][1]["why"])
+        self.assertIn("including their waits for the slowest rank", answer["points"][1]["why"])
 
     def test_two_files_and_a_stretch_of_their_steps(self):
         folder = self.job()
@@ -221,7 +221,7 @@ class Files(MadeRanks):
         other["traceEvents"] = [e for e in other["traceEvents"] if "Group size" not in e.get("args", {})]
         outcome = self.ask(self.folder(make_rank(2), other))
         self.assertEqual(outcome.message.count("\n"), 1, outcome)
-        self.assertIn("could be matched", outcome.message)
+        self.assertIn("match those of other ranks", outcome.message)
         self.assertEqual(outcome.json()["baseline"]["ranks"], 1)
 
     def test_a_rank_that_the_job_does_not_have(self):
@@ -230,7 +230,7 @@ class Files(MadeRanks):
                 make_rank(0), make_rank(1), {**make_rank(2), "distributedInfo": {"rank": 9, "world_size": WORLD}}
             )
         )
-        self.assertIn("is of rank 9, and the job has 4 ranks: not compared", outcome.message)
+        self.assertIn("belongs to rank 9, but the job has 4 ranks: not compared", outcome.message)
         self.assertEqual(outcome.json()["baseline"]["ranks"], 2)
 
     def test_jobs_of_one_gpu(self):
@@ -248,5 +248,5 @@ class Files(MadeRanks):
     def test_no_input_is_overwritten(self):
         folder = self.job()
         for path in sorted(folder.iterdir()):
-            self.assert_refused(self.ask(folder, "-o", path), 2, "-o", "a trace to be read")
+            self.assert_refused(self.ask(folder, "-o", path), 2, "-o", "an input trace")
             self.assertTrue(ranks.load(path)["traceEvents"])

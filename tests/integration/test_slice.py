@@ -124,7 +124,7 @@ class Slice(support.ProgramTest):
         out = self.scratch / "x.json"
         self.assert_refused(support.headroom("slice", SAMPLE, "-o", out), 2, "--steps", "--time", "--rank")
         self.assert_refused(
-            support.headroom("slice", SAMPLE, "--steps", "1:2", "--time", "1:2", "-o", out), 2, "one of them"
+            support.headroom("slice", SAMPLE, "--steps", "1:2", "--time", "1:2", "-o", out), 2, "choose one of"
         )
         self.assert_refused(support.headroom("slice", SAMPLE, "--steps", "9000:", "-o", out), 2, "no such step")
         for wrong in ("5", ":", "9:8", "a:b", "-1:5", "nan:5"):

@@ -112,12 +112,12 @@ class Forecasts(support.ProgramTest):
             ("predict", {"gpu": "A100-8"}, "near names: A100-80"),
             ("predict", {"gpu": ""}, "gpu: a value is empty"),
             ("predict", {"region": "DE"}, "--total-steps"),
-            ("predict", {"total_steps": "1.5"}, "whole number"),
+            ("predict", {"total_steps": "1.5"}, "not an integer"),
             ("predict", {"total_steps": 5, "provider": "nobody"}, "nobody"),
-            ("predict", {"prices": outside}, "'prices' is not known here"),
+            ("predict", {"prices": outside}, "'prices' is not a parameter of this request"),
             ("scale", {"gpus": "0"}, "--gpus 0"),
             ("scale", {"cluster": outside}, "known are"),
-            ("scale", {"cluster": "dgx-h100", "latency_us": 3}, "give one of them"),
+            ("scale", {"cluster": "dgx-h100", "latency_us": 3}, "give only one of them"),
             ("scale", {"cluster": "workstation-4-pcie4", "gpus": "8"}, "workstation"),
             ("scale", {"bandwidth_gbps": "fast"}, "no number"),
             ("scale", {"bandwidth_gbps": "nan"}, "no number"),
@@ -133,8 +133,8 @@ class Forecasts(support.ProgramTest):
                 "65 values in one question",
             ),
             ("data", {"change": [f"workers={workers}" for workers in range(1, 66)]}, "headroom data takes more"),
-            ("gpus", {"gpu": "L4"}, "nothing is asked for"),
-            ("clusters", {"a\x1b[1m": ""}, "nothing is asked for"),
+            ("gpus", {"gpu": "L4"}, "has no parameters"),
+            ("clusters", {"a\x1b[1m": ""}, "has no parameters"),
         ]
         for question, parameters, why in cases:
             with self.subTest(question=question, parameters=parameters):
@@ -174,15 +174,15 @@ class OfALoader(support.ProgramTest):
 
     def test_a_wrong_question_is_told_why(self):
         cases: list[tuple[dict, str]] = [
-            ({"loader": "0"}, "whole number"),
+            ({"loader": "0"}, "not an integer"),
             ({"loader": 2}, "the recording has 1 loader"),
             ({"loader": [1, 2]}, "more than once"),
-            ({"change": ""}, "an empty change"),
+            ({"change": ""}, "empty change"),
             ({"change": "workers"}, "no KEY=VALUE"),
             ({"change": "workers=-1"}, "whole number"),
             ({"change": "turbo=1"}, "the keys are workers=N"),
             ({"change": ["workers=2", "stage=Nope:2"]}, "there are Crop, Decode"),
-            ({"changes": "workers=2"}, "'changes' is not known here"),
+            ({"changes": "workers=2"}, "'changes' is not a parameter of this request"),
         ]
         for parameters, why in cases:
             with self.subTest(parameters=parameters):

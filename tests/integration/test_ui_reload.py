@@ -76,7 +76,7 @@ class Reload(support.ProgramTest):
         self.wait_until(lambda state: state["generation"] == 1)
         status, answer, tag = self.server.ask_of('"0"', "report")
         self.assertEqual((status, tag), (412, '"1"'))
-        self.assertIn("written anew", answer["error"])
+        self.assertIn("have changed", answer["error"])
         for tag in ('"1"', "*"):
             self.assertEqual(self.server.ask_of(tag, "report"), (200, self.told(), '"1"'))
 

@@ -251,7 +251,7 @@ class UiRun(RunTest):
         self.write("train.py", "import torch\nraise ValueError('<b>no \\x1b[31mdata</b>')")
         run = self.run_again(page)
         self.assertEqual((run["exit_code"], run["path"]), (1, None))
-        self.assertIn("nothing of the program was recorded", run["problem"])
+        self.assertIn("the recording is empty", run["problem"])
         self.assertIn("ValueError: <b>no data</b>", run["lines"])
         self.assertEqual(page.get("state")["generation"], 0)
         self.assertEqual(page.get("report"), before)
@@ -269,7 +269,7 @@ class UiRun(RunTest):
         for command, fragment in {
             "exit 7": "exit code 7",
             "no-such-program": "no-such-program",
-            "true": "nothing of the program",
+            "true": "the recording is empty",
         }.items():
             with self.subTest(command):
                 outcome = support.headroom("ui", "--run", command, LOCAL, "-q", cwd=self.scratch)

@@ -237,7 +237,7 @@ class Requests(UiServer):
             (self.server.head("/api/v1/whatif?scenario=" + "x" * 20_000), 414, "too long"),
             (self.server.head("/api/v1/report/x"), 404, "not found"),
             (self.server.head(method="POST", more="Content-Length: 5\r\n\r\nhello"), 413, "body"),
-            (self.server.head(method="BREW"), 400, "no HTTP"),
+            (self.server.head(method="BREW"), 400, "not valid HTTP"),
         ]
         for request, status, why in cases:
             with self.subTest(why):

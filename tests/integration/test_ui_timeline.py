@@ -173,20 +173,20 @@ class Timeline(support.ProgramTest):
 
     def test_what_is_wrong_with_a_question_is_said(self):
         cases: list[tuple[str, dict, str]] = [
-            ("timeline/tile", {}, "level must be given"),
-            ("timeline/tile", {"level": 3, "index": -1, "tracks": 0}, "index goes from 0 to"),
-            ("timeline/tile", {"level": 3, "index": 1 << 60, "tracks": 0}, "index goes from 0 to"),
-            ("timeline/tile", {"level": 64, "index": 0, "tracks": 0}, "level goes from 0 to 48"),
+            ("timeline/tile", {}, "level is required"),
+            ("timeline/tile", {"level": 3, "index": -1, "tracks": 0}, "index must be from 0 to"),
+            ("timeline/tile", {"level": 3, "index": 1 << 60, "tracks": 0}, "index must be from 0 to"),
+            ("timeline/tile", {"level": 64, "index": 0, "tracks": 0}, "level must be from 0 to 48"),
             ("timeline/tile", {"level": 3, "index": 0, "tracks": "0,999"}, "there is no track 999"),
             ("timeline/tile", {"level": 3, "index": 0, "tracks": "-1"}, "there is no track -1"),
-            ("timeline/tile", {"level": "x", "index": 0, "tracks": 0}, "'x' is no whole number"),
+            ("timeline/tile", {"level": "x", "index": 0, "tracks": 0}, "'x' is not an integer"),
             ("timeline/tile", {"level": 3, "index": 0, "tracks": "1,0,1"}, "track 1 is given more than once"),
-            ("timeline/span", {"lane": 0, "row": -1}, "there is no such row"),
-            ("timeline/span", {"lane": 1 << 40, "row": 0}, "there is no such lane"),
-            ("timeline/range", {"from": 0}, "to must be given"),
-            ("timeline/range", {"from": 5, "to": 4}, "to must not come before from"),
-            ("whatif", {"scenarios": "amp"}, "'scenarios' is not known here"),
-            ("timeline/search", {"txt": "x"}, "'txt' is not known here"),
+            ("timeline/span", {"lane": 0, "row": -1}, "no such row"),
+            ("timeline/span", {"lane": 1 << 40, "row": 0}, "no such lane"),
+            ("timeline/range", {"from": 0}, "to is required"),
+            ("timeline/range", {"from": 5, "to": 4}, "to must be at least from"),
+            ("whatif", {"scenarios": "amp"}, "'scenarios' is not a parameter of this request"),
+            ("timeline/search", {"txt": "x"}, "'txt' is not a parameter of this request"),
             ("timeline", {"scenario": "nonsense"}, "nonsense"),
         ]
         for question, parameters, part in cases:
@@ -215,4 +215,4 @@ class WithoutGpu(support.ProgramTest):
         self.assertEqual(tracks["length_ns"], 5000)
         status, answer = server.ask("timeline", scenario="amp")
         self.assertEqual(status, 400)
-        self.assertIn("nothing of this trace can be replayed", answer["error"])
+        self.assertIn("this trace cannot be replayed", answer["error"])

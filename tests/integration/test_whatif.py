@@ -134,12 +134,9 @@ class Whatif(support.ProgramTest):
         )
         half = self.whatif(self.write("half.json", text[: len(text) * 6 // 10].decode(errors="ignore")), "tf32")
         self.assertFalse(half["scenarios"][0]["applies"])
-        self.assertIn("of no step all GPU work was recorded", half["scenarios"][0]["why"])
+        self.assertIn("no step has all its GPU work recorded", half["scenarios"][0]["why"])
         trace = json.loads(text)
-        for every, expected in (
-            (3, "a replay would take the job for a faster one"),
-            (50, "missing from every forecast"),
-        ):
+        for every, expected in ((3, "a replay would be too fast"), (50, "every forecast lacks that work")):
             kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
             lost = {id(event) for event in kernels[::every]}
             left = [event for event in trace["traceEvents"] if id(event) not in lost]
@@ -218,7 +215,7 @@ class Whatif(support.ProgramTest):
             if name != "no-gpu":
                 self.assertIn("gpu-speed", [row["name"] for row in forecast["scenarios"]], name)
         # Its only step is cut.
-        self.assertIn("of no step", golden("truncated-file", "gpu-speed")["scenarios"][0]["why"])
+        self.assertIn("no step has all", golden("truncated-file", "gpu-speed")["scenarios"][0]["why"])
 
     def test_reasons_tell_what_was_not_recorded_from_what_is_not_there(self):
         """One that asks for shapes where there is nothing to have shapes, or not where they are missing, misleads."""
@@ -263,7 +260,9 @@ class Whatif(support.ProgramTest):
             event.get("args", {}).pop("Input Dims", None)
         for row in self.whatif(self.write("some.json", json.dumps(trace)), *names[:2])["scenarios"]:
             self.assertTrue(row["applies"], row)
-            self.assertRegex(row["why"], r"\d+ of \d+ [a-z ]+ have no shapes and count nothing \(record_shapes=True\)")
+            self.assertRegex(
+                row["why"], r"\d+ of \d+ [a-z ]+ have no shapes and are not counted \(record_shapes=True\)"
+            )
         for sample in SAMPLES:
             for row in self.whatif(sample, *names)["scenarios"]:
                 self.assertNotIn("record_shapes", row["why"], f"{sample.name} has all shapes")
@@ -304,7 +303,7 @@ class Whatif(support.ProgramTest):
                         3,
                         flag,
                         trace.name,
-                        "needs a graph",
+                        "requires a graph",
                         "record with both CPU and CUDA",
                     )
                     self.assertFalse(out.exists())
@@ -326,7 +325,9 @@ class Whatif(support.ProgramTest):
         self.assertAlmostEqual(
             self.whatif(SAMPLES[1], "checkpointing")["scenarios"][0]["memory_delta_bytes"] / -2.05e9, 1, delta=0.05
         )
-        self.assertIn("does not fit: a peak of", self.whatif(SAMPLES[1], "batch-size:n=4096")["scenarios"][0]["why"])
+        self.assertIn(
+            "does not fit: the modelled peak of", self.whatif(SAMPLES[1], "batch-size:n=4096")["scenarios"][0]["why"]
+        )
         some = trace["traceEvents"][len(trace["traceEvents"]) // 2]
         for allocated, device, fits in (
             (capacity - grows - 1, 1, True),
@@ -366,7 +367,7 @@ class Whatif(support.ProgramTest):
             ("amp++tf32", '"amp++tf32"', "A+B"),
             ("", "needs a name", "--list"),
             ("scale:match=(,factor=2", "match=(", "regular expression"),
-            ("remove:match=", "match is empty", ".* matches all"),
+            ("remove:match=", "match is empty", ".* matches everything"),
         ):
             with self.subTest(text):
                 self.assert_refused(support.headroom("whatif", SAMPLES[0], text), 2, named, allowed)

@@ -391,9 +391,9 @@ class Views(support.ProgramTest):
         text = gzip.decompress(FLOAT32.read_bytes())
         cut = self.write("cut.json", text[: len(text) * 6 // 10].decode(errors="ignore"))
         outcome = support.headroom("whatif", "--score", FLOAT32, cut, environment=state)
-        self.assert_refused(outcome, 3, "of no step all GPU work was recorded")
+        self.assert_refused(outcome, 3, "no step has all its GPU work recorded")
         outcome = support.headroom("whatif", cut, "--dump-graph", self.scratch / "graph.jsonl")
-        self.assert_refused(outcome, 3, "--dump-graph", "of no step all GPU work was recorded")
+        self.assert_refused(outcome, 3, "--dump-graph", "no step has all its GPU work recorded")
         self.assertFalse((self.scratch / "graph.jsonl").exists())
 
     def test_another_job_is_refused(self):

@@ -87,14 +87,14 @@ class Requests(support.HandMade):
 
     def test_criteria(self):
         select = self.graph.select
-        self.refused("kernel: no regular expression", select, kernel="(")
-        self.refused("operator: no regular expression", select, operator="*")
-        self.refused('phase: "backwards" is none of forward, backward', select, phase="backwards")
-        self.refused('family: "gemm" is none of', select, family="gemm")
+        self.refused("kernel: not a regular expression", select, kernel="(")
+        self.refused("operator: not a regular expression", select, operator="*")
+        self.refused('phase: "backwards" is not one of forward, backward', select, phase="backwards")
+        self.refused('family: "gemm" is not one of', select, family="gemm")
         self.refused("where: the mask has 3 values", select, where=np.ones(3, bool))
-        self.refused("where: give a function", select, where=np.ones(len(self.graph.tasks)))
-        self.refused("where: give a function", select, where=[0, 1])
-        self.refused("where: give a function", select, where=np.ones((len(self.graph.tasks), 1), bool))
+        self.refused("where: requires a function", select, where=np.ones(len(self.graph.tasks)))
+        self.refused("where: requires a function", select, where=[0, 1])
+        self.refused("where: requires a function", select, where=np.ones((len(self.graph.tasks), 1), bool))
         self.refused("positional", select, "gemm", error=TypeError)
         self.refused("of my own", select, where=lambda task: dict()["of my own"], error=KeyError)  # type: ignore[index]
 
@@ -124,12 +124,12 @@ class Requests(support.HandMade):
         self.refused("policy", self.graph.channel, "c", "lifo")
         channel = self.graph.channel("c")
         tasks = len(self.graph.tasks)
-        self.refused("after: 99999 is no task", channel.insert, 1, after=99999)
-        self.refused("after: -1 is no task", channel.insert, 1, after=-1)
-        self.refused("before: -1 is no task", channel.insert, 1, before=-1)
+        self.refused("after: 99999 is neither a task", channel.insert, 1, after=99999)
+        self.refused("after: -1 is neither a task", channel.insert, 1, after=-1)
+        self.refused("before: -1 is not a task", channel.insert, 1, before=-1)
         number = channel.insert(1)
         self.assertEqual(number, tasks)
-        self.refused(f"before: {number} is no task", channel.insert, 1, before=number)
+        self.refused(f"before: {number} is not a task", channel.insert, 1, before=number)
         self.refused("", channel.insert, 1, after=0.5, error=TypeError)
         self.refused("", channel.insert, 1, priority=2**40, error=TypeError)
 
@@ -147,7 +147,7 @@ class Requests(support.HandMade):
         graph.reset().replay()
 
     def test_scenarios(self):
-        self.refused("near it", self.graph.whatif, "ampp")
+        self.refused("did you mean", self.graph.whatif, "ampp")
         self.refused(r"not one of fp16\|bf16", self.graph.apply, "amp:dtype=fp64")
         self.refused("steps=", self.trace.Graph, steps=(3, 1))
         self.refused("step", self.trace.Graph, steps=(100, 101))

@@ -270,9 +270,9 @@ class Channels(support.HandMade):
         transfer = network.insert(1, after=int(self.gemms[0]))
         self.graph.reset()
         self.assertEqual(len(network), 0)
-        with self.assertRaisesRegex(ValueError, "no channel network"):
+        with self.assertRaisesRegex(ValueError, "channel network no longer exists"):
             network.insert(1)
-        with self.assertRaisesRegex(ValueError, "was not inserted"):
+        with self.assertRaisesRegex(ValueError, "nor an inserted task"):
             self.graph.channel("network").insert(1, after=transfer)
 
 

@@ -515,7 +515,7 @@ class OnTheGpu(Base):
                 self.assertEqual(len(timer.get_time("A", gpu=True)), 1)
         self.assertEqual(
             [str(warning.message) for warning in told],
-            ["headroom.timer: no GPU that PyTorch can use; gpu=True gives the host's time"],
+            ["headroom.timer: PyTorch finds no usable GPU; gpu=True measures host time instead"],
         )
 
 
@@ -543,7 +543,7 @@ class Ranks(Base):
     def test_two_of_one_rank_and_what_is_no_such_file(self):
         first = self.saved(0, BATCH=[1])
         second = pathlib.Path(first).rename(self.folder / "other.json")
-        self.assertRaisesRegex(ValueError, "both of rank 0", merge, [self.saved(0, BATCH=[1]), second])
+        self.assertRaisesRegex(ValueError, "both belong to rank 0", merge, [self.saved(0, BATCH=[1]), second])
         for text, error in (
             ("", "not JSON"),
             ("{", "not JSON"),

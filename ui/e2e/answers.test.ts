@@ -150,9 +150,9 @@ test("a view of files that have been written anew since shows nothing of the new
     const generation = async () => (await (await request.get(new URL("api/v1/state", ui.link).href)).json()).generation;
     await expect.poll(generation, { timeout: 20_000 }).toBe(1);
     await visit.show("GPUs");
-    expect(await main(visit)).toContain("written anew");
+    expect(await main(visit)).toContain("files have changed");
     isHeld = false;
-    await visit.page.getByText("written anew").waitFor({ state: "detached" });
+    await visit.page.getByText("files have changed").waitFor({ state: "detached" });
     await visit.settle();
     const later = await Visit.open(browser, `${ui.link}#gpus`);
     expect(await main(visit)).toBe(await main(later));
@@ -214,7 +214,7 @@ test("metrics are shown over the recording and its steps, by server and file ali
       await visit.show("Data");
       const queue = await numbers(visit, "loader.ready");
       await visit.show("System");
-      const group = visit.page.getByRole("region", { name: "The job's processes" });
+      const group = visit.page.getByRole("region", { name: "Processes of the job" });
       await visit.page.getByRole("combobox", { name: "Processor over time" }).selectOption("tasks_running");
       await group.getByRole("combobox", { name: "over time" }).selectOption("process_rss_bytes");
       await visit.page.waitForURL(/metric=tasks_running.*process_rss_bytes/);
@@ -266,7 +266,7 @@ test.each([
   );
   await visit.show(view);
   expect(await main(visit)).toContain("The list is gone");
-  expect(await main(visit)).not.toContain("Replaying");
+  expect(await main(visit)).not.toMatch(/Replaying|Forecasting/);
   await visit.close();
 });
 
@@ -279,9 +279,9 @@ test("Memory says that it works on what a step needs", async () => {
     await route.continue();
   });
   await visit.page.getByRole("link", { name: "Memory" }).click();
-  await visit.page.getByText("Working it out").waitFor();
+  await visit.page.getByText("Computing it from the shapes").waitFor();
   answer();
-  await visit.page.getByText("by the shapes of its operators").waitFor();
-  expect(await visit.page.getByText("Working it out").count()).toBe(0);
+  await visit.page.getByText("from the shapes of its operators").waitFor();
+  expect(await visit.page.getByText("Computing it from the shapes").count()).toBe(0);
   await visit.close();
 });

@@ -129,7 +129,7 @@ describe.skipIf(!hasTorch)("a program that is recorded again", () => {
       writeFileSync(join(folder, "train.py"), "raise ValueError('no data today')");
       await again(visit).click();
       await status(visit).filter({ hasText: "exit code 1" }).waitFor({ timeout: RUN_MS });
-      expect(await status(visit).innerText()).toContain("Nothing new is shown");
+      expect(await status(visit).innerText()).toContain("The page is unchanged");
       expect(await visit.page.locator(".run-lines").innerText()).toContain("ValueError: no data today");
       expect(await stepShown(visit)).toBe(before);
       expect(existsSync(join(folder, "headroom-ui-2.pftrace"))).toBe(false);

@@ -83,12 +83,12 @@ export function App() {
         )}
         {files.isGone && (
           <p class="card error" role="alert">
-            headroom no longer answers: it has ended, or the way to it is closed. This is the last that it said.
+            headroom no longer answers: it has ended, or the connection is closed. This page shows its last answers.
           </p>
         )}
         {files.problem !== null && (
           <p class="card error" role="alert">
-            The trace was written anew and cannot be read: {files.problem}. This is the last that could.
+            The trace file has changed but is unreadable: {files.problem}. This page shows the last readable version.
           </p>
         )}
         {!files.isGone && <RunPanel state={run} />}

@@ -30,7 +30,7 @@ test("milliseconds as the command line writes them", () => {
   expect(formatMs(79.616)).toBe("79.62 ms");
   expect(formatMs(999.996)).toBe("1000.0 ms");
   expect(formatMs(-12.37)).toBe("-12.37 ms");
-  expect(formatMs(null)).toBe("not known");
+  expect(formatMs(null)).toBe("unknown");
   expect([0.5, 50, 2000].map(formatMsTick)).toEqual(["0.500 ms", "50 ms", "2000 ms"]);
 });
 
@@ -56,7 +56,7 @@ test("rates, energy and money", () => {
   expect(formatRate(1666.2, "samples")).toBe("1666 samples/s");
   expect(formatRate(299977.1, "samples")).toBe("299,977 samples/s");
   expect(formatRate(63.5015, "samples")).toBe("63.5 samples/s");
-  expect(formatRate(null, "samples")).toBe("not known");
+  expect(formatRate(null, "samples")).toBe("unknown");
   expect(formatJoules(34.97)).toBe("35 J");
   expect(formatJoules(7.674)).toBe("7.67 J");
   expect(formatMoney(0.08033, "USD")).toBe("0.0803 USD");
@@ -69,7 +69,7 @@ test("microseconds become milliseconds", () => {
   expect(formatUs(999.996)).toBe("1.00 ms");
   expect(formatUs(144409.166)).toBe("144.41 ms");
   expect(formatUs(0)).toBe("0 ms");
-  expect(formatUs(null)).toBe("not known");
+  expect(formatUs(null)).toBe("unknown");
 });
 
 test("work, rates and what metrics measure", () => {
@@ -96,7 +96,7 @@ test("a sentence begins with a capital letter, and code as it is", () => {
   expect(formatSentence("the host is late")).toBe("The host is late");
   expect(formatSentence("torch.compile fuses them")).toBe("torch.compile fuses them");
   expect(formatSentence("amp: dtype=zz is not one of fp16|bf16")).toBe("amp: dtype=zz is not one of fp16|bf16");
-  expect(formatSentence("tf32 has nothing left to do")).toBe("tf32 has nothing left to do");
+  expect(formatSentence("tf32 changes nothing more")).toBe("tf32 changes nothing more");
   expect(formatSentence("")).toBe("");
 });
 

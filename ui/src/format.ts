@@ -1,4 +1,4 @@
-// Every number of the page has its unit from here, as the command line writes it.
+// Formats every number of the page with its unit, as the command line does.
 
 function decimalsOf(ms: number): number {
   const size = Math.abs(ms);
@@ -6,14 +6,14 @@ function decimalsOf(ms: number): number {
   return size < 999.995 ? 2 : 1;
 }
 
-/** "12.34 ms". */
+/** Returns, for example, "12.34 ms". */
 export function formatMs(ms: number | null): string {
-  if (ms === null) return "not known";
+  if (ms === null) return "unknown";
   if (ms === 0) return "0 ms";
   return `${ms.toFixed(decimalsOf(ms))} ms`;
 }
 
-/** "50 ms": a round number, at an axis. */
+/** Returns a round number for an axis: "50 ms". */
 export function formatMsTick(ms: number): string {
   return formatMs(ms).replace(/\.0+ /, " ");
 }
@@ -25,79 +25,79 @@ const TIME_UNITS: [number, string][] = [
   [1, "ns"],
 ];
 
-/** "1.234 ms", "350 ns": in the unit that fits, to the nanosecond at most. */
+/** Returns "1.234 ms" or "350 ns": in a suitable unit, with at most nanosecond resolution. */
 export function formatNs(ns: number): string {
   const [size, unit] = TIME_UNITS.find(([one]) => Math.abs(ns) >= one) ?? [1, "ns"];
   return `${Number((ns / size).toPrecision(4))} ${unit}`;
 }
 
-/** Places on an axis with marks every `step` ns: all in one unit, with the decimals that tell them apart. */
+/** Returns the text of an axis mark; marks are `step` ns apart. All use one unit, with enough decimals to differ. */
 export function formatMark(ns: number, step: number): string {
   const [size, unit] = TIME_UNITS.find(([one]) => step >= one) ?? [1, "ns"];
   return `${formatCount(Math.round(ns / size))} ${unit}`;
 }
 
-/** "12.34 us", from a thousand on "12.34 ms". */
+/** Returns "12.34 us"; from 1,000 us on, "12.34 ms". */
 export function formatUs(us: number | null): string {
-  if (us === null) return "not known";
+  if (us === null) return "unknown";
   if (Math.abs(us) >= 999.995 || us === 0) return formatMs(us / 1000);
   return `${us.toFixed(2)} us`;
 }
 
-/** "+12.34 ms", "−12.34 ms": a difference. */
+/** Returns a difference: "+12.34 ms", "−12.34 ms". */
 export function formatChange(ms: number): string {
   const text = formatMs(Math.abs(ms));
   if (Number.parseFloat(text) === 0) return "0 ms";
   return `${ms < 0 ? "−" : "+"}${text}`;
 }
 
-/** "12.3 %". */
+/** Returns, for example, "12.3 %". */
 export function formatPercent(percent: number | null): string {
-  if (percent === null) return "not known";
+  if (percent === null) return "unknown";
   if (percent === 0) return "0 %";
   if (Math.abs(percent) < 0.05) return percent < 0 ? ">-0.1 %" : "<0.1 %";
   return `${percent.toFixed(1)} %`;
 }
 
-/** "+1.2 points": between two percentages. */
+/** Returns the difference of two percentages: "+1.2 points". */
 export function formatPoints(points: number): string {
   const text = Math.abs(points).toFixed(1);
   if (Number(text) === 0) return "0 points";
   return `${points < 0 ? "−" : "+"}${text} points`;
 }
 
-/** "1.23x". */
+/** Returns, for example, "1.23x". */
 export function formatSpeedup(factor: number | null): string {
-  return factor === null ? "not known" : `${factor.toFixed(2)}x`;
+  return factor === null ? "unknown" : `${factor.toFixed(2)}x`;
 }
 
-/** As C++ writes `{:.Ng}`, but never as a power of ten: "1666", "63.5". */
+/** Formats like C++ `{:.Ng}`, but never with an exponent: "1666", "63.5". */
 function digits(value: number, count: number): string {
   if (Math.abs(value) >= 10 ** count) return formatCount(Math.round(value));
   return Number(value.toPrecision(count)).toString();
 }
 
-/** "119.8 samples/s". */
+/** Returns, for example, "119.8 samples/s". */
 export function formatRate(perSecond: number | null, of: string): string {
-  return perSecond === null ? "not known" : `${digits(perSecond, 4)} ${of}/s`;
+  return perSecond === null ? "unknown" : `${digits(perSecond, 4)} ${of}/s`;
 }
 
-/** "64.8 J". */
+/** Returns, for example, "64.8 J". */
 export function formatJoules(joules: number | null): string {
-  return joules === null ? "not known" : `${digits(joules, 3)} J`;
+  return joules === null ? "unknown" : `${digits(joules, 3)} J`;
 }
 
-/** "0.313 USD". */
+/** Returns, for example, "0.313 USD". */
 export function formatMoney(money: number | null, currency: string | null): string {
   return money === null ? "no price" : `${digits(money, 3)} ${currency ?? ""}`.trim();
 }
 
-/** "25 Gbit/s". */
+/** Returns, for example, "25 Gbit/s". */
 export function formatGbps(gbps: number): string {
   return `${digits(gbps, 3)} Gbit/s`;
 }
 
-/** Three digits and the largest of the units, each a thousand times the one before, that leaves one or more. */
+/** Returns three digits with the largest unit that gives at least 1; units differ by factors of 1,000. */
 function scaled(size: number, units: string[]): string {
   let value = size;
   let unit = 0;
@@ -109,43 +109,43 @@ function scaled(size: number, units: string[]): string {
   return `${plain ? value : Number(value.toPrecision(3)) === 0 ? 0 : value.toPrecision(3)} ${units[unit]}`;
 }
 
-/** "1.21 GB": powers of ten. */
+/** Returns "1.21 GB": decimal units. */
 export function formatBytes(bytes: number | null): string {
-  return bytes === null ? "not known" : scaled(bytes, ["B", "kB", "MB", "GB", "TB"]);
+  return bytes === null ? "unknown" : scaled(bytes, ["B", "kB", "MB", "GB", "TB"]);
 }
 
-/** "1.21 GB/s". */
+/** Returns, for example, "1.21 GB/s". */
 export function formatByteRate(bytesPerSecond: number | null): string {
-  return bytesPerSecond === null ? "not known" : `${formatBytes(bytesPerSecond)}/s`;
+  return bytesPerSecond === null ? "unknown" : `${formatBytes(bytesPerSecond)}/s`;
 }
 
-/** "1.21 TFLOP". */
+/** Returns, for example, "1.21 TFLOP". */
 export function formatFlops(flops: number | null): string {
-  return flops === null ? "not known" : scaled(flops, ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"]);
+  return flops === null ? "unknown" : scaled(flops, ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"]);
 }
 
-/** "1.21 TFLOP/s". */
+/** Returns, for example, "1.21 TFLOP/s". */
 export function formatFlopRate(flopsPerSecond: number | null): string {
-  return flopsPerSecond === null ? "not known" : `${formatFlops(flopsPerSecond)}/s`;
+  return flopsPerSecond === null ? "unknown" : `${formatFlops(flopsPerSecond)}/s`;
 }
 
-/** "10 TFLOP/s": a round number, at an axis. */
+/** Returns a round number for an axis: "10 TFLOP/s". */
 export function formatFlopTick(flopsPerSecond: number): string {
   return formatFlopRate(flopsPerSecond).replace(/\.0+ /, " ");
 }
 
-/** "12.3 FLOP/B": work for each byte of memory traffic. */
+/** Returns "12.3 FLOP/B": arithmetic per byte of memory traffic. */
 export function formatIntensity(flopsPerByte: number | null): string {
-  return flopsPerByte === null ? "not known" : `${formatNumber(flopsPerByte)} FLOP/B`;
+  return flopsPerByte === null ? "unknown" : `${formatNumber(flopsPerByte)} FLOP/B`;
 }
 
-/** "1,234", "12.3", "0.0123": three digits at most behind zeros, and no fewer than there are before the point. */
+/** Returns "1,234", "12.3" or "0.0123": three significant digits, and all digits before the decimal point. */
 export function formatNumber(value: number): string {
   if (Number.isInteger(value) || Math.abs(value) >= 999.5) return formatCount(Math.round(value));
   return String(Number(value.toPrecision(3)));
 }
 
-/** A figure in the unit that a trace gives it; null: it gives none. */
+/** Formats a value in the unit from the trace; null: without a unit. */
 export function formatQuantity(value: number, unit: string | null): string {
   if (unit === "%") return formatPercent(value);
   if (unit === "bytes") return formatBytes(value);
@@ -153,13 +153,13 @@ export function formatQuantity(value: number, unit: string | null): string {
   return unit === null || unit === "1" ? formatNumber(value) : `${formatNumber(value)} ${unit}`;
 }
 
-/** With a capital letter, as sentences of the report begin without; names of code keep theirs. */
+/** Capitalizes the first letter, because the report's sentences begin without. Keeps names of code. */
 export function formatSentence(text: string): string {
   const word = text.split(/[ ,]/, 1)[0] ?? "";
   return /^[a-z][a-z-]*$/.test(word) && word !== "headroom" ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
-/** "1,234,567". */
+/** Returns, for example, "1,234,567". */
 export function formatCount(count: number): string {
   return count.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }

@@ -4,7 +4,7 @@ import "./style.css";
 
 const root = document.getElementById("app");
 if (root !== null) {
-  // The link's token has become a cookie: the address need not show it any longer.
+  // The link's token is now a cookie, so the address no longer needs it.
   const address = new URL(location.href);
   if (address.searchParams.has("token")) {
     address.searchParams.delete("token");

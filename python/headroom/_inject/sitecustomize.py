@@ -1,13 +1,13 @@
-"""Puts Headroom's regions into a Python program under `headroom record`, which sets PYTHONPATH to this folder.
+"""Times the phases of a Python program under `headroom record`, which sets PYTHONPATH to this folder.
 
-Without HEADROOM_SOCKET it does nothing. With it, it waits until the program imports torch, and then times its phases
-(headroom/_patches.py); a program without torch costs nothing. `import headroom` works in the program, too, where it has
-none of its own. PYTHONPATH stays, so that child processes are followed. The sitecustomize that would have been found
-without this one runs as ever. Nothing here may reach the program: whatever goes wrong, it runs without regions.
+Without HEADROOM_SOCKET it does nothing. With it, it waits until the program imports torch and then times the program's
+phases (headroom/_patches.py). A program without torch pays nothing. `import headroom` also works in a program that has
+no headroom package itself. PYTHONPATH stays set, so child processes are recorded too. The sitecustomize that this file
+hides still runs. Errors in here never reach the program: it then runs without regions.
 """
 import sys
 
-MYPY = False  # True to mypy. Annotations are in quotes: importing `typing` would slow every start of Python down.
+MYPY = False  # True to mypy. Annotations are in quotes: importing `typing` would slow every start of Python.
 if MYPY:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
@@ -19,7 +19,7 @@ def _run_next() -> None:
     import importlib.machinery
     import os
 
-    # importlib.util has it, too, at 2 ms of other imports.
+    # importlib.util has it too, but imports 2 ms of other modules.
     from importlib._bootstrap import module_from_spec  # type: ignore[import]
 
     here = os.path.dirname(os.path.abspath(__file__))
@@ -39,7 +39,7 @@ def _time_torch(torch: "ModuleType") -> None:
 
 
 class _OwnPackage:
-    """The last of the finders: gives the package that this file is part of, where no other has one named so."""
+    """The last finder: finds the package that contains this file if no other finder has a package of that name."""
 
     @staticmethod
     def find_spec(
@@ -55,7 +55,7 @@ class _OwnPackage:
 
 
 class _AfterTorch:
-    """A finder that finds nothing itself: it lets the others find torch, and is called when torch has been imported."""
+    """Finds nothing itself: lets the other finders find torch and then adds a step after its import."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -67,7 +67,7 @@ class _AfterTorch:
             return None
         import importlib.util
 
-        self.asked = True  # Else it would be asked again from here.
+        self.asked = True  # Prevents recursion: find_spec() asks this finder too.
         try:
             spec = importlib.util.find_spec(name)
         finally:
@@ -82,7 +82,7 @@ class _AfterTorch:
                 sys.meta_path.remove(self)
             try:
                 _time_torch(module)
-            except Exception as error:  # Not the program's concern.
+            except Exception as error:  # An error in here must not stop the program.
                 _report(error)
 
         spec.loader.exec_module = exec_module  # type: ignore[assignment]

@@ -16,7 +16,7 @@ bool IsDescribed(const DeviceInfo& gpu) {
   return !gpu.name.empty() || gpu.memory_bytes || gpu.sms || !gpu.compute_capability.empty();
 }
 
-/// Returns whether two GPUs are described in the same words.
+/// Returns true if the trace describes both GPUs identically.
 bool AreAlike(const DeviceInfo& a, const DeviceInfo& b) {
   return a.name == b.name && a.memory_bytes == b.memory_bytes && a.sms == b.sms &&
          a.compute_capability == b.compute_capability;
@@ -36,8 +36,8 @@ DeviceInfo GpuAt(const TraceStore& store, DeviceId device) {
   return gpu;
 }
 
-/// All devices of the store by row. One without a description gets that of the others if these
-/// agree.
+/// Returns all devices of the store by row. A device without a description gets that of the others
+/// if they agree.
 std::vector<DeviceInfo> AllGpus(const TraceStore& store) {
   std::vector<DeviceInfo> gpus;
   std::optional<DeviceInfo> like;
@@ -66,7 +66,7 @@ std::vector<bool> WithWork(const TraceStore& store) {
 }
 
 bool IsNamed(const DeviceInfo& gpu) {
-  // What HIP calls a GPU whose product name its driver does not know.
+  // HIP's name for a GPU whose product name its driver does not know.
   constexpr std::string_view kUnknownOfAmd = "AMD Radeon Graphics";
   return !gpu.name.empty() && gpu.name != kUnknownOfAmd;
 }

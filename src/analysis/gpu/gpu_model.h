@@ -1,4 +1,4 @@
-// Which GPUs a trace is of, and which model of the catalogue they are.
+// Finds the GPUs of a trace and their models in the catalogue.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,13 @@ namespace headroom {
 class DeviceCatalog;
 struct DeviceSpec;
 
-/// The GPUs that the trace describes, and those that only ran work, if all that it describes are of
-/// one kind: a process whose GPU is number 2 of the machine may describe it as number 0. By number.
+/// Returns the GPUs of a trace by number. Includes undescribed GPUs that ran work if all described
+/// ones are of one kind. A process whose GPU is number 2 of the machine may describe it as number
+/// 0.
 std::vector<DeviceInfo> DescribeGpus(const TraceStore& store, const DeviceCatalog& catalog);
 
-/// The specification of the GPUs that ran work: by name, else by their size. nullptr where it is
-/// unknown or several differ.
+/// Returns the specification of the GPUs that ran work, found by name or else by size. Returns
+/// nullptr if it is unknown or if several differ.
 const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog);
 
 }  // namespace headroom

@@ -10,7 +10,7 @@ constexpr std::int64_t kBytesOfMi300X = 206'141'652'992;
 
 struct Found {
   std::vector<DeviceInfo> gpus;
-  std::string model;  ///< Of the GPUs that ran work.
+  std::string model;  ///< Model of the GPUs that ran work.
 };
 Found Find(const StoreBuilder& builder) {
   const std::unique_ptr<TraceStore> store = builder.Build();

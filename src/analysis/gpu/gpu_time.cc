@@ -12,7 +12,7 @@ std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& na
   std::map<std::int64_t, DeviceWork> by_device;
   std::vector<DeviceWork*> of_stream(store.streams.rows());
   const auto& tasks = store.gpu_tasks;
-  // Tasks come sorted by start, so every union is built in one pass.
+  // Tasks are sorted by start, so one pass builds every union.
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const StreamId stream = tasks.stream[i];
     DeviceWork*& work = of_stream[stream.index()];
@@ -49,7 +49,7 @@ IntervalSet FindBusyTime(const TraceStore& store, ProcessId process) {
 
 namespace {
 
-/// Of a device or stream; readers write -1 where the trace does not say.
+/// Returns the number of a device or stream. Readers write -1 if the trace does not state it.
 std::optional<std::int64_t> NumberOf(std::int64_t stored) {
   return stored == -1 ? std::nullopt : std::optional(stored);
 }
@@ -61,7 +61,7 @@ std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
   std::vector<GpuTimeRow> rows;
   const auto& tasks = store.gpu_tasks;
   if (tasks.rows() == 0) return rows;
-  // The span is the rank's, so that the rows of several devices compare.
+  // All rows share the rank's span, so that devices are comparable.
   TimeNs last = tasks.start[0];
   for (std::size_t i = 0; i < tasks.rows(); ++i) last = std::max(last, store.TaskEnd(GpuTaskId(i)));
   const DurationNs span = last - tasks.start[0];

@@ -1,4 +1,4 @@
-// How the GPU spent the trace: by kind of work, and why its streams waited.
+// Breakdown of GPU time by kind of work, and the reasons for idle time.
 #pragma once
 
 #include <vector>
@@ -13,23 +13,24 @@ namespace headroom {
 /// Unions of the tasks of one device by kind.
 struct DeviceWork {
   std::int64_t device = 0;
-  IntervalSet compute;        ///< Kernels that are not communication.
+  IntervalSet compute;        ///< Kernels except communication kernels.
   IntervalSet communication;  ///< Kernels of a collective library, by the rules file.
   IntervalSet memory;         ///< Copies and sets.
-  IntervalSet busy;           ///< All of them.
+  IntervalSet busy;           ///< All tasks.
 };
 
-/// One row per device that ran a task, in order of device number.
+/// Returns one row per device that ran a task, in order of device number.
 std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& names);
 
-/// When any task runs that the process launched, on any device; none: any process.
+/// Returns the times at which any task of the process runs, on any device. None() stands for all
+/// processes.
 IntervalSet FindBusyTime(const TraceStore& store, ProcessId process);
 
-/// The definitions of `gpu_time[]` in docs/report.md.
+/// Computes `gpu_time[]` as docs/report.md defines it.
 std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
                                        const std::vector<DeviceWork>& work);
 
-/// The definitions of `idle[]` in docs/report.md; rows by device and stream number.
+/// Computes `idle[]` as docs/report.md defines it; rows by device and stream number.
 std::vector<IdleRow> ComputeIdle(const TraceStore& store);
 
 }  // namespace headroom

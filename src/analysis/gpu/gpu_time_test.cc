@@ -13,8 +13,9 @@ std::vector<GpuTimeRow> GpuTimeOf(const StoreBuilder& builder) {
 TEST(GpuTime, SplitsBusyTimeIntoComputeAndWhatComputeDoesNotHide) {
   StoreBuilder b;
   b.Kernel(kGemm, kStream, 0, 100);
-  b.Kernel(kAllReduce, kSideStream, 80, 60);             // 20 hidden, 40 exposed.
-  b.Copy(CopyKind::kHostToDevice, kStream, 130, 30);     // 10 under communication, 20 exposed.
+  b.Kernel(kAllReduce, kSideStream, 80, 60);  // 20 us hidden, 40 us exposed.
+  // 10 us under communication, 20 us exposed.
+  b.Copy(CopyKind::kHostToDevice, kStream, 130, 30);
   b.Copy(CopyKind::kDeviceToHost, kSideStream, 50, 10);  // Hidden by compute.
   b.Kernel(kAdd, kStream, 200, 50);
   const std::vector<GpuTimeRow> rows = GpuTimeOf(b);
@@ -84,11 +85,11 @@ TEST(GpuTime, SurvivesDurationsOfCenturies) {
 struct IdleCase {
   const char* name;
   std::optional<std::int64_t>
-      launch_us;  ///< Start of the launch of a kernel at 100; none: an orphan.
+      launch_us;  ///< Launch time of the kernel that starts at 100; empty for an orphan.
   std::int64_t host_us, kernel_us, other_us;
 };
 
-// A kernel runs from 0 to 40, the next starts at 100.
+// One kernel runs from 0 to 40, the next starts at 100.
 const IdleCase kIdleCases[] = {
     {"launched after the gap began: the host was late", 60, 60, 0, 0},
     {"launched one microsecond into the gap", 41, 60, 0, 0},

@@ -1,4 +1,4 @@
-// When work is recorded into a graph instead of being run.
+// Times at which work is captured into a graph instead of run.
 #pragma once
 
 #include <vector>
@@ -10,20 +10,21 @@
 
 namespace headroom {
 
-/// From the begin of a stream capture to the end of that capture on the same thread.
+/// Lasts from the start of a stream capture to its end on the same thread.
 struct GraphCapture {
   ProcessId process;
   Interval time;
-  bool has_end = false;  ///< Else its end was not recorded, and it lasts to the end of the trace.
+  /// If false, the end was not recorded and the capture lasts to the end of the trace.
+  bool has_end = false;
 };
 
-/// All captures, by thread and time. Launches in them make no GPU task.
+/// Returns all captures, by thread and time. Launches in them make no GPU task.
 std::vector<GraphCapture> ListGraphCaptures(const TraceStore& store, NameFacts& names);
 
-/// When any capture lasts.
+/// Returns the union of all captures.
 IntervalSet FindGraphCaptures(const TraceStore& store, NameFacts& names);
 
-/// Whether a time is in the set. O(log n).
+/// Returns true if the time is in the set, in O(log n).
 bool Contains(const IntervalSet& set, TimeNs when);
 
 }  // namespace headroom

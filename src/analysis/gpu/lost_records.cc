@@ -8,7 +8,7 @@
 namespace headroom {
 
 bool IsCapped(const TraceStore& store) {
-  // Of those, the reader tells.
+  // For XLA traces the reader logs the cap.
   if (IsOfXla(store.metadata.recorded_as())) return store.log.Count(ImportIssue::kEventCap) > 0;
   constexpr std::int64_t kExporterEventCap = 1000000;
   return store.metadata.events >= kExporterEventCap &&
@@ -23,7 +23,7 @@ bool IsCut(const TraceStore& store) {
 std::vector<HostEventId> FindLaunchesWithoutTask(const TraceStore& store, NameFacts& names) {
   const auto& events = store.host_events;
   std::vector<bool> launched(events.rows());
-  // A runtime call may pass its launch on to a driver call; one of the two has the task.
+  // A runtime call may forward its launch to a driver call; one of the two has the task.
   std::vector<bool> passed_on(events.rows());
   for (const HostEventId launch : store.gpu_tasks.launch.values()) {
     if (!launch.valid()) continue;

@@ -1,4 +1,4 @@
-// What a file does not hold although it was recorded, or should have been.
+// Records that a file should hold but does not.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,15 @@
 
 namespace headroom {
 
-/// Whether the trace stops at the event cap of its exporter.
+/// Returns true if the trace stops at its exporter's event cap.
 bool IsCapped(const TraceStore& store);
 
-/// Whether the trace lost its tail: its event list is not closed, or its exporter stopped at a cap.
+/// Returns true if the trace lost its tail: its event list is not closed, or its exporter stopped
+/// at a cap.
 bool IsCut(const TraceStore& store);
 
-/// Calls that launch a kernel of which no GPU task was recorded, by row. Not those of a graph
-/// capture, which run nothing.
+/// Returns the calls, by row, that launch a kernel without a recorded GPU task. Excludes calls of a
+/// graph capture, which run nothing.
 std::vector<HostEventId> FindLaunchesWithoutTask(const TraceStore& store, NameFacts& names);
 
 }  // namespace headroom

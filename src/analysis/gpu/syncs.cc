@@ -11,13 +11,14 @@
 namespace headroom {
 namespace {
 
-/// A launch and the start of what it launched.
+/// Times of a launch and of the start of its task.
 struct LaunchedStart {
   TimeNs launch;
   TimeNs start;
 };
 
-/// In order of launch, each with the earliest start among all tasks launched then or later.
+/// Returns the launches in order. Each has the earliest start among all tasks launched then or
+/// later.
 std::vector<LaunchedStart> FindLaunches(const TraceStore& store, ProcessId process) {
   const auto& tasks = store.gpu_tasks;
   std::vector<LaunchedStart> launched;
@@ -33,7 +34,7 @@ std::vector<LaunchedStart> FindLaunches(const TraceStore& store, ProcessId proce
   return launched;
 }
 
-/// When copies end that bring the host data rather than one value, in order.
+/// Returns, in order, the ends of copies that bring data to the host, not only one value.
 std::vector<TimeNs> FindResults(const TraceStore& store, ProcessId process) {
   constexpr std::int64_t kData = 4096;
   const auto& tasks = store.gpu_tasks;
@@ -48,7 +49,7 @@ std::vector<TimeNs> FindResults(const TraceStore& store, ProcessId process) {
   return ends;
 }
 
-/// How long a thread runs operators in the interval, without those of a loader.
+/// Returns the operator time of a thread in the interval, without a loader's operators.
 DurationNs OperatorsWithin(const TraceStore& store, const Attribution& attribution, ThreadId thread,
                            Interval within) {
   const auto& events = store.host_events;
@@ -64,7 +65,7 @@ DurationNs OperatorsWithin(const TraceStore& store, const Attribution& attributi
   return operators.Measure();
 }
 
-/// Gaps between queued tasks are shorter.
+/// Gaps between queued tasks are shorter than this.
 constexpr DurationNs kLongStall(1'000'000);
 
 IntervalSet LongStalls(const IntervalSet& held) {
@@ -75,7 +76,7 @@ IntervalSet LongStalls(const IntervalSet& held) {
   return stalls;
 }
 
-/// Returns the longest part of one interval of `set` that lies in `within`.
+/// Returns the longest intersection of one interval of `set` with `within`.
 Interval LongestWithin(const IntervalSet& set, Interval within) {
   const std::vector<Interval>& all = set.intervals();
   Interval longest{within.end, within.end};
@@ -95,8 +96,8 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
   std::vector<HostEventId> calls;
-  // Copies that return no earlier than their GPU copy ends have waited for it; between pinned
-  // memory and the device, or within the device, they only happened to be short.
+  // A copy call that returns no earlier than its GPU copy ends has waited for it. Copies within the
+  // device, or to and from pinned memory, do not block, even if they end before the call returns.
   std::vector<bool> waits(events.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostEventId launch = tasks.launch[i];
@@ -132,24 +133,24 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
   const std::vector<TimeNs> results = FindResults(store, process);
   const std::vector<Interval>& busy = gpu_busy.intervals();
   const IntervalSet stalls = LongStalls(held);
-  /// Returns when the GPU idles because of the call; empty if it does not.
+  /// Returns the GPU idle time that the call causes; empty if it causes none.
   const auto idle_behind = [&](HostEventId call) -> Interval {
     const TimeNs begin = events.start[call.index()], end = store.HostEnd(call);
     const auto next =
         std::lower_bound(launched.begin(), launched.end(), end,
                          [](const LaunchedStart& l, TimeNs t) { return l.launch < t; });
     if (next == launched.end()) return {};
-    // The GPU runs dry at the end of the last busy interval that begins before the call returns;
-    // where that was before the call, the host was late anyway.
+    // The GPU becomes idle at the end of the last busy interval that begins before the call
+    // returns. If it is idle before the call, the host was already late.
     const auto after = std::upper_bound(busy.begin(), busy.end(), end,
                                         [](TimeNs t, const Interval& i) { return t < i.start; });
     TimeNs dry = begin;
     if (after != busy.begin()) dry = std::max(dry, (after - 1)->end);
-    // Work that was launched before ends the gap: the host need not have launched anything.
+    // Work launched before the call ends the gap, so the host did not have to launch anything.
     if (after != busy.end() && after->start < next->start) return {};
     TimeNs until = next->start;
     if (std::binary_search(results.begin(), results.end(), dry)) {
-      // An optimizer on the CPU need not be an operator: DeepSpeed's is a function of its own.
+      // A CPU optimizer need not be an operator: DeepSpeed's is a function of its extension.
       const bool in_optimizer = attribution.Of(call).phase == Phase::kOptimizer;
       until =
           until - (in_optimizer ? std::max(next->launch - end, DurationNs(0))
@@ -158,7 +159,7 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
     }
     return {dry, std::min(until, dry + (end - begin))};
   };
-  TimeNs priced(INT64_MIN);  // Earlier calls cost the idle time until here.
+  TimeNs priced(INT64_MIN);  // Earlier calls account for the idle time before this.
   for (PricedSync& sync : syncs) {
     Interval idle = idle_behind(sync.call);
     idle.start = std::max(idle.start, priced);

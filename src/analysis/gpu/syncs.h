@@ -1,4 +1,4 @@
-// Calls that wait for the GPU, priced by the GPU idle that they cause.
+// Calls that wait for the GPU, with the GPU idle time that each causes.
 #pragma once
 
 #include <optional>
@@ -12,47 +12,47 @@
 
 namespace headroom {
 
-/// One blocking call with its price.
+/// One blocking call with its cost.
 struct PricedSync {
   HostEventId call;
-  /// From the moment in or after the call at which the GPU is dry, as long as the call kept the
-  /// host from launching; no further than the next task launched after it. The GPU is idle all
-  /// along. May be empty. Those of successive calls do not overlap.
+  /// Starts when the GPU becomes idle, in or after the call. Lasts as long as the call kept the
+  /// host from launching, but ends at the next task launched after the call. The GPU is idle
+  /// throughout. May be empty. Intervals of successive calls do not overlap.
   Interval gpu_idle;
   bool is_stall = false;  ///< The idle time is a stall, see PriceSyncs().
 };
 
-/// Every call of `process` (none: all) that blocks the host, in order of start: explicit
-/// synchronizations, synchronous copies, and asynchronous copies that outlast their own GPU copy
-/// (pageable memory).
+/// Returns every call of `process` that blocks the host, in order of start; None() stands for all
+/// processes. Blocking calls are explicit synchronizations, synchronous copies, and asynchronous
+/// copies that outlast their GPU copy (pageable memory).
 std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& names,
                                            ProcessId process);
 
-/// Every blocking call, in order of start. Its price is what the GPU
-/// would not idle if the host had not waited: at most the length of the call. What the host does
-/// between the call and the next launch costs that time with or without the call. A call after
-/// which nothing is launched (the end of the trace) costs nothing, and neither does one during or
-/// after which the GPU goes on with work that was launched before.
+/// Returns every blocking call with its cost, in order of start. The cost is the GPU idle time that
+/// would vanish without the wait, at most the length of the call. Host work between the call and
+/// the next launch takes its time with or without the call. A call costs nothing in two cases:
+/// * Nothing is launched after it (the end of the trace).
+/// * The GPU continues, during or after it, with work that was launched before.
 ///
-/// A call that waits for a copy of 4 KiB or more to the host brings data that the host works on:
-/// operators between the call and the next launch, on its thread and not of a loader, cannot begin
-/// earlier without the call, so the GPU idles for them anyway (an optimizer on the CPU). A smaller
-/// copy is a value that is read (`.item()`).
+/// A call that waits for a copy of 4 KiB or more to the host brings data for host work. Operators
+/// between the call and the next launch, on its thread and not a loader's, need that data. The GPU
+/// idles for them in any case (an optimizer on the CPU). A smaller copy only reads a value
+/// (`.item()`).
 ///
 /// A synchronous copy costs the longest stall within it, if that is longer and lasts at least 1 ms.
 /// In a stall the GPU idles although the next task is launched, and nothing else in the recording
 /// delays that task.
 ///
-/// Only calls and tasks of `process` count (none: all); `gpu_busy` is when its tasks run, `held`
-/// when the GPU is idle although the next task was launched.
+/// Only calls and tasks of `process` count; None() stands for all processes. `gpu_busy` holds the
+/// times at which its tasks run. `held` holds GPU idle time after the next task was launched.
 std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
                                    const Attribution& attribution, ProcessId process,
                                    const IntervalSet& gpu_busy, const IntervalSet& held);
 
-/// The calls by name and place, most expensive first; free ones are left out.
+/// Returns the calls by name and place, most expensive first, without those that cost nothing.
 ///
-/// @param median_step  whose idle is also counted apart; none: there are no steps
-/// @param steps        the same of their mean; in order, without overlap
+/// @param median_step  the idle time in it is also reported separately; empty without steps
+/// @param steps        the steps for the mean; in order, without overlap
 std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attribution,
                                const std::vector<PricedSync>& syncs,
                                std::optional<Interval> median_step,

@@ -8,7 +8,7 @@
 namespace headroom {
 namespace syncs_test {
 
-/// Prices in us of the blocking calls, in order of start.
+/// Returns the cost in us of each blocking call, in order of start.
 std::vector<std::int64_t> PricesUs(const StoreBuilder& builder,
                                    const IntervalSet& held = IntervalSet()) {
   TestTrace trace(builder);
@@ -25,7 +25,7 @@ using Prices = std::vector<std::int64_t>;
 
 TEST(Syncs, CostTheIdleBetweenTheDryGpuAndTheNextTask) {
   StoreBuilder b;
-  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);  // Dry at 100.
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);  // The GPU is idle from 100.
   b.Call("cudaStreamSynchronize", kMain, 5, 97);           // Blocks until 102.
   b.Launch("aten::mm", kMain, 110, kGemm, kStream, 115, 10);
   EXPECT_EQ(PricesUs(b), Prices{15});
@@ -33,7 +33,7 @@ TEST(Syncs, CostTheIdleBetweenTheDryGpuAndTheNextTask) {
 
 TEST(Syncs, CostNoMoreThanTheyBlock) {
   StoreBuilder b;
-  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 30);  // Dry at 40.
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 30);  // The GPU is idle from 40.
   b.Call("cudaStreamSynchronize", kMain, 20, 22);          // Blocks 22 us.
   b.Launch("aten::mm", kMain, 1000, kGemm, kStream, 1010, 10);
   EXPECT_EQ(PricesUs(b), Prices{22})
@@ -55,7 +55,7 @@ TEST(Syncs, AtTheEndOfTheTraceCostNothing) {
   EXPECT_EQ(PricesUs(b), Prices{0});
 }
 
-/// A wait until 200 for a copy to the host, then 90 us on the host in `op`, then a launch.
+/// Waits until 200 for a copy to the host, then runs `op` for 90 us on the host, then launches.
 StoreBuilder WaitForCopy(std::int64_t bytes, const char* op) {
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);
@@ -76,7 +76,7 @@ TEST(Syncs, WhatTheHostDoesWithResultsIsNoWait) {
   StoreBuilder loader = WaitForCopy(1 << 20, "aten::stack");
   loader.Region("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", kMain, 202, 96);
   EXPECT_EQ(PricesUs(loader), Prices{104});
-  // Not what was waited for.
+  // The host did not wait for this kernel.
   StoreBuilder later = WaitForCopy(1 << 20, "cpu_adam::adam_update");
   later.Launch("aten::mm", kMain, 8, kGemm, kSideStream, 150, 52);
   EXPECT_EQ(PricesUs(later), Prices{102});
@@ -86,7 +86,7 @@ TEST(Syncs, CostNothingWhileTheGpuHasWork) {
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 30);
   b.Launch("aten::mm", kMain, 3, kGemm, kSideStream, 10, 200);
-  b.Call("cudaStreamSynchronize", kMain, 5, 35);  // Of the one stream; the other works on.
+  b.Call("cudaStreamSynchronize", kMain, 5, 35);  // Waits for one stream; the other continues.
   b.Launch("aten::mm", kMain, 45, kGemm, kStream, 50, 10);
   EXPECT_EQ(PricesUs(b), Prices{0});
 }
@@ -147,7 +147,7 @@ TEST(Syncs, PriceOnlyIdleTime) {
 
 TEST(Syncs, InARowShareOneIdle) {
   StoreBuilder b;
-  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);  // Dry at 100.
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);  // The GPU is idle from 100.
   b.Call("cudaStreamSynchronize", kMain, 5, 96);           // Until 101.
   b.Call("cudaStreamSynchronize", kMain, 102, 3);
   b.Launch("aten::mm", kMain, 105, kGemm, kStream, 110, 10);
@@ -194,7 +194,7 @@ TEST(Syncs, SynchronousCopiesCostALongStallOfTheQueue) {
     b.Call(call, kMain, 50, 4'000);
     b.Launch("aten::mm", kMain, 4'060, kGemm, kStream, 4'065, 10);
     const IntervalSet held = IntervalSet::UnionOf({{AtUs(36), AtUs(4'000)}});
-    // A synchronization only waits for what holds the queue.
+    // A synchronization only waits for the stall; it does not cause it.
     const bool copies = std::string_view(call) == "hipMemcpyWithStream";
     EXPECT_EQ(PricesUs(b, held), Prices{copies ? 3'950 : 45}) << call;
   }

@@ -14,8 +14,8 @@
 namespace headroom {
 namespace {
 
-/// The GPU of a counter: by its series ("GPU 1"), else by the process of its track, which Kineto
-/// names by the device's number, else the only one that ran work.
+/// Finds the GPU of a counter by its series ("GPU 1"), else by the process of its track, which
+/// Kineto names by the device number. Otherwise takes the only device that ran work.
 DeviceId DeviceOf(const TraceStore& store, std::size_t counter, const std::set<DeviceId>& working) {
   const auto number_in = [](std::string_view text) -> std::optional<std::int64_t> {
     constexpr std::string_view kPrefix = "GPU ";
@@ -48,7 +48,7 @@ UnitSamples::Metric UnitSamples::MetricOf(std::string_view counter) {
     std::string_view part;
     Metric metric;
   };
-  // CUPTI, Nsight Systems, PyTorch, ROCm.
+  // Names of CUPTI, Nsight Systems, PyTorch and ROCm.
   static constexpr std::array<Words, 17> kWords = {
       {{"sm__cycles_active", {Unit::kMultiprocessor}},
        {"sms active", {Unit::kMultiprocessor}},
@@ -107,7 +107,8 @@ void UnitSamples::AddReadsAndWrites() {
   });
 }
 
-/// Behind a dispatch its counters are 0, not because the unit is idle but because nobody measures.
+/// Keeps only samples taken while a dispatch runs. Between dispatches these counters read 0 because
+/// nothing measures them.
 void UnitSamples::KeepDispatches(const TraceStore& store, const std::set<Unit>& units) {
   if (units.empty()) return;
   std::set<std::pair<DeviceId, TimeNs>> starts;
@@ -127,8 +128,8 @@ UnitSamples::UnitSamples(const TraceStore& store) {
   std::set<DeviceId> working;
   for (const StreamId stream : store.gpu_tasks.stream.values())
     working.insert(store.streams.device[stream.index()]);
-  // Which counter is of which unit: by name or, where one event has several, by series. The first
-  // name of a unit counts: several are the same in other words.
+  // Assigns each counter to a unit by name or, if one event has several series, by series. The
+  // first name of a unit counts: further ones measure the same.
   std::map<std::pair<StringId, StringId>, Metric> metrics;
   std::map<Unit, std::string> chosen;
   std::set<Unit> of_dispatches;
@@ -162,7 +163,7 @@ UnitSamples::UnitSamples(const TraceStore& store) {
   for (auto& [of, samples] : samples_) {
     for (std::size_t i = 0; i + 1 < samples.size(); ++i)
       samples[i].time.end = samples[i + 1].time.start;
-    samples.pop_back();  // Nobody knows how long the last one holds.
+    samples.pop_back();  // The last sample's length is unknown.
   }
   KeepDispatches(store, of_dispatches);
   std::erase_if(samples_, [](const auto& of) { return of.second.empty(); });
@@ -186,14 +187,15 @@ UnitUse UnitSamples::MeanOver(DeviceId device, const IntervalSet& times) const {
 
 std::map<StringId, UnitUse> UnitSamples::MeansByName(const TraceStore& store) const {
   constexpr double kAlone = 0.9;
-  constexpr std::size_t kMaxAtOnce = 256;  // Damaged times may lie over each other without end.
+  // Limits the work on damaged times, where any number of tasks may overlap.
+  constexpr std::size_t kMaxAtOnce = 256;
   struct Sums {
     double weighted = 0, covered = 0;
   };
   std::map<std::pair<StringId, Unit>, Sums> sums;
   const auto& tasks = store.gpu_tasks;
   for (const auto& [of, samples] : samples_) {
-    // Tasks that began and have not ended, a heap by their ends; and how many of each name.
+    // Running tasks as a heap by their ends, and their number per name.
     std::vector<std::uint32_t> open;
     std::map<StringId, std::int64_t> names;
     const auto ends_later = [&](std::uint32_t a, std::uint32_t b) {

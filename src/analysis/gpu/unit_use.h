@@ -1,4 +1,4 @@
-// How busy the units of a GPU are, by samples of its hardware counters.
+// Utilization of a GPU's units, from samples of its hardware counters.
 #pragma once
 
 #include <map>
@@ -14,26 +14,27 @@
 
 namespace headroom {
 
-/// Samples of the counters that say in per cent how busy multiprocessors, tensor cores and the
-/// device's memory are: CUPTI's PM sampling in traces of PyTorch's profiler and of Nsight Systems,
-/// or counters of these names in any trace. A sample holds until the next one of its counter.
+/// Samples of counters that state, in per cent, the utilization of multiprocessors, tensor cores
+/// and device memory. Sources are CUPTI's PM sampling in traces of PyTorch's profiler and of Nsight
+/// Systems, or counters of these names in any trace. A sample holds until the next one of its
+/// counter.
 class UnitSamples {
  public:
   explicit UnitSamples(const TraceStore& store);
 
-  /// Whether there are none; then all figures are unknown.
+  /// Returns true if there are no samples; then all figures are unknown.
   bool empty() const { return samples_.empty(); }
 
-  /// The mean over the times on a device. Each figure: unknown where samples cover less than half
-  /// of them.
+  /// Returns the mean over the times on a device. A figure is unknown if samples cover less than
+  /// half of these times.
   UnitUse MeanOver(DeviceId device, const IntervalSet& times) const;
 
-  /// By the name of GPU tasks: the mean over those samples during which nothing else ran, in 9
-  /// tenths of the sample or more. A sample that spans several kernels tells of none of them.
+  /// Returns the means by name of GPU task. Uses samples in which nothing else ran for at least 90
+  /// % of the sample. Ignores a sample that spans several kernels.
   std::map<StringId, UnitUse> MeansByName(const TraceStore& store) const;
 
  private:
-  /// Some profilers report reads and writes apart; their sum is kMemory.
+  /// Some profilers report reads and writes separately; their sum is kMemory.
   enum class Unit { kMultiprocessor, kTensorCore, kMemory, kMemoryRead, kMemoryWrite };
   struct Sample {
     Interval time;
@@ -41,8 +42,8 @@ class UnitSamples {
   };
   struct Metric {
     std::optional<Unit> unit = std::nullopt;
-    bool is_percent = false;     ///< Whatever its unit.
-    bool of_dispatches = false;  ///< Measured while a dispatch runs, else 0.
+    bool is_percent = false;     ///< The counter is a percentage, even if its unit is not "%".
+    bool of_dispatches = false;  ///< The counter measures only while a dispatch runs, else it is 0.
   };
   static Metric MetricOf(std::string_view counter);
   static std::optional<double>& FigureOf(UnitUse& use, Unit unit);

@@ -11,7 +11,7 @@ constexpr const char* kSms = "SMs Active [Throughput %]";
 constexpr const char* kTensor = "Tensor Active [Throughput %]";
 constexpr const char* kDram = "dram__throughput.avg.pct_of_peak_sustained_elapsed";
 
-/// Six steps of a product of 600 us and a sum of 390 us; a sample every 100 us.
+/// Builds six steps with a product of 600 us and a sum of 390 us, and a sample every 100 us.
 StoreBuilder Sampled(double product_tensor, double sum_tensor, double product_dram,
                      double sum_dram) {
   StoreBuilder b;
@@ -45,7 +45,7 @@ TEST(UnitUse, SamplesAreJoinedToTheKernelsThatRunAlone) {
   EXPECT_DOUBLE_EQ(product->units.tensor_active_pct.value(), 80);
   EXPECT_DOUBLE_EQ(product->units.dram_active_pct.value(), 20);
   EXPECT_DOUBLE_EQ(Kernel(report, kAdd)->units.dram_active_pct.value(), 70);
-  // 0.6 of the time at 80 %.
+  // 60 % of the time at 80 %.
   EXPECT_NEAR(report.efficiency.units.tensor_active_pct.value(), 48, 1);
   EXPECT_NEAR(report.efficiency.units.dram_active_pct.value(), 40, 1);
 }
@@ -79,9 +79,9 @@ TEST(UnitUse, OtherCountersSayNothingOfUnits) {
   StoreBuilder other;
   other.Launch("aten::mm", kMain, 0, kGemm, kStream, 5, 600);
   for (int i = 0; i < 9; ++i) {
-    other.Counter("sm__cycles_active.sum", "GPU 0", "", i * 100, 50);  // No share of anything.
+    other.Counter("sm__cycles_active.sum", "GPU 0", "", i * 100, 50);  // Not a share.
     other.Counter("gpu_utilization", "GPU 0", "%", i * 100, 50);
-    other.Counter(kTensor, "GPU 1", "", i * 100, 5000);  // No per cent.
+    other.Counter(kTensor, "GPU 1", "", i * 100, 5000);  // Not a percentage.
   }
   EXPECT_TRUE(UnitSamples(*other.Build()).empty());
   EXPECT_FALSE(UnitSamples(*b.Build()).empty());

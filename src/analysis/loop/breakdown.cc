@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// Where the host's time goes, in order of priority.
+/// Phases of the host, in order of priority.
 struct HostPhase {
   Phase phase;
   IntervalSet HostActivity::*activity;
@@ -30,7 +30,7 @@ constexpr HostPhase kHostPriority[] = {
     {Phase::kForward, &HostActivity::forward, &BreakdownParts::forward},
 };
 
-/// Rank of a phase in kHostPriority; none for other.
+/// Returns the position of a phase in kHostPriority; empty for kOther.
 std::optional<std::size_t> PriorityOf(Phase phase) {
   for (std::size_t i = 0; i < std::size(kHostPriority); ++i) {
     if (kHostPriority[i].phase == phase) return i;
@@ -38,16 +38,16 @@ std::optional<std::size_t> PriorityOf(Phase phase) {
   return std::nullopt;
 }
 
-/// A stretch of host time in one phase.
+/// A span of host time in one phase.
 struct PhasePiece {
   Interval time;
   std::size_t rank;
-  bool marked = false;       ///< By a range that somebody drew: it says itself how far it reaches.
-  bool is_exchange = false;  ///< By the range of a communication library (gloo).
+  bool marked = false;       ///< The user marked the range, so its bounds are exact.
+  bool is_exchange = false;  ///< A range of a communication library (gloo).
 };
 
-/// Takes the passes that an optimizer runs inside of its update out of it. `pieces` from `first` on
-/// are of one thread.
+/// Removes from an optimizer's update the passes that it runs inside. Requires that all `pieces`
+/// from `first` are of one thread.
 void TakeClosuresOut(const IntervalSet& passes, std::size_t first,
                      std::vector<PhasePiece>& pieces) {
   const std::size_t rank = *PriorityOf(Phase::kOptimizer);
@@ -70,7 +70,7 @@ void TakeClosuresOut(const IntervalSet& passes, std::size_t first,
   pieces.insert(pieces.end(), left.begin(), left.end());
 }
 
-/// Which threads of a process run operators, and when any of them does.
+/// Threads of a process that run operators, and the union of these operators' times.
 class OperatorTimes {
  public:
   OperatorTimes(const TraceStore& store, ProcessId process) {
@@ -97,8 +97,8 @@ class OperatorTimes {
   IntervalSet times_;
 };
 
-/// Keeps of a thread's exchanges what no operator hides. `pieces` from `first` on are of a thread
-/// that runs no operators itself (gloo's).
+/// Keeps the portions of a thread's exchanges that no operator hides. Requires that all `pieces`
+/// from `first` are of one thread without operators (gloo's).
 void KeepExposedExchanges(const IntervalSet& operators, std::size_t first,
                           std::vector<PhasePiece>& pieces) {
   const std::size_t rank = *PriorityOf(Phase::kCommunication);
@@ -113,26 +113,26 @@ void KeepExposedExchanges(const IntervalSet& operators, std::size_t first,
   }
   pieces.resize(first);
   pieces.insert(pieces.end(), left.begin(), left.end());
-  if (operators.empty()) return;  // Without operators, what the loop does meanwhile is not known.
+  if (operators.empty()) return;  // Without operators, the loop's activity meanwhile is unknown.
   const IntervalSet exposed = Subtract(IntervalSet::UnionOf(std::move(exchanges)), operators);
   for (const Interval& time : exposed.intervals())
     pieces.push_back({.time = time, .rank = rank, .marked = true});
 }
 
-/// The ranges and operators of the process that have a phase: those that touch `span`, and the
-/// nearest ones outside of it.
+/// Returns the ranges and operators of the process that have a phase: those that overlap `span`,
+/// and the nearest ones outside.
 std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& names,
                                         const Attribution& attribution, ProcessId process,
                                         Interval span) {
   std::vector<PhasePiece> pieces;
   std::optional<PhasePiece> before, after;
-  std::optional<OperatorTimes> operators;  // Once an exchange is seen.
+  std::optional<OperatorTimes> operators;  // Filled at the first exchange.
   const auto& events = store.host_events;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     if (process.valid() && store.threads.process[t] != process) continue;
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
     const std::size_t first_piece = pieces.size();
-    IntervalSet in_closures;  // Passes that an optimizer runs inside of its update.
+    IntervalSet in_closures;  // Passes that an optimizer runs inside its update.
     for (std::uint32_t row = range.first; row < range.last; ++row) {
       const HostEventKind kind = events.kind[row];
       if (kind == HostEventKind::kGpuAnnotation || kind == HostEventKind::kOther ||
@@ -145,8 +145,9 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
         continue;  // Inside a longer one.
       const std::optional<std::size_t> rank = PriorityOf(phase);
       if (!rank) continue;
-      // A framework draws ranges around parts of the passes (compiled regions). Around a fetch, a
-      // collective, an update or the gradients' reset they are whole: anything may lie in between.
+      // Frameworks mark only portions of forward and backward (compiled regions), so the time
+      // between two ranges may be of the same pass. They mark a fetch, a collective, an update or a
+      // gradient reset completely, so anything may run between two of those.
       const bool is_pass = phase == Phase::kForward || phase == Phase::kBackward;
       const bool is_whole =
           !is_pass || !names.Roles(events.name[row]).Has(HostRole::kFrameworkRange);
@@ -160,7 +161,7 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
             (piece.time.start == after->time.start && piece.rank < after->rank)) {
           after = piece;
         }
-        break;  // The rest of this thread starts later still.
+        break;  // The remaining rows of this thread start even later.
       }
       if (piece.time.end > span.start) {
         pieces.push_back(piece);
@@ -187,7 +188,7 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
   return pieces;
 }
 
-/// A task that may have a part of a span.
+/// A task that may account for time of a span.
 struct SweepTask {
   TimeNs start, end;
   GpuActivity activity;
@@ -207,7 +208,7 @@ DurationNs BreakdownParts::*PartOfPhase(Phase phase) {
   }
 }
 
-/// Returns the part that a GPU task counts for, launched in a phase.
+/// Returns the part that a GPU task counts for, given the phase that launched it.
 DurationNs BreakdownParts::*PartOf(GpuActivity activity, Phase launched) {
   switch (activity) {
     case GpuActivity::kCommunication:
@@ -219,7 +220,7 @@ DurationNs BreakdownParts::*PartOf(GpuActivity activity, Phase launched) {
   }
 }
 
-/// Returns the process's tasks that take time, in order of start.
+/// Returns the process's tasks of nonzero duration, in order of start.
 std::vector<SweepTask> SweepTasks(const TraceStore& store, NameFacts& names, ProcessId process,
                                   Interval extent) {
   std::vector<SweepTask> out;
@@ -239,7 +240,7 @@ std::vector<SweepTask> SweepTasks(const TraceStore& store, NameFacts& names, Pro
   return out;
 }
 
-/// Adds the idle interval to what the host was doing.
+/// Splits an idle interval by the host's phases.
 void SplitIdle(Interval idle, const HostActivity& host, BreakdownParts& step) {
   DurationNs rest = idle.length();
   for (const HostPhase& phase : kHostPriority) {
@@ -293,10 +294,10 @@ HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
 
 namespace {
 
-/// @param tasks  that may run in the span, in order of start
+/// @param tasks  tasks that may run in the span, in order of start
 void SplitSpan(std::span<const SweepTask> tasks, std::size_t number, Interval span,
                const std::function<void(const StepPiece&)>& use) {
-  // Between two changes of the set of running tasks, the first by (activity, start) takes the time.
+  // Between two changes of the set of running tasks, the first by (activity, start) gets the time.
   struct Change {
     TimeNs time;
     std::size_t task;
@@ -346,7 +347,7 @@ void ForEachPiece(const TraceStore& store, NameFacts& names, ProcessId process,
   Interval extent = spans.front();
   for (const Interval& span : spans) extent.end = std::max(extent.end, span.end);
   const std::vector<SweepTask> tasks = SweepTasks(store, names, process, extent);
-  std::vector<TimeNs> ended_by;  // The latest end of all tasks up to each.
+  std::vector<TimeNs> ended_by;  // The latest end among all tasks up to each one.
   ended_by.reserve(tasks.size());
   for (const SweepTask& task : tasks)
     ended_by.push_back(ended_by.empty() ? task.end : std::max(ended_by.back(), task.end));
@@ -388,7 +389,7 @@ StepBreakdown MeanOf(std::span<const StepBreakdown> steps) {
   for (const StepBreakdown& step : steps) wall += step.wall;
   mean.wall = DurationNs(wall.ns() / count);
   std::vector<DurationNs> values(steps.size());
-  DurationNs left = mean.wall;  // What rounding takes off the parts: a nanosecond each at most.
+  DurationNs left = mean.wall;  // The remainder from rounding, at most 1 ns per part.
   DurationNs BreakdownParts::*largest = kBreakdownParts.front().time;
   for (const BreakdownPart& row : kBreakdownParts) {
     const auto part = row.time;

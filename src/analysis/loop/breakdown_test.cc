@@ -56,7 +56,7 @@ TEST(Breakdown, PassesThatAnOptimizerCallsAreTheirOwnPhase) {
   EXPECT_EQ(split.step.Sum(), Us(100));
 }
 
-// A loop without a loader begins its step where the update before has ended.
+// A loop without a loader begins its step when the previous update ends.
 TEST(Breakdown, WhatLiesBetweenAnUpdateAndTheGradientsResetIsNeither) {
   StoreBuilder b;
   for (int step = 0; step < 3; ++step) {
@@ -97,7 +97,7 @@ TEST(Breakdown, GivesIdleToWhatTheHostDoes) {
   StoreBuilder b;
   b.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", kMain, 0, 30);
   b.Op("aten::mm", kMain, 30, 10);
-  b.Op("aten::mm", kMain, 50, 10);  // Between two operators of forward the host is in forward, too.
+  b.Op("aten::mm", kMain, 50, 10);  // Between two operators of forward the host is also in forward.
   b.Op("autograd::engine::evaluate_function: MmBackward0", kAutograd, 70, 20);
   b.Annotation("Callback.on_train_batch_end", kMain, 90, 5);
   b.Annotation("Optimizer.step#SGD.step", kMain, 95, 5);
@@ -154,19 +154,19 @@ TEST(Breakdown, OfASpanWithoutLengthIsNothing) {
   EXPECT_EQ(Split(b, UsSpan(5, 5)).step.Sum(), Us(0));
 }
 
-// The slow, obvious answer: what holds at each nanosecond, by the table in docs/report.md.
+// Slow reference implementation: evaluates the table in docs/report.md at each nanosecond.
 
 constexpr int kUniverse = 60;
 
 struct HostPiece {
   int thread, start, length;
-  int phase;  ///< Position in kPhaseNames; the order is that of priority.
+  int phase;  ///< Position in kPhaseNames, which is in order of priority.
 };
 
 struct Task {
   int stream, start, length;
   int kind;    ///< 0 compute, 1 communication, 2 copy from the host, 3 other copy.
-  int launch;  ///< Position in the host pieces; -1: an orphan.
+  int launch;  ///< Position in the host pieces; -1 for an orphan.
 };
 
 constexpr const char* kPhaseNames[] = {"enumerate(DataLoader)#next",
@@ -181,11 +181,11 @@ constexpr DurationNs BreakdownParts::*kPhaseParts[] = {
     &BreakdownParts::communication, &BreakdownParts::optimizer, &BreakdownParts::backward,
     &BreakdownParts::forward};
 constexpr int kNoPhase = 7;
-constexpr int kFirstOperator = 5;  ///< Phases before are ranges.
-/// Ranges around the whole of something.
+constexpr int kFirstOperator = 5;  ///< Phases before this are ranges.
+/// Ranges with exact bounds.
 bool IsMarked(int phase) { return phase < kFirstOperator; }
 
-/// Host pieces of one thread that follow each other.
+/// Generates consecutive host pieces of one thread.
 std::vector<HostPiece> AnyHost() {
   std::vector<HostPiece> pieces;
   for (int thread = 0; thread < 2; ++thread) {
@@ -209,7 +209,7 @@ std::vector<Task> AnyTasks(std::size_t host_pieces) {
   return *rc::gen::container<std::vector<Task>>(task);
 }
 
-/// Phase of the host at each moment from 0 to beyond the universe.
+/// Returns the host's phase at each moment from 0 to beyond kUniverse.
 std::vector<int> PhasesByMoment(const std::vector<HostPiece>& host) {
   std::vector<int> phase(kUniverse + 200, kNoPhase);
   for (const HostPiece& piece : host) {
@@ -224,7 +224,7 @@ std::vector<int> PhasesByMoment(const std::vector<HostPiece>& host) {
     std::size_t before = t, after = t;
     while (before > 0 && phase[before] == kNoPhase) --before;
     while (after + 1 < phase.size() && phase[after] == kNoPhase) ++after;
-    // Two ranges say themselves how far they reach.
+    // Two marked ranges have exact bounds.
     bool ends = false, begins = false;
     for (const HostPiece& piece : host) {
       if (!IsMarked(piece.phase) || piece.phase != phase[before] || piece.length == 0) continue;
@@ -248,7 +248,7 @@ RC_GTEST_PROP(BreakdownProperty, AgreesWithALookAtEachNanosecond, ()) {
     b.Event(piece.phase < kFirstOperator ? HostEventKind::kAnnotation : HostEventKind::kOperator,
             kPhaseNames[piece.phase], piece.thread, piece.start, piece.length);
   }
-  // A range of the loop on each thread: neither is the engine's.
+  // Each thread has a range of the loop, so neither belongs to the autograd engine.
   for (const int thread : {0, 1}) b.Annotation("Optimizer.zero_grad#", thread, 1'000'000, 1);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const Task& task = tasks[i];
@@ -267,8 +267,8 @@ RC_GTEST_PROP(BreakdownProperty, AgreesWithALookAtEachNanosecond, ()) {
     }
   }
 
-  // A launch at the start of an empty piece stands in no piece: take its phase from the program's
-  // own attribution, which has tests of its own.
+  // A launch at the start of an empty piece is in no piece. Its phase comes from the program's
+  // attribution, which has separate tests.
   TestTrace trace(b);
   const auto part_of = [&](std::size_t task_in_store) {
     switch (trace.attribution.Of(GpuTaskId(task_in_store)).phase) {

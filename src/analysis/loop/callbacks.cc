@@ -18,7 +18,7 @@ bool IsIdentifier(std::string_view text) {
                                       [](char c) { return IsLetter(c) || IsDigit(c) || c == '_'; });
 }
 
-/// What is known of one callback on one event.
+/// Sums of one callback on one event.
 struct Sums {
   std::int64_t count = 0;
   DurationNs total, self;

@@ -1,4 +1,4 @@
-// What a trainer's callbacks cost: each callback on each event.
+// Cost of a trainer's callbacks, per callback and event.
 #pragma once
 
 #include <string>
@@ -12,26 +12,26 @@
 
 namespace headroom {
 
-/// A callback and the event that it answers.
+/// A callback and the event that it handles.
 struct CallbackName {
   std::string callback;
-  std::string event;  ///< Empty: the name does not say.
+  std::string event;  ///< Empty if the name does not state it.
   bool operator==(const CallbackName&) const = default;
 };
 
-/// Reads the name of a callback's range in the forms that trainers write:
+/// Parses the name of a callback's range in the forms that trainers write:
 ///   callbacks.ModelCheckpoint.on_epoch_end               the timers, Determined
-///   [pl][profile][Callback]TQDMProgressBar.on_train_end  Lightning (state keys may hold dots)
+///   [pl][profile][Callback]TQDMProgressBar.on_train_end  Lightning (state keys may contain dots)
 ///   Callback.on_train_batch_end                          others
-/// The event is what follows the last dot, if that is an identifier.
+/// The event is the text after the last dot, if it is an identifier.
 CallbackName ReadCallbackName(std::string_view name);
 
-/// One row a callback and event, largest total first; of entries inside each other the outermost
-/// counts. `share_pct` is of the whole steps: what runs outside of them is in no share.
+/// Returns one row per callback and event, largest total first. Of nested entries only the
+/// outermost counts. `share_pct` is of the whole steps, so it excludes time outside them.
 std::vector<CallbackRow> CallbackTable(const TraceStore& store, NameFacts& names,
                                        const StepAnalysis& steps);
 
-/// The row that holds most time by itself, not by what it calls; nullptr: there is none.
+/// Returns the row with the most self time, or nullptr if there is none.
 const CallbackRow* DearestCallback(const std::vector<CallbackRow>& rows);
 
 }  // namespace headroom

@@ -37,7 +37,7 @@ TEST(ReadCallbackName, Forms) {
   for (const NameCase& c : kNames) EXPECT_EQ(ReadCallbackName(c.name), c.read) << c.name;
 }
 
-/// Steps of 1000 us on the host.
+/// Builds steps of 1000 us on the host.
 StoreBuilder Steps(int count) {
   StoreBuilder b;
   for (int i = 0; i < count; ++i) b.Step(i, kMain, i * 1000, 1000);

@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-/// Of kMemoryKinds.
+/// Indices into kMemoryKinds.
 enum Kind : std::uint8_t {
   kBefore,
   kOptimizerState,
@@ -33,29 +33,29 @@ constexpr std::size_t kMaxMoments = 256;
 constexpr std::size_t kMaxDevices = 64;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 constexpr std::int32_t kHost = 0;
-/// More than any machine has: records of more are damaged, and sums stay far from their type's end.
+/// More than any machine has. Larger values are damage, and without them sums cannot overflow.
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
 
 /// Memory between its allocation and its free.
 struct Allocation {
-  std::uint32_t row = 0;  ///< Of the record.
+  std::uint32_t row = 0;  ///< Row of the record.
   std::int64_t bytes = 0;
-  std::size_t made = 0;  ///< The moment since which it is there.
+  std::size_t made = 0;  ///< Index of the moment of its allocation.
   std::size_t freed = kNever;
   Kind kind = kOtherKind;
 };
 
-/// What is allocated behind one record.
+/// State after one record.
 struct Moment {
   TimeNs time;
   std::int64_t allocated = 0;
   std::int64_t reserved = kUnknown;
 };
 
-/// The records of one device: what was there when.
+/// Allocations and totals of one device over time.
 struct History {
-  std::vector<Allocation> allocations;  ///< In the order in which they were made.
-  std::vector<Moment> moments;          ///< One a record.
+  std::vector<Allocation> allocations;  ///< In order of allocation.
+  std::vector<Moment> moments;          ///< One per record.
   std::int64_t frees = 0;
 };
 
@@ -63,7 +63,7 @@ History Follow(const TraceStore& store, std::span<const std::uint32_t> rows) {
   const auto& events = store.memory_events;
   History history;
   std::map<std::int64_t, std::size_t> at_address;  // Live allocations.
-  std::set<std::size_t> live;                      // The same.
+  std::set<std::size_t> live;                      // The same set.
   std::int64_t live_bytes = 0;
   const auto free = [&](std::size_t allocation, std::size_t moment) {
     history.allocations[allocation].freed = moment;
@@ -77,7 +77,7 @@ History Follow(const TraceStore& store, std::span<const std::uint32_t> rows) {
     const std::int64_t bytes = events.bytes[row], address = events.address[row];
     if (bytes < 0) ++history.frees;
     const auto there = address == kUnknown ? at_address.end() : at_address.find(address);
-    // Also where something is allocated: the free of what was there was lost.
+    // An allocation at an address in use shows that its free was not recorded.
     if (there != at_address.end()) free(there->second, moment);
     if (bytes >= 0) {
       const std::size_t made = history.allocations.size();
@@ -94,17 +94,17 @@ History Follow(const TraceStore& store, std::span<const std::uint32_t> rows) {
   return history;
 }
 
-/// Where the host stands as it allocates.
+/// Context of the host at an allocation.
 struct Place {
   Phase phase = Phase::kOther;
-  HostEventId op;         ///< The innermost that does more than to allocate, or none.
-  HostEventId outermost;  ///< Operator.
+  HostEventId op;         ///< The innermost operator that does more than allocate, or None().
+  HostEventId outermost;  ///< Outermost operator.
   HostEventId costed, layer, line;
   HostEventId model;  ///< The outermost module's forward.
   bool copies_host_data = false;
 };
 
-/// The places of all records: one sweep over each thread that has some.
+/// Finds the places of all records in one sweep over each thread that has some.
 class Places {
  public:
   Places(const TraceStore& store, NameFacts& names, const Attribution& attribution)
@@ -125,7 +125,7 @@ class Places {
     }
   }
 
-  /// @param row  of the record
+  /// @param row  row of the record
   const Place& Of(std::uint32_t row) const { return places_[row]; }
 
  private:
@@ -137,7 +137,7 @@ class Places {
   void Sweep(ThreadId thread, std::span<const std::uint32_t> rows) {
     const auto& events = store_.host_events;
     const TraceStore::RowRange range = store_.HostEventsOf(thread);
-    std::vector<Open> open;  // Each inside the one before.
+    std::vector<Open> open;  // Each inside the previous one.
     std::uint32_t next = range.first;
     for (const std::uint32_t row : rows) {
       const TimeNs time = store_.memory_events.time[row];
@@ -168,8 +168,8 @@ class Places {
     place.copies_host_data = place.op.valid() && copiers_.count(place.op.index()) != 0;
     return place;
   }
-  /// Operators around a copy from the host: aten::copy_, and aten::_to_copy, which allocates for
-  /// it.
+  /// Marks the operators around a copy from the host: aten::copy_, and aten::_to_copy, which
+  /// allocates for it.
   void AddCopy(GpuTaskId copy) {
     HostEventId op = attribution_.Of(copy).op;
     constexpr int kLevels = 2;
@@ -193,9 +193,9 @@ class Places {
   std::vector<Place> places_;
 };
 
-/// What memory is for, by the rules in memory_use.h.
+/// Returns the purpose of an allocation, by the rules in memory_use.h.
 ///
-/// @param freed  nullopt: not by the end of the records
+/// @param freed  nullopt if not freed by the end of the records
 Kind KindOf(const TraceStore& store, const PhaseStretches& passes, const Place& place, TimeNs made,
             std::optional<TimeNs> freed) {
   const auto freed_by = [&](TimeNs time) { return freed && *freed <= time; };
@@ -229,8 +229,8 @@ Kind KindOf(const TraceStore& store, const PhaseStretches& passes, const Place& 
   }
 }
 
-/// The moments as they are reported: the highest of each of many equal stretches of time, and the
-/// highest of all.
+/// Moments for the report: the highest in each of many equal spans of time, and the highest
+/// overall.
 class Curve {
  public:
   explicit Curve(const std::vector<Moment>& moments)
@@ -266,7 +266,7 @@ class Curve {
   std::size_t peak_ = kNever;
 };
 
-/// Bytes by kind at some of the moments, which ascend.
+/// Returns the bytes by kind at some of the moments, which ascend.
 std::vector<MemoryMoment> PartsAt(const History& history, std::span<const std::size_t> moments) {
   struct Change {
     std::size_t moment;
@@ -418,7 +418,8 @@ class Describer {
 using RecordsByDevice =
     std::map<std::tuple<bool, std::int32_t, ProcessId>, std::vector<std::uint32_t>>;
 
-/// Damaged records may name any number of devices. Of those with as many records, the first stay.
+/// Bounds the number of devices, because damaged records may name any number. Keeps those with the
+/// most records, and the first ones among equals.
 void DropRarest(RecordsByDevice& by_device) {
   if (by_device.size() <= kMaxDevices) return;
   std::vector<RecordsByDevice::iterator> order;

@@ -11,9 +11,9 @@ namespace memory_use_test {
 
 constexpr std::int64_t kPeakReserved = 4096;
 
-// One step: a batch is copied, forward (an activation, and what is gone by its end), backward (a
-// gradient and a temporary), and the first update, which makes a state. 1000 bytes were there
-// before. Addresses count from 1.
+// Adds one step. A batch is copied. Forward makes an activation and a temporary, backward a
+// gradient and a temporary. The first update makes a state. 1000 bytes existed before. Addresses
+// count from 1.
 void AddStep(StoreBuilder& b, std::int64_t at, std::int64_t base, bool first) {
   const std::int64_t step = at / 1000 + 1;
   b.Step(step, kMain, at, 1000);
@@ -88,7 +88,7 @@ TEST(MemoryUse, NamesTheOperatorThatHoldsIt) {
   ASSERT_GE(use.holders.size(), 3u);
   EXPECT_EQ(use.holders[0].operator_name, "MmBackward0");
   EXPECT_EQ(use.holders[0].kind, "gradient");
-  // Of aten::empty inside it.
+  // From aten::empty inside it.
   EXPECT_EQ(use.holders[1].operator_name, "aten::mm");
   EXPECT_EQ(use.holders[1].bytes, 400);
   EXPECT_EQ(use.holders.back().operator_name, "aten::_to_copy");
@@ -144,8 +144,8 @@ TEST(MemoryUse, CountsWhatWasFreedUnseenAsTheOldest) {
   b.Op("aten::mm", kMain, 0, 100);
   b.Memory(kMain, 10, 1, 100, 100);
   b.Memory(kMain, 20, 2, 50, 150);
-  b.Memory(kMain, 30, 3, 10, 60);    // 100 bytes are gone.
-  b.Memory(kMain, 40, 3, 200, 260);  // And the 10 at this address, or the 50.
+  b.Memory(kMain, 30, 3, 10, 60);    // 100 bytes disappeared.
+  b.Memory(kMain, 40, 3, 200, 260);  // Replaces the 10 bytes at this address, or the 50.
   const MemoryUse use = UseOf(b);
   EXPECT_EQ(use.peak.allocated_bytes, 260);
   EXPECT_EQ(use.last_bytes, 260);

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-/// Of one metric, and of all: a chart of more says nothing, and a page holds all of them.
+/// Limits per metric and in total: a chart of more curves is unreadable, and a page holds them all.
 constexpr std::size_t kMaxOfOne = 16, kMaxInAll = 240;
 
 class SampleSums {
@@ -20,7 +20,7 @@ class SampleSums {
     const bool first = sum.count == 0;
     sum.least = first ? value : std::min(sum.least, value);
     sum.most = first ? value : std::max(sum.most, value);
-    // Shares, since a difference of two numbers may be too large for one.
+    // Divides first, because the difference of two numbers may overflow.
     const auto count = static_cast<double>(++sum.count);
     sum.mean += value / count - sum.mean / count;
     least_ = thread_.valid() ? std::min(least_, value) : value;
@@ -28,13 +28,13 @@ class SampleSums {
     thread_ = thread;
   }
 
-  /// Half of it: the whole may be too large for a number.
+  /// Returns half of the spread, because the whole may overflow.
   double Spread() const { return most_ / 2 - least_ / 2; }
 
   MetricCurve Take(std::string_view instance) const {
     MetricCurve curve{.instance = std::string(instance), .thread = thread_, .buckets = {}};
     for (const auto& [bucket, sum] : sums_) {
-      // Rounding may leave the range by a bit.
+      // Rounding may leave the range slightly.
       curve.buckets.push_back(
           {bucket, sum.least, std::clamp(sum.mean, sum.least, sum.most), sum.most});
     }

@@ -1,4 +1,4 @@
-// Counters over time, no finer than a chart draws them.
+// Counters over time, at the resolution of a chart.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace headroom {
 
-/// Equal parts of the recording.
+/// Number of equal parts of the recording.
 inline constexpr int kCurveBuckets = 256;
 
-/// The samples of a counter in one part, of which there is at least one.
+/// Samples of a counter in one part of the recording; at least one.
 struct CurveBucket {
   int index = 0;
   double least = 0, mean = 0, most = 0;
@@ -25,7 +25,7 @@ struct CurveBucket {
 /// One counter of one process.
 struct MetricCurve {
   std::string instance;  ///< As in the row of the report.
-  ThreadId thread;       ///< One that sampled it.
+  ThreadId thread;       ///< A thread that sampled it.
   std::vector<CurveBucket> buckets;
 };
 
@@ -33,14 +33,14 @@ struct MetricCurve {
 struct MetricCurves {
   std::string name, unit;
   std::vector<MetricCurve> curves;
-  std::int64_t left_out = 0;  ///< Curves that would have been too many: those that vary least.
+  std::int64_t left_out = 0;  ///< Number of curves over the limit; the flattest ones are dropped.
 };
 
-/// Of [begin, end]. Values that are no finite number, and times outside, are left out, as are
-/// metrics of which nothing remains. By name.
+/// Returns the curves over [begin, end] by name. Drops values that are not finite, samples outside
+/// the window, and metrics without remaining samples.
 std::vector<MetricCurves> CurvesOfMetrics(const TraceStore& store, TimeNs begin, TimeNs end);
 
-/// When the first and the last sample was taken; none: there is no sample.
+/// Returns the times of the first and the last sample, or nullopt without samples.
 std::optional<std::pair<TimeNs, TimeNs>> RangeOfMetrics(const TraceStore& store);
 
 }  // namespace headroom

@@ -31,7 +31,7 @@ TEST(MetricCurves, APartHasTheLeastTheMeanAndTheMostOfItsSamples) {
   EXPECT_EQ(buckets[0].mean, 2);
   EXPECT_EQ(buckets[0].most, 3);
   EXPECT_EQ(buckets[1].index, 1);
-  EXPECT_EQ(buckets[2].index, kCurveBuckets - 1);  // The end belongs to the last.
+  EXPECT_EQ(buckets[2].index, kCurveBuckets - 1);  // The end belongs to the last part.
   EXPECT_EQ(buckets[2].most, 7);
 }
 

@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-/// A counter's samples as they come, in order of time.
+/// Accumulates a counter's samples in order of time.
 class Series {
  public:
   void Add(TimeNs time, double value) {
@@ -40,9 +40,9 @@ class Series {
   std::int64_t count() const { return count_; }
 
   void Fill(MetricRow& row) const {
-    // Samples that all stand alone, or at one time, count alike.
+    // Isolated samples, or samples at one time, have equal weight.
     const double mean = weight_ > 0 ? weighted_ / weight_ : plain_mean_;
-    row.mean = std::clamp(mean, min_, max_);  // Rounding may leave the range by a bit.
+    row.mean = std::clamp(mean, min_, max_);  // Rounding may leave the range slightly.
     row.min = min_;
     row.max = max_;
     row.last = last_;
@@ -53,10 +53,10 @@ class Series {
   std::int64_t count_ = 0;
   double min_ = 0, max_ = 0, last_ = 0, plain_mean_ = 0, weighted_ = 0, weight_ = 0;
   TimeNs last_time_;
-  bool follows_ = false;  ///< The sample before holds a number.
+  bool follows_ = false;  ///< The previous sample holds a number.
 };
 
-/// The number in "GPU 3"; none of anything else.
+/// Returns the number in "GPU 3"; nullopt for other text.
 std::optional<std::int64_t> GpuOf(std::string_view instance) {
   constexpr std::string_view kPrefix = "GPU ";
   if (!instance.starts_with(kPrefix)) return std::nullopt;
@@ -73,7 +73,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// "GPU 0", "eth0" or "the machine".
+/// Returns "GPU 0", "eth0" or "the machine".
 std::string_view Of(const MetricRow& row) {
   return row.instance.empty() ? std::string_view("the machine") : row.instance;
 }
@@ -83,7 +83,7 @@ std::string Amount(const MetricRow& row, double value) {
   return fmt::format("{:.4g}{}{}", value, row.unit.empty() ? "" : " ", row.unit);
 }
 
-/// A clock that is held down: not by having nothing to do, nor by a setting.
+/// Reports a throttled clock, except from idleness or a setting.
 std::string GpuThrottled(const MetricRow& row) {
   if (!row.gpu || !Contains(row.name, "throttle") || row.max <= 0) return {};
   for (const std::string_view harmless : {"idle", "app_clocks", "applications", "display"}) {
@@ -96,8 +96,8 @@ std::string GpuThrottled(const MetricRow& row) {
 std::string CpuThrottled(const MetricRow& row) {
   if (row.gpu || !Contains(row.name, "throttle") || row.max <= 0) return {};
   return fmt::format(
-      "the CPU quota of the job's container held it up: {} was {} on average, at most {}", row.name,
-      Amount(row, row.mean), Amount(row, row.max));
+      "the CPU quota of the job's container throttled it: {} was {} on average, at most {}",
+      row.name, Amount(row, row.mean), Amount(row, row.max));
 }
 
 std::string MemoryShort(const MetricRow& row) {
@@ -106,32 +106,33 @@ std::string MemoryShort(const MetricRow& row) {
       Contains(row.name, "available") || row.max < kNearLimitPct) {
     return {};
   }
-  // Utilization of the memory's bus says how busy it is, not how full; pressure is time.
+  // Excludes memory-bus utilization, which shows traffic, and memory pressure, which is time.
   if (Contains(row.name, "util") || Contains(row.name, "pressure")) return {};
-  return fmt::format("memory of {} ran short: {} came to {}", Of(row), row.name,
+  return fmt::format("memory of {} ran short: {} reached {}", Of(row), row.name,
                      Amount(row, row.max));
 }
 
-/// Threads that could run while others had the processors.
+/// Reports threads that were runnable but had no processor.
 std::string NoProcessor(const MetricRow& row) {
   constexpr double kOften = 10;
   if (row.name != "process_tree_runqueue_wait_pct" || row.mean < kOften) return {};
-  return fmt::format("the job could run and had no processor for {} of the time, at most {} ({})",
-                     Amount(row, row.mean), Amount(row, row.max), row.name);
+  return fmt::format(
+      "the job was ready to run but had no processor for {} of the time, at most {} ({})",
+      Amount(row, row.mean), Amount(row, row.max), row.name);
 }
 
-/// All tasks of the machine or the container waited at the same time.
+/// Reports times at which all tasks of the machine or the container waited.
 std::string UnderPressure(const MetricRow& row) {
   constexpr double kOftenForMemory = 5, kOftenForFiles = 20;
   const bool memory = row.name.ends_with("memory_pressure_full_pct");
   const bool files = row.name.ends_with("io_pressure_full_pct");
   if (!(memory && row.mean >= kOftenForMemory) && !(files && row.mean >= kOftenForFiles)) return {};
-  return fmt::format("all tasks waited for {} {} of the time, at most {} ({})",
+  return fmt::format("all tasks waited for {} for {} of the time, at most {} ({})",
                      memory ? "memory (swapping)" : "files", Amount(row, row.mean),
                      Amount(row, row.max), row.name);
 }
 
-/// An argument of an instant, as text without its quotes; empty: there is none.
+/// Returns an argument of an instant as text without its quotes; empty if there is none.
 std::string Member(const TraceStore& store, std::size_t row, std::string_view key) {
   std::string_view text = store.Arg(store.instants.args[row], key);
   if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
@@ -143,7 +144,7 @@ bool IsOfRecording(const TraceStore& store, std::size_t instant, std::string_vie
          store.Text(store.instants.name[instant]) == name;
 }
 
-/// The machines whose counters a trace holds, where it was recorded which they are.
+/// Names of the machines whose counters a trace holds, if recorded.
 class Hosts {
  public:
   explicit Hosts(const TraceStore& store) : store_(store) {
@@ -157,7 +158,7 @@ class Hosts {
     if (different.size() == 1) all_ = *different.begin();
   }
 
-  /// Of a counter's track. Several recordings in one file are told apart by their processes.
+  /// Returns the machine of a counter's track. Several recordings in one file differ by process.
   std::string_view Of(ThreadId track) const {
     if (!all_.empty() || of_process_.empty()) return all_;
     const auto known = of_process_.find(ProcessOf(track));
@@ -169,10 +170,10 @@ class Hosts {
 
   const TraceStore& store_;
   std::map<ProcessId, std::string> of_process_;
-  std::string_view all_;  ///< Where there is but one.
+  std::string_view all_;  ///< The only machine, if there is just one.
 };
 
-/// Processes beside the job that used what it needs, once each.
+/// Returns the processes outside the job that used its resources, once each.
 std::vector<std::string> ForeignUsers(const TraceStore& store) {
   constexpr std::size_t kMaxNamed = 3;
   const auto& instants = store.instants;
@@ -194,7 +195,7 @@ std::vector<std::string> ForeignUsers(const TraceStore& store) {
       named += fmt::format("{}{}", named.empty() ? "" : ", ", user);
     }
     if (users.size() > kMaxNamed) named += fmt::format(" and {} more", users.size() - kMaxNamed);
-    notes.push_back(fmt::format("others used {} while the job ran: {}",
+    notes.push_back(fmt::format("other processes used {} while the job ran: {}",
                                 resource.empty() ? "the machine" : resource, named));
   }
   return notes;

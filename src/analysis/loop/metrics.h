@@ -1,4 +1,4 @@
-// Counters over time: the machine while the job ran.
+// Counters over time: the state of the machine while the job ran.
 #pragma once
 
 #include <string>
@@ -9,15 +9,17 @@
 
 namespace headroom {
 
-/// One row a counter, machine and instance, by name, then machine, GPU and instance. Which machine
-/// is known where `headroom record --with host` made the recording. Every counter of the trace is
-/// a metric; what is no number (NaN, infinite) is a missing sample. Means are weighted with time: a
-/// stretch between two samples counts with the mean of both, one beside a missing sample does not.
+/// Returns one row per counter, machine and instance, by name, then machine, GPU and instance. The
+/// machine is known if `headroom record --with host` made the recording. Every counter of the trace
+/// is a metric; a value that is not a number (NaN, infinite) is a missing sample.
+///
+/// Means are weighted with time. A span between two samples counts with their mean. A span next to
+/// a missing sample does not count.
 std::vector<MetricRow> MetricTable(const TraceStore& store);
 
-/// What the metrics, and points of category `headroom`, say about why a job was slow: a CPU quota
-/// that throttled it, no processor or memory for it, a GPU that was slowed down, memory that ran
-/// short, others on the machine. Empty if nothing was unusual.
+/// Explains a slow job from the metrics and from instants of category `headroom`. Causes are CPU
+/// throttling by a quota, lack of processor or memory, a throttled GPU, low memory, and other users
+/// of the machine. Empty if nothing was unusual.
 std::vector<MachineNote> ExplainMachine(const TraceStore& store,
                                         const std::vector<MetricRow>& metrics);
 

@@ -32,11 +32,11 @@ TEST(MetricTable, MeansAreWeightedWithTime) {
 TEST(MetricTable, MissingSamplesAreInNoFigure) {
   constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
   StoreBuilder b;
-  b.Counter("rate", "eth0", "bytes/s", 0, kMissing);  // The first of a rate.
+  b.Counter("rate", "eth0", "bytes/s", 0, kMissing);  // The first sample of a rate.
   b.Counter("rate", "eth0", "bytes/s", 10, 4);
   b.Counter("rate", "eth0", "bytes/s", 20, 6);
   b.Counter("rate", "eth0", "bytes/s", 30, kMissing);
-  b.Counter("rate", "eth0", "bytes/s", 1000, 100);  // Stands alone: of no stretch.
+  b.Counter("rate", "eth0", "bytes/s", 1000, 100);  // Isolated: it belongs to no span.
   b.Counter("rate", "eth1", "bytes/s", 0, INFINITY);
   const std::vector<MetricRow> rows = Table(b);
   ASSERT_EQ(rows.size(), 1u) << "eth1 holds no number";
@@ -65,7 +65,7 @@ TEST(MetricTable, SaysOnWhichMachineWhereThatWasRecorded) {
   b.Instant("headroom", "about", 0, R"("host": "node7")");
   EXPECT_EQ(Table(b).at(0).host, "node7");
 
-  // Two recordings merged into one file: GPU 0 is another on each machine.
+  // Two recordings merged into one file: GPU 0 differs between the machines.
   b.InProcess("2");
   b.Instant("headroom", "about", 0, R"("host": "node8")");
   b.Counter("power", "GPU 0", "W", 10, 300);
@@ -92,13 +92,13 @@ TEST(MetricTable, RowsComeByNameThenGpuThenInstance) {
 struct NoteCase {
   const char* shows;
   void (*draw)(StoreBuilder&);
-  const char* note;  ///< Part of it; empty: none.
+  const char* note;  ///< Part of the note; empty if none.
 };
 
 const NoteCase kNotes[] = {
     {"a quota that throttles",
      [](StoreBuilder& b) { b.Counter("cgroup_cpu_throttled", "", "%", 0, 12.5); },
-     "CPU quota of the job's container held it up: cgroup_cpu_throttled was 12.5 %"},
+     "CPU quota of the job's container throttled it: cgroup_cpu_throttled was 12.5 %"},
     {"a quota that does not",
      [](StoreBuilder& b) { b.Counter("cgroup_cpu_throttled", "", "%", 0, 0); }, ""},
     {"a GPU that is held down",
@@ -108,7 +108,7 @@ const NoteCase kNotes[] = {
      [](StoreBuilder& b) { b.Counter("gpu_throttle_idle", "GPU 1", "%", 0, 40); }, ""},
     {"memory that runs short",
      [](StoreBuilder& b) { b.Counter("cgroup_memory_used", "", "%", 0, 98); },
-     "memory of the machine ran short: cgroup_memory_used came to 98.0 %"},
+     "memory of the machine ran short: cgroup_memory_used reached 98.0 %"},
     {"a busy memory bus is no shortage",
      [](StoreBuilder& b) { b.Counter("gpu_memory_util", "GPU 0", "%", 0, 99); }, ""},
     {"others on the GPU, each once",
@@ -118,7 +118,7 @@ const NoteCase kNotes[] = {
                    R"("resource": "GPU 0", "pid": 4711, "name": "python3")");
        }
      },
-     "others used GPU 0 while the job ran: python3 (4711)"},
+     "other processes used GPU 0 while the job ran: python3 (4711)"},
     {"points of another kind",
      [](StoreBuilder& b) { b.Instant("gradient", "foreign_user", 0, R"("resource": "GPU 0")"); },
      ""},

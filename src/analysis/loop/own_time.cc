@@ -20,7 +20,7 @@ std::optional<OwnTime> DearestRegion(const TraceStore& store, NameFacts& names,
                                      const Attribution& attribution, ThreadId thread,
                                      Interval span) {
   const auto& events = store.host_events;
-  std::set<HostEventId> marks;  // A step is no part of itself.
+  std::set<HostEventId> marks;  // A step is not part of itself.
   for (const HostEventId mark : store.steps.event.values()) marks.insert(mark);
   const auto is_other = [&](HostEventId event) {
     return IsRegion(store, names, event) && !marks.contains(event) &&
@@ -38,7 +38,7 @@ std::optional<OwnTime> DearestRegion(const TraceStore& store, NameFacts& names,
       of_name.own += time;
       ++of_name.count;
     }
-    // Regions of one thread may overlap; then a part of one lies beyond its parent.
+    // Regions of one thread may overlap, so one may extend beyond its parent.
     const HostEventId parent = events.parent[row];
     if (!parent.valid() || !is_other(parent)) continue;
     const Interval around = {events.start[parent.index()], store.HostEnd(parent)};

@@ -1,4 +1,5 @@
-// What a program itself marked in a step and that is no phase of training: which range holds most.
+// Ranges that a program marked in a step, outside the phases of training: finds the one with the
+// most time.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,12 @@ namespace headroom {
 
 struct OwnTime {
   StringId name;
-  DurationNs own;  ///< Without what is inside them: other ranges, and operators.
+  DurationNs own;  ///< Self time: without other ranges and operators inside.
   std::int64_t count = 0;
 };
 
-/// Of the regions (IsRegion) of a thread whose phase is none, the name that has the most time of
-/// its own within `span`; nullopt: there is none.
+/// Considers the regions (IsRegion) of a thread that have no phase. Returns the name with the most
+/// self time within `span`, or nullopt if there is none.
 std::optional<OwnTime> DearestRegion(const TraceStore& store, NameFacts& names,
                                      const Attribution& attribution, ThreadId thread,
                                      Interval span);

@@ -15,7 +15,7 @@ bool IsPass(Phase phase) {
   return phase == Phase::kForward || phase == Phase::kBackward || phase == Phase::kOptimizer;
 }
 
-/// What begins a pass: events of a pass that are in none of the same kind.
+/// Returns the events that begin a pass: those inside no other event of the same pass.
 std::map<ProcessId, std::vector<Pass>> OutermostOf(const TraceStore& store,
                                                    const Attribution& attribution) {
   const auto& events = store.host_events;
@@ -36,7 +36,7 @@ std::map<ProcessId, std::vector<Pass>> OutermostOf(const TraceStore& store,
   return passes;
 }
 
-/// Neighbours of one kind as one.
+/// Merges neighbours of one kind.
 std::vector<Pass> Joined(const std::vector<Pass>& passes) {
   std::vector<Pass> joined;
   for (const Pass& pass : passes) {

@@ -1,4 +1,4 @@
-// When a process runs forward, backward and the update, on the host's clock.
+// Times of a process's forward, backward and update, on the host's clock.
 #pragma once
 
 #include <map>
@@ -12,14 +12,14 @@
 
 namespace headroom {
 
-/// The passes of one process in order of time. A stretch is as long as no other pass begins: one
-/// backward is one stretch, however many nodes it has, and a step that accumulates gradients over
-/// two batches has two of them.
+/// The passes of one process in order of time. A pass lasts until another pass begins. One backward
+/// is a single pass with any number of nodes. A step that accumulates gradients over two batches
+/// has two of them.
 class PhaseStretches {
  public:
-  /// The first stretch of the phase that ends after the time; nullopt: none does.
+  /// Returns the first pass of the phase that ends after the time, or nullopt.
   std::optional<Interval> NextThatEndsAfter(Phase phase, TimeNs time) const;
-  /// The last stretch of the phase that begins at the time or before it; nullopt: none does.
+  /// Returns the last pass of the phase that begins at or before the time, or nullopt.
   std::optional<Interval> LastThatBeginsBy(Phase phase, TimeNs time) const;
 
  private:
@@ -34,7 +34,7 @@ class PassesOfProcesses {
  public:
   PassesOfProcesses(const TraceStore& store, const Attribution& attribution);
 
-  /// Without any, where the process runs none.
+  /// Returns the passes of the process; empty if it runs none.
   const PhaseStretches& Of(ProcessId process) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace headroom {
 namespace phase_stretches_test {
 
-// Two batches are accumulated before one update.
+// Builds two batches that are accumulated before one update.
 TestTrace TwoPasses() {
   StoreBuilder b;
   b.Step(1, kMain, 0, 200);

@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-/// The ranges of a trace that are regions, and how they lie in each other.
+/// The regions of a trace, and their nesting.
 class RegionTree {
  public:
   RegionTree(const TraceStore& store, NameFacts& names, const Attribution& attribution)
@@ -38,20 +38,20 @@ class RegionTree {
     FindLoop();
   }
 
-  /// In order of their rows.
+  /// Returns the regions in order of their rows.
   const std::vector<HostEventId>& regions() const { return regions_; }
 
-  /// The region around this one.
+  /// Returns the region around this one.
   HostEventId Around(HostEventId region) const {
     const HostEventId parent = store_.host_events.parent[region.index()];
     return parent.valid() ? innermost_[parent.index()] : HostEventId::None();
   }
 
-  /// The innermost region of its own thread in which a call is made.
+  /// Returns the innermost region, on the same thread, around a call.
   HostEventId RegionOf(HostEventId call) const { return innermost_[call.index()]; }
 
-  /// The innermost region of the loop's thread that is open at a call of a thread that works for
-  /// it.
+  /// Returns the innermost region of the loop's thread that is open at a call of a thread that
+  /// works for the loop.
   HostEventId RegionOfLoop(HostEventId call) const {
     const ThreadId thread = store_.host_events.thread[call.index()];
     return WorksForLoop(thread) ? OpenAt(loop_, store_.host_events.start[call.index()])
@@ -67,7 +67,8 @@ class RegionTree {
   ThreadId loop() const { return loop_; }
 
  private:
-  /// The loop runs where the steps are; without steps where most regions are.
+  /// Finds the loop's thread: the one with the steps, or without steps the one with the most
+  /// regions.
   void FindLoop() {
     std::vector<std::int64_t> count(store_.threads.rows());
     for (const HostEventId region : regions_)
@@ -97,26 +98,28 @@ class RegionTree {
   const Attribution& attribution_;
   std::unordered_set<HostEventId> steps_;
   std::vector<HostEventId> regions_;
-  std::vector<HostEventId> innermost_;  ///< By event: the region around it, itself included.
-  std::vector<bool> has_regions_;       ///< By thread.
+  /// By event: the innermost region around it, the event included.
+  std::vector<HostEventId> innermost_;
+  std::vector<bool> has_regions_;  ///< By thread.
   ThreadId loop_;
 };
 
-/// Whether a range of a thread takes time from the region around it: regions, and whatever else
-/// the timers time (steps, layers), so that what is left is what their own statistics call self.
+/// Returns true if a range reduces the self time of the region around it. This holds for regions
+/// and for the timers' other ranges (steps, layers), so that self time matches the timers'
+/// statistics.
 bool TakesTime(const TraceStore& store, std::size_t row) {
   if (store.host_events.kind[row] != HostEventKind::kAnnotation) return false;
   const std::string_view category = store.Text(store.host_events.category[row]);
   return category == "region" || category == "step";
 }
 
-/// The time of a thread, given to the one that began last of the ranges that are open: ranges may
-/// overlap without one being inside the other.
+/// Gives the time of a thread to the open range that began last, because ranges may overlap without
+/// nesting.
 class LatestBegun {
  public:
   LatestBegun(const TraceStore& store, std::vector<DurationNs>& own) : store_(store), own_(own) {}
 
-  /// REQUIRES: ranges come in order of their rows.
+  /// Requires ranges in order of their rows.
   void Enter(HostEventId range) {
     const auto& events = store_.host_events;
     if (!open_.empty() && events.thread[open_.back().index()] != events.thread[range.index()])
@@ -147,16 +150,16 @@ class LatestBegun {
   TimeNs now_;
 };
 
-/// What is known of one name.
+/// Sums over the ranges of one name.
 struct Sums {
   std::vector<DurationNs> durations;
   DurationNs total, self;
-  IntervalSet tasks;          ///< Launched inside.
-  bool may_launch = false;    ///< A thread of it launches GPU work.
-  std::vector<Interval> gpu;  ///< As GPU events timed it.
+  IntervalSet tasks;          ///< Tasks launched inside.
+  bool may_launch = false;    ///< A thread with this name launches GPU work.
+  std::vector<Interval> gpu;  ///< As timed by GPU events.
 
-  /// Adds to the total what no earlier entry covers on that thread. REQUIRES: entries come in order
-  /// of thread and start.
+  /// Adds to the total the time that no earlier entry covers on that thread. Requires entries in
+  /// order of thread and start.
   void Cover(ThreadId thread, TimeNs start, TimeNs end) {
     const TimeNs from = thread == covered_on_ ? std::max(start, covered_to_) : start;
     if (end > from) total += end - from;
@@ -169,7 +172,7 @@ struct Sums {
   TimeNs covered_to_;
 };
 
-/// By row of the host events: the time during which the range was the one that began last.
+/// Returns, by row of the host events, the time in which the range was the latest begun.
 std::vector<DurationNs> OwnTimes(const TraceStore& store, const RegionTree& tree) {
   std::vector<DurationNs> own(store.host_events.rows());
   LatestBegun latest(store, own);
@@ -183,10 +186,11 @@ std::vector<DurationNs> OwnTimes(const TraceStore& store, const RegionTree& tree
   return own;
 }
 
-/// Mean and standard deviation of a sample, in whole nanoseconds; 0 of fewer than two.
+/// Fills in the mean and standard deviation of a sample, in whole nanoseconds; 0 for fewer than two
+/// values.
 void FillMoments(const std::vector<DurationNs>& durations, RegionRow& row) {
   double mean = 0, squares = 0, n = 0;
-  for (const DurationNs duration : durations) {  // Welford's.
+  for (const DurationNs duration : durations) {  // Welford's algorithm.
     const auto value = static_cast<double>(duration.ns());
     const double step = value - mean;
     mean += step / ++n;

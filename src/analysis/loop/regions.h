@@ -1,4 +1,4 @@
-// Ranges that somebody marked, by name: how long they take on the host and on the GPU.
+// Ranges that a user marked, by name: their time on the host and on the GPU.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace headroom {
 
-/// Whether an event is a range that somebody marked: none that a framework draws by itself, and no
-/// layer. Steps are such, too, where they are drawn.
+/// Returns true if the event is a range that a user marked, not one that a framework draws, and not
+/// a layer. Steps that are drawn as ranges also count.
 bool IsRegion(const TraceStore& store, NameFacts& names, HostEventId event);
 
-/// One row a name, largest total first, of the annotations of category `region` or
-/// `user_annotation`; without steps, what frameworks draw by themselves, and layers, which have a
-/// table of their own.
+/// Returns one row per name, largest total first, for annotations of category `region` or
+/// `user_annotation`. Excludes steps, ranges that frameworks draw, and layers, which have a
+/// separate table.
 ///
-/// `gpu` is the time that GPU events measured for ranges of that name (category `gpu_region`); else
-/// the union of the GPU tasks launched inside, on the thread of the range. Threads of the autograd
-/// engine, and those without ranges, work for the one that runs the loop, too.
+/// `gpu` is the time that GPU events measured for ranges of that name (category `gpu_region`).
+/// Without these it is the union of the GPU tasks launched inside, on the thread of the range. The
+/// autograd engine's threads, and threads without ranges, count for the thread of the loop.
 std::vector<RegionRow> RegionTable(const TraceStore& store, NameFacts& names,
                                    const Attribution& attribution);
 

@@ -27,7 +27,7 @@ TEST(RegionTable, OwnTimeIsWithoutTheRegionsInside) {
   StoreBuilder b;
   b.Region("BATCH", kMain, 0, 100);
   b.Region("FORWARD", kMain, 10, 30);
-  b.Op("aten::mm", kMain, 12, 20);  // No region: it takes nothing away.
+  b.Op("aten::mm", kMain, 12, 20);  // Not a region, so it does not reduce self time.
   b.Annotation("loss", kMain, 15, 5);
   b.Region("BACKWARD", kMain, 50, 40);
   const std::vector<RegionRow> rows = Table(b);
@@ -39,7 +39,7 @@ TEST(RegionTable, OwnTimeIsWithoutTheRegionsInside) {
   EXPECT_EQ(Row(rows, "loss").self, Us(5));
 }
 
-// Lightning's profiler adds entries of one action that lie inside each other: more than 100 %.
+// Lightning's profiler adds up nested entries of one action, and so exceeds 100 %.
 TEST(RegionTable, EntriesInsideEntriesOfTheSameNameCountOnce) {
   StoreBuilder b;
   b.Region("step", kMain, 0, 100);
@@ -55,8 +55,8 @@ TEST(RegionTable, EntriesInsideEntriesOfTheSameNameCountOnce) {
   EXPECT_EQ(step.self + Row(rows, "other").self, Us(100));
 }
 
-// As the timers count (test_record.py compares): what overlaps belongs to the one that began last,
-// and a key has no more time than there is.
+// Counts like the timers (test_record.py compares): overlap belongs to the latest begun, and a key
+// has at most the elapsed time.
 TEST(RegionTable, OverlapBelongsToTheLatestBegun) {
   StoreBuilder b;
   b.Region("a", kMain, 0, 10);
@@ -72,7 +72,7 @@ TEST(RegionTable, OverlapBelongsToTheLatestBegun) {
   EXPECT_EQ(Row(rows, "c").self, Us(1));
 }
 
-// One that ends while a later one is open leaves nothing to take up again.
+// A range that ends while a later one is open does not resume.
 TEST(RegionTable, WhatEndedBelowALaterOneIsOver) {
   StoreBuilder b;
   b.Region("outer", kMain, 0, 100);
@@ -88,7 +88,7 @@ TEST(RegionTable, StepsAndLayersTakeTimeAsTheyDoFromTimers) {
   StoreBuilder b;
   b.Region("EPOCH", kMain, 0, 100);
   b.Region("layer::conv", kMain, 10, 20);
-  b.Annotation("Optimizer.step#SGD.step", kMain, 50, 10);  // Drawn by a framework: no timer's.
+  b.Annotation("Optimizer.step#SGD.step", kMain, 50, 10);  // Drawn by a framework, not by a timer.
   const std::vector<RegionRow> rows = Table(b);
   EXPECT_EQ(Row(rows, "EPOCH").self, Us(80));
 }
@@ -123,7 +123,7 @@ TEST(RegionTable, LeavesOutWhatNobodyMarked) {
 struct GpuCase {
   const char* shows;
   void (*draw)(StoreBuilder&);
-  std::optional<DurationNs> gpu;  ///< Of the region "R".
+  std::optional<DurationNs> gpu;  ///< GPU time of the region "R".
 };
 
 const GpuCase kGpuCases[] = {

@@ -20,7 +20,7 @@ namespace {
 struct NamedWork {
   HostRole role;
   std::string_view row;
-  bool beside_gpu;  ///< It counts while the GPU works, too.
+  bool beside_gpu;  ///< Counts even while the GPU works.
 };
 constexpr NamedWork kNamedWork[] = {
     {HostRole::kAutotuning, "autotuning", true},
@@ -67,7 +67,7 @@ class Recording {
   const IntervalSet& idle() const { return idle_; }
   const IntervalSet& left() const { return left_; }
 
-  /// Gives what is left of this time to a row.
+  /// Gives a row the part of this time that no earlier row took.
   DurationNs Take(const IntervalSet& time, std::string_view name, std::int64_t count = 0,
                   std::string example = {}) {
     const DurationNs taken = Intersect(left_, time).Measure();
@@ -86,7 +86,7 @@ class Recording {
     if (row.example.empty()) row.example = std::move(example);
   }
 
-  /// Gives the time of pauses in which the process has no event to a row.
+  /// Gives a row the pauses in which the process has no event.
   void TakeUnrecorded(const IntervalSet& pauses) {
     const auto& events = store_.host_events;
     std::vector<Interval> recorded(steps_.busy.intervals());
@@ -95,7 +95,7 @@ class Recording {
         recorded.push_back({events.start[row], store_.HostEnd(HostEventId(row))});
     }
     const IntervalSet events_of_process = IntervalSet::UnionOf(std::move(recorded));
-    constexpr std::int64_t kHardlyAny = 20;  // One part in.
+    constexpr std::int64_t kHardlyAny = 20;  // At most 1/20 of the pause.
     std::vector<Interval> silent;
     for (const Interval& pause : pauses.intervals()) {
       if (events_of_process.MeasureWithin(pause).ns() <= pause.length().ns() / kHardlyAny)
@@ -106,7 +106,7 @@ class Recording {
     Take(nothing, "not recorded", static_cast<std::int64_t>(nothing.size()));
   }
 
-  /// Gives the time of the events of a role to their row.
+  /// Gives a row the time of the events of a role.
   void TakeNamed(const NamedWork& work) {
     const auto& events = store_.host_events;
     std::vector<Interval> found;
@@ -122,7 +122,7 @@ class Recording {
       if (events.thread[row] != thread) until = TimeNs(INT64_MIN);
       thread = events.thread[row];
       const TimeNs end = store_.HostEnd(HostEventId(row));
-      if (end <= until) continue;  // Inside of another.
+      if (end <= until) continue;  // Inside another one.
       until = end;
       found.push_back({events.start[row], end});
       ++count;
@@ -135,7 +135,7 @@ class Recording {
          std::string(store_.Text(events.name[longest.index()])));
   }
 
-  /// Returns the name of the longest event in the interval, or an empty text.
+  /// Returns the name of the longest event in the interval, or an empty string.
   std::string LongestIn(Interval gap) const {
     const auto& events = store_.host_events;
     HostEventId longest;
@@ -149,15 +149,15 @@ class Recording {
       if (!longest.valid() || events.duration[row] > events.duration[longest.index()])
         longest = event;
     }
-    // One that takes next to nothing of the gap does not show what it is.
-    constexpr std::int64_t kNextToNothing = 20;  // One part in.
+    // An event that covers almost none of the gap does not explain it.
+    constexpr std::int64_t kNextToNothing = 20;  // At least 1/20 of the gap.
     if (!longest.valid() ||
         events.duration[longest.index()].ns() < gap.length().ns() / kNextToNothing)
       return "";
     return std::string(store_.Text(events.name[longest.index()]));
   }
 
-  /// @param first  the row that comes first
+  /// @param first  name of the row to put first
   RunTime Finish(std::string_view first) && {
     RunTime run;
     run.wall = whole_.length();
@@ -180,7 +180,7 @@ class Recording {
     const auto& events = store_.host_events;
     for (std::size_t row = 0; row < events.rows(); ++row) {
       const HostEventKind kind = events.kind[row];
-      // Others may lie anywhere: a profiler's own, and what nobody understood.
+      // Other events may be at any time: the profiler's and unknown ones.
       if (!IsOfProcess(row) || kind == HostEventKind::kOther || kind == HostEventKind::kOverhead ||
           kind == HostEventKind::kGpuAnnotation)
         continue;
@@ -201,15 +201,15 @@ class Recording {
   const TraceStore& store_;
   NameFacts& names_;
   const StepAnalysis& steps_;
-  std::vector<HostEventId> marks_;  ///< Of steps, by id.
+  std::vector<HostEventId> marks_;  ///< Marks of the steps, by id.
   Interval whole_;
-  IntervalSet left_;  ///< Given to no row yet.
-  IntervalSet idle_;  ///< Of the GPU.
+  IntervalSet left_;  ///< Not yet given to any row.
+  IntervalSet idle_;  ///< GPU idle time.
   std::vector<RunRow> rows_;
 };
 
-/// What is left of the steps, and of those that take far longer than others only the usual time.
-/// Returns the row of the steps that count.
+/// Gives the remaining time of the steps to their rows. Slow outliers count with the median time;
+/// their excess gets a separate row. Returns the row of the steps that count.
 std::string_view TakeSteps(const StepAnalysis& steps, std::optional<std::int64_t> optimizer_every,
                            Recording& recording) {
   struct Step {
@@ -231,7 +231,7 @@ std::string_view TakeSteps(const StepAnalysis& steps, std::optional<std::int64_t
     recording.Take(IntervalSet::UnionOf(std::move(of_kind)), name, count);
   }
   const std::string_view usual = RowOfKind(steps.steps.list[counted.front().row].kind);
-  // Steps that accumulate gradients have a place in the cycle of the optimizer.
+  // Steps that accumulate gradients are compared by their position in the optimizer's cycle.
   const auto every = static_cast<std::size_t>(optimizer_every.value_or(1));
   for (std::size_t place = 0; place < every; ++place) {
     std::vector<DurationNs> lengths;
@@ -283,7 +283,7 @@ std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
     }
     if (count > 0) recording.Take(gaps, name, count, recording.LongestIn(longest));
   };
-  // The GPU may have been at work that was not recorded: then the first step waits for it.
+  // The first step may wait for GPU work that was not recorded.
   TimeNs earlier = steps.hosts.front().start;
   if (steps.steps.tasks_before_first > 0 && !steps.busy.empty())
     earlier = std::min(earlier, steps.busy.intervals().front().start);

@@ -1,4 +1,4 @@
-// Where the time of the whole recording went, in steps and outside of them.
+// Breakdown of the whole recording, inside and outside the steps.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,25 @@
 
 namespace headroom {
 
-/// From the process's first event to its last. Every moment belongs to one row, so the rows sum to
-/// `wall`: to the first of
+/// Covers the time from the process's first event to its last. Every moment belongs to one row, so
+/// the rows sum to `wall`. The first row that matches applies:
 ///
-///   not recorded: the loop pauses, and the process has no event (the profiler was off);
-///   autotuning, evaluation (ranges, and steps of that kind);
-///   compilation, garbage collection, checkpoints, memory calls, epoch edges, data wait, while the
-///   GPU is idle (without GPU work: always);
-///   steps, by kind if kinds differ: of those that take 1.5 times the median or longer only the
-///   median, the rest is `first step` or `slow steps`;
-///   earlier work: before the steps' own time, from the host's first step or from the first task
-///   that was launched before it: the GPU is at what came before;
-///   before the steps, between them, after them.
+/// * not recorded: the loop pauses, and the process has no event (the profiler was off)
+/// * autotuning, evaluation (ranges, and steps of that kind)
+/// * compilation, garbage collection, checkpoints, memory calls, epoch edges, data wait: only while
+///   the GPU is idle, if there is GPU work
+/// * steps, by kind if kinds differ
+/// * first step, slow steps: the excess of a step over the median, if it takes 1.5 times the median
+///   or more
+/// * earlier work: the GPU runs tasks launched before the first step; begins with the host's first
+///   step or the first such task
+/// * before the steps, between them, after them
 ///
-/// @param host             around the steps, with `unmarked` in it
-/// @param optimizer_every  Steps::optimizer_every: then steps with the optimizer are not slow, but
+/// @param host             covers the steps and includes `unmarked`
+/// @param optimizer_every  Steps::optimizer_every; if set, steps with the optimizer are not slow,
+/// but
 ///                         compared with each other
-/// @return      none: no step is whole
+/// @return                 nullopt if no step is whole
 std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
                                   const Attribution& attribution, const StepAnalysis& steps,
                                   const HostActivity& host, const UnmarkedLoading& unmarked,

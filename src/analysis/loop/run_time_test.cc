@@ -8,7 +8,7 @@
 namespace headroom {
 namespace run_time_test {
 
-/// Times of the parts in us.
+/// Returns the times of the parts in us.
 std::map<std::string, std::int64_t> PartsUs(const StoreBuilder& builder) {
   const TraceReport report = AnalyzeTrace(builder);
   std::map<std::string, std::int64_t> parts;
@@ -25,7 +25,7 @@ std::map<std::string, std::int64_t> PartsUs(const StoreBuilder& builder) {
 
 using Parts = std::map<std::string, std::int64_t>;
 
-/// A step of 1000 us: the GPU works from 10 on for `gpu` us.
+/// Adds a step of 1000 us in which the GPU works for `gpu` us from 10.
 void AddStep(StoreBuilder& b, std::int64_t number, std::int64_t at, std::int64_t length = 1000,
              std::int64_t gpu = 990) {
   b.Step(number, kMain, at, length);
@@ -142,9 +142,9 @@ TEST(RunTime, ARecompileIsNoSlowStep) {
 TEST(RunTime, StepsThatOverlapCountOnce) {
   StoreBuilder b;
   for (int i = 0; i < 4; ++i) AddStep(b, i, i * 1000);
-  // The work of the last step ends long before that of a step before, on another stream.
+  // The last step's work ends long before an earlier step's work on another stream.
   b.Launch("aten::mm", kMain, 1500, kGemm, kSideStream, 1510, 9000);
-  PartsUs(b);  // Which holds that parts sum, and that none is negative.
+  PartsUs(b);  // Checks that the parts sum and that none is negative.
 }
 
 TEST(RunTime, EarlierWorkIsNoStartUp) {

@@ -1,4 +1,4 @@
-// How much of their own time spans lose to those directly inside.
+// Time that spans lose to the spans directly inside.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace headroom {
 
-/// How much of their own time spans lose to those directly inside. What overlaps is taken once and
-/// what lies outside not at all, so no more is lost than there is.
+/// Computes the time that spans lose to those directly inside. Overlaps count once and portions
+/// outside do not count, so a span never loses more than its length.
 class TimeInside {
  public:
   explicit TimeInside(const TraceStore& store) : store_(store) {}
 
-  /// What `around` loses to the span; 0 where it is none.
+  /// Returns the time that `around` loses to the span; 0 if `around` is None().
   ///
-  /// REQUIRES: spans come in order of their rows; `around` was one of them.
+  /// Requires spans in order of their rows, and an `around` that was one of them.
   DurationNs Enter(HostEventId span, HostEventId around) {
     while (!open_.empty() && open_.back().span != around) open_.pop_back();
     const TimeNs start = store_.host_events.start[span.index()];
@@ -38,10 +38,10 @@ class TimeInside {
  private:
   struct Open {
     HostEventId span;
-    TimeNs covered;  ///< Up to here, what is inside was taken.
+    TimeNs covered;  ///< Time up to here has been counted.
   };
   const TraceStore& store_;
-  std::vector<Open> open_;  ///< Each inside the one before.
+  std::vector<Open> open_;  ///< Each inside the previous one.
 };
 
 }  // namespace headroom

@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-// Names of ranges that say what they are and that no role of the rules stands for.
+// Range names that identify loop parts without a role in the rules.
 constexpr std::string_view kTrainBatch[] = {"train_batch"};
 constexpr std::string_view kFromDevice[] = {"from_device"};
 constexpr std::string_view kReduceMetrics[] = {"reduce_metrics", "average_training_metrics"};
@@ -24,7 +24,7 @@ bool IsOfProcess(const TraceStore& store, ProcessId process, HostEventId event) 
          store.threads.process[store.host_events.thread[event.index()].index()] == process;
 }
 
-/// When ranges of these names are open in the process.
+/// Returns the times at which ranges of these names are open in the process.
 IntervalSet RangesNamed(const TraceStore& store, ProcessId process,
                         std::span<const std::string_view> wanted) {
   std::vector<StringId> ids;
@@ -45,7 +45,7 @@ IntervalSet RangesNamed(const TraceStore& store, ProcessId process,
   return IntervalSet::UnionOf(std::move(found));
 }
 
-/// When the host is in an operator (without one: in a call) that copies this way.
+/// Returns the times of operators that copy in this direction, or of calls outside operators.
 IntervalSet CopyingCalls(const TraceStore& store, const Attribution& attribution, ProcessId process,
                          CopyKind direction) {
   const auto& tasks = store.gpu_tasks;
@@ -96,8 +96,8 @@ constexpr std::array<PartName, kParts> kNames = {
      {"callbacks", "", "ranges"},
      {"other", "", "rest"}}};
 
-/// The host's time in the steps, by part. Parts within train_batch are parts of it; all others are
-/// disjoint.
+/// The host's time in the steps, by part. Parts within train_batch are portions of it; all others
+/// are disjoint.
 struct Split {
   std::array<IntervalSet, kParts> time;
   std::array<std::string_view, kParts> source;
@@ -140,7 +140,7 @@ Split SplitSteps(const TraceStore& store, const Attribution& attribution, const 
   return split;
 }
 
-/// Whether ranges mark a phase: then it is known by them, else by operators.
+/// Returns "ranges" if a range marks the phase, else "operators".
 std::string_view SourceOf(const TraceStore& store, const Attribution& attribution, Phase phase) {
   const auto& events = store.host_events;
   for (std::size_t row = 0; row < events.rows(); ++row) {
@@ -153,7 +153,7 @@ std::string_view SourceOf(const TraceStore& store, const Attribution& attributio
   return "operators";
 }
 
-/// What the GPU does for each part: tasks count for the part in which they were launched.
+/// GPU time by part. A task counts for the part in which it was launched.
 class GpuSplit {
  public:
   explicit GpuSplit(const Split& split) {
@@ -170,7 +170,7 @@ class GpuSplit {
   }
 
   void Add(TimeNs launch, Interval ran) {
-    // Tasks come in order of time, and launches nearly so.
+    // Tasks are in order of time, and launches almost in order.
     const auto holds = [&](std::size_t at) {
       return at < pieces_.size() && pieces_[at].time.start <= launch &&
              launch < pieces_[at].time.end;
@@ -199,7 +199,7 @@ class GpuSplit {
   std::array<IntervalSet, kParts> ran_;
 };
 
-/// What GPU events measured for ranges of this name; none: nothing.
+/// Returns the GPU time that GPU events measured for ranges of this name, or nullopt.
 std::optional<DurationNs> TimedByEvents(const TraceStore& store, std::string_view name) {
   const auto& events = store.host_events;
   std::vector<Interval> found;
@@ -234,7 +234,7 @@ TimingRow Describe(std::size_t part, const Split& split, std::span<const Interva
   return row;
 }
 
-/// The whole steps as the host sees them.
+/// Returns the whole steps on the host's clock.
 std::vector<Interval> HostsOf(const StepAnalysis& steps) {
   std::vector<Interval> hosts;
   for (std::size_t i = 0; i < steps.hosts.size(); ++i) {
@@ -310,7 +310,7 @@ std::optional<InputWait> MeasureInputWait(const TraceStore& store, const Attribu
     }
   }
   if (timed > 0 && waits > 0) {
-    // Some pairs may be lost where their pool was empty, so the two are compared by their means.
+    // Some pairs of events are missing if their pool was empty, so the means are compared.
     wait.source = "gpu-events";
     wait.batches = timed;
     wait.exposed = mean(exposed, timed);

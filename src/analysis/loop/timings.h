@@ -1,5 +1,4 @@
-// The parts of the training loop by the names that Determined gave them, on the host's clock and on
-// the GPU's.
+// The parts of the training loop by Determined's names, on the host's clock and on the GPU's.
 #pragma once
 
 #include <optional>
@@ -13,22 +12,24 @@
 
 namespace headroom {
 
-/// From the first whole step to the end of the last, as the host sees them; none: no step is whole.
+/// Returns the host's time from the first whole step to the end of the last, or nullopt if no step
+/// is whole.
 std::optional<Interval> ExtentOfSteps(const StepAnalysis& steps);
 
-/// Splits the host's time in the whole steps. The rows that lie inside no other (`inside` empty)
-/// add up to it, the last of them is `other`; a moment belongs to the first of callbacks,
-/// dataloader_next, to_device, from_device, reduce_metrics, step_lr_schedulers, train_batch. What
-/// no range names is told by operators and calls. Empty where nothing but `other` is known.
+/// Splits the host's time in the whole steps. The rows with an empty `inside` add up to it; the
+/// last of them is `other`. A moment belongs to the first of: callbacks, dataloader_next,
+/// to_device, from_device, reduce_metrics, step_lr_schedulers, train_batch. Operators and calls
+/// identify the parts that no range names. Empty if only `other` would have time.
 ///
-/// @param host  over all of ExtentOfSteps()
+/// @param host  covers all of ExtentOfSteps()
 std::vector<TimingRow> TimingTable(const TraceStore& store, const Attribution& attribution,
                                    const StepAnalysis& steps, const HostActivity& host);
 
-/// What a step waits for its batch: as GPU events around the loader timed it (`input_wait` ranges
-/// of category gpu_region); else by when GPU tasks run. None without either.
+/// Returns the time that a step waits for its batch, as GPU events around the loader timed it
+/// (`input_wait` ranges of category gpu_region). Without these, computes it from the times of GPU
+/// tasks; nullopt without either.
 ///
-/// @param host  over all of ExtentOfSteps()
+/// @param host  covers all of ExtentOfSteps()
 std::optional<InputWait> MeasureInputWait(const TraceStore& store, const Attribution& attribution,
                                           const StepAnalysis& steps, const HostActivity& host);
 

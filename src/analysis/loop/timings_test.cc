@@ -17,7 +17,7 @@ std::map<std::string, TimingRow> ByName(const TraceReport& report) {
   return rows;
 }
 
-/// What the rows add up to that lie inside no other.
+/// Returns the sum over the rows that are inside no other.
 DurationNs Sum(const TraceReport& report) {
   DurationNs sum;
   for (const TimingRow& row : report.timings) {
@@ -26,7 +26,7 @@ DurationNs Sum(const TraceReport& report) {
   return sum;
 }
 
-/// Determined's timings of a step of 1000 us that begins at `at`.
+/// Draws Determined's timings of a step of 1000 us that begins at `at`.
 void DrawDetermined(StoreBuilder& b, std::int64_t at) {
   b.Region("dataloader_next", kMain, at, 100);
   b.Region("to_device", kMain, at + 100, 50);
@@ -73,8 +73,8 @@ TEST(TimingTable, AMomentCountsOnce) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 1000);
   b.Region("train_batch", kMain, 0, 800);
-  b.Region("callbacks.Logger.on_backward", kMain, 100, 200);  // Inside.
-  b.Region("dataloader_next", kMain, 150, 50);                // Inside of that.
+  b.Region("callbacks.Logger.on_backward", kMain, 100, 200);  // Inside train_batch.
+  b.Region("dataloader_next", kMain, 150, 50);                // Inside the callback.
   std::map<std::string, TimingRow> rows = ByName(AnalyzeTrace(b));
   EXPECT_EQ(rows["train_batch"].total, Us(600));
   EXPECT_EQ(rows["callbacks"].total + rows["dataloader_next"].total, Us(200));
@@ -135,7 +135,7 @@ TEST(InputWait, GpuEventsAroundTheLoader) {
     b.Region("IO", kMain, i * 1000, 300);
     b.Annotation("enumerate(DataLoader)#iter", kMain, i * 1000 + 10, 280);  // The same wait.
   }
-  b.GpuRegion("input_wait", 100, 100);  // Two of the four pairs were lost.
+  b.GpuRegion("input_wait", 100, 100);  // Two of the four pairs are missing.
   b.GpuRegion("input_wait", 1100, 140);
   const std::optional<InputWait> wait = AnalyzeTrace(b).input_wait;
   ASSERT_TRUE(wait);

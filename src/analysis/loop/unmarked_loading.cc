@@ -16,8 +16,8 @@
 namespace headroom {
 namespace {
 
-/// Returns whether a word in the name of a frame or range says that it is no loader. Roles of the
-/// rules say more; these words are too common for rules.
+/// Returns true if a word in the name of a frame or range shows that it is not a loader. The rules'
+/// roles cover more; these words are too common for rules.
 bool IsNoLoader(std::string_view name) {
   static constexpr std::array<std::string_view, 26> kWords = {
       "save",   "saving",   "checkpoint", "log",       "logger",   "logging",  "print",
@@ -64,11 +64,12 @@ class Loop {
 
   const IntervalSet& updates() const { return updates_; }
 
-  /// Where the host is between updates (before the first: from `begin` on) and passes.
+  /// Returns the gaps in which the host is between an update and the next pass. The first gap
+  /// starts at `begin`.
   std::vector<Interval> Gaps(TimeNs begin) const {
     const auto& events = store_.host_events;
     std::vector<Interval> gaps;
-    TimeNs from = begin;  // Of the gap that is open.
+    TimeNs from = begin;  // Start of the open gap.
     bool open = true;
     auto update = updates_.intervals().begin();
     for (std::uint32_t row = range_.first; row < range_.last; ++row) {
@@ -86,7 +87,7 @@ class Loop {
     return gaps;
   }
 
-  /// Returns when the host does something in the gap that is no loading.
+  /// Returns the times in the gap in which the host does work other than loading.
   IntervalSet OthersIn(Interval gap) const {
     std::vector<Interval> others;
     ForEachIn(gap, [&](std::uint32_t row) {
@@ -96,7 +97,7 @@ class Loop {
     return IntervalSet::UnionOf(std::move(others));
   }
 
-  /// The longest frame or range inside of the gap.
+  /// Returns the longest frame, range or operator inside the gap.
   HostEventId LongestIn(Interval gap) const {
     const auto& events = store_.host_events;
     HostEventId longest;
@@ -115,7 +116,7 @@ class Loop {
  private:
   Phase PhaseOf(std::uint32_t row) const { return attribution_.Of(HostEventId(row)).phase; }
 
-  /// Whether it launches work or enters the graph of a pass.
+  /// Returns true if the event launches work or enters the graph of a pass.
   bool BeginsPass(std::uint32_t row) const {
     const auto& events = store_.host_events;
     const Phase phase = PhaseOf(row);
@@ -127,7 +128,7 @@ class Loop {
     return roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch);
   }
 
-  /// Where the outermost event around the row begins that begins no earlier than `from`.
+  /// Returns the start of the outermost operator around the row that begins at `from` or later.
   TimeNs OutermostStart(std::uint32_t row, TimeNs from) const {
     const auto& events = store_.host_events;
     TimeNs start = events.start[row];
@@ -172,7 +173,7 @@ class Loop {
     return false;
   }
 
-  /// Calls f(row) for what begins in the gap.
+  /// Calls f(row) for the events that begin in the gap.
   template <typename F>
   void ForEachIn(Interval gap, F f) const {
     const auto [first, last] = HostEventsWithin(store_, thread_, gap);
@@ -187,7 +188,7 @@ class Loop {
   IntervalSet updates_;
 };
 
-/// Whether a range of the process marks a loader that the loop waits for.
+/// Returns true if a range of the process marks a loader that the loop waits for.
 bool HasMarkedLoader(const TraceStore& store, const Attribution& attribution, ProcessId process) {
   const auto& events = store.host_events;
   for (std::size_t row = 0; row < events.rows(); ++row) {
@@ -204,7 +205,7 @@ UnmarkedLoading FindUnmarkedLoading(const TraceStore& store, NameFacts& names,
                                     const Attribution& attribution, const StepAnalysis& steps) {
   constexpr double kMinShare = 0.05;
   UnmarkedLoading found;
-  // Where tasks were lost, the GPU may only seem idle.
+  // If tasks were lost, the GPU may only seem idle.
   if (store.log.Count(ImportIssue::kBadTime) > 0) return found;
   if (steps.hosts.empty() || HasMarkedLoader(store, attribution, steps.process)) return found;
   std::optional<Loop> loop;

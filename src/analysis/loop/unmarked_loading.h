@@ -1,4 +1,4 @@
-// Loaders that mark nothing: a loop's own generator, a tf.data iterator, a database.
+// Loaders without marks: a loop's generator, a tf.data iterator, a database.
 #pragma once
 
 #include "analysis/names/attribution.h"
@@ -9,21 +9,25 @@
 
 namespace headroom {
 
-/// Time in which the loop gets its batch, told by its place alone.
+/// Time in which the loop gets its batch, inferred from its place alone.
 struct UnmarkedLoading {
   IntervalSet time;
-  ThreadId thread;      ///< The loop's.
-  HostEventId longest;  ///< The longest frame or range in it; none: nothing was recorded there.
+  ThreadId thread;  ///< Thread of the loop.
+  /// The longest frame or range in that time; None() if nothing was recorded there.
+  HostEventId longest;
 
   bool empty() const { return time.empty(); }
 };
 
-/// The time between the optimizer's update and the next pass on the thread of the loop, before the
-/// first between the step's beginning and its pass, in which the GPU is idle and the host makes no
-/// call. Not: operators that launch or copy, ranges of another phase, and frames whose names say
-/// something else (saving, logging, evaluation). Empty if it is less than 5 % of the steps (without
-/// a loader, real jobs have at most 1.2 %), if a range marks a loader, or if no optimizer is
-/// recorded.
+/// Finds the time between the optimizer's update and the next pass on the loop's thread. Before the
+/// first pass, it starts with the step. Only time in which the GPU is idle and the host makes no
+/// call counts. Excludes operators that launch or copy, ranges of another phase, and frames named
+/// for other work (saving, logging, evaluation).
+///
+/// Empty in three cases:
+/// * The time is less than 5 % of the steps. Real jobs without a loader reach 1.2 %.
+/// * A range marks a loader.
+/// * No optimizer was recorded.
 UnmarkedLoading FindUnmarkedLoading(const TraceStore& store, NameFacts& names,
                                     const Attribution& attribution, const StepAnalysis& steps);
 

@@ -7,8 +7,8 @@
 namespace headroom {
 namespace unmarked_loading_test {
 
-/// Four steps: a loader of `load` us, a pass, an update. `add` may add to the loader's time, which
-/// begins at the given moment.
+/// Builds four steps: a loader of `load` us, a pass, an update. `add` may add events to the
+/// loader's time, which begins at the given moment.
 template <typename Add>
 StoreBuilder Loop(std::int64_t load, Add add) {
   StoreBuilder b;
@@ -45,7 +45,7 @@ void Nothing(StoreBuilder&, std::int64_t) {}
 
 TEST(UnmarkedLoading, IsBetweenUpdateAndPass) {
   const Found found = Find(Loop(2000, Nothing));
-  // And what else lies there: 10 us behind each synchronization but the last.
+  // Includes 10 us after each synchronization but the last.
   EXPECT_EQ(found.time, Us(4 * 2000 + 3 * 10));
   EXPECT_EQ(found.longest, "");
   EXPECT_EQ(Find(Loop(30, Nothing)).time, Us(0)) << "less than 5 % of the step";

@@ -22,7 +22,7 @@ Attribution::Attribution(const TraceStore& store, NameFacts& names, OperatorCost
   FindThreads(names);
   IndexForwardOperators(names);
   contexts_.resize(store.host_events.rows());
-  // Backward borrows the layers and lines of forward, so forward comes first.
+  // Backward inherits the layers and lines of forward, so forward comes first.
   for (const bool autograd : {false, true}) {
     for (std::size_t t = 0; t < store.threads.rows(); ++t) {
       if (autograd_threads_[t] == autograd) AttributeThread(ThreadId(t), names, costs);
@@ -58,7 +58,7 @@ void Attribution::AttributeBareCalls() {
     const TimeNs start = events.start[call.index()];
     return set.MeasureWithin({start, start + DurationNs(1)}).ns() > 0;
   };
-  // A thread that copies batches ahead launches at any time.
+  // A thread that copies batches in advance launches at any time.
   struct Launches {
     std::int64_t inside = 0, all = 0;
   };
@@ -93,8 +93,8 @@ void Attribution::CompleteReplayed() {
     if (!context.op.valid()) context.op = of_launch.op;
     if (!context.line.valid()) context.line = of_launch.line;
     if (!context.layer.valid()) context.layer = of_launch.layer;
-    // Operators of no other phase count as forward, so a range or node around the launch knows
-    // better.
+    // Operators without another phase default to forward, so a range or node around the launch is
+    // more reliable.
     const bool launch_knows =
         of_launch.phase != Phase::kOther && of_launch.phase != Phase::kForward;
     if (launch_knows || context.phase == Phase::kOther) context.phase = of_launch.phase;
@@ -127,7 +127,7 @@ void Attribution::FindThreads(NameFacts& names) {
       if (roles.Has(HostRole::kOptimizer) || roles.Has(HostRole::kDataWait)) has_loop[t] = true;
       if (kind == HostEventKind::kAnnotation) continue;
       has_backward = has_backward || inside_backward[row];
-      // Operators that enter the graph run forward; the engine's threads do that only inside of a
+      // Operators that enter the graph run forward. The engine's threads do that only inside a
       // node, to recompute.
       if (events.sequence[row] >= 0 && !inside_backward[row]) has_loop[t] = true;
     }
@@ -142,7 +142,7 @@ void Attribution::IndexForwardOperators(NameFacts& names) {
     if (IsBackwardNode(row, names)) continue;
     forward_operators_.push_back({events.sequence[row], events.thread[row], HostEventId(row)});
   }
-  // Rows come by thread and start, which a stable sort keeps.
+  // Rows are in order of thread and start, which a stable sort keeps.
   NaturalStableSort(forward_operators_, [](const ForwardOperator& a, const ForwardOperator& b) {
     return a.sequence != b.sequence ? a.sequence < b.sequence : a.thread < b.thread;
   });
@@ -158,7 +158,7 @@ std::size_t Attribution::FirstForward(std::int64_t sequence, ThreadId thread) co
 }
 
 HostEventId Attribution::LastForward(std::int64_t sequence, ThreadId thread, TimeNs before) const {
-  // An operator notes the next number on entry, so several carry it; the one that made the node
+  // An operator records the next number on entry, so several share it. The one that made the node
   // entered last.
   const auto after = std::partition_point(forward_operators_.begin(), forward_operators_.end(),
                                           [&](const ForwardOperator& f) {
@@ -172,7 +172,7 @@ HostEventId Attribution::LastForward(std::int64_t sequence, ThreadId thread, Tim
   return last.sequence == sequence && last.thread == thread ? last.op : HostEventId::None();
 }
 
-/// Bounds the work that colliding numbers of a damaged trace can make.
+/// Limits the work on colliding numbers of a damaged trace.
 constexpr int kMaxThreadsTried = 64;
 constexpr int kMaxVotes = 256;
 
@@ -182,7 +182,7 @@ void Attribution::MatchForwardThreads() {
     int asked = 0;
     std::map<ThreadId, int> found;
   };
-  // One thread that runs forward leaves nothing to find out.
+  // With one forward thread there is no ambiguity.
   const auto other = std::find_if(
       forward_operators_.begin(), forward_operators_.end(),
       [&](const ForwardOperator& f) { return f.thread != forward_operators_.front().thread; });
@@ -206,8 +206,8 @@ void Attribution::MatchForwardThreads() {
       at = FirstForward(sequence, ThreadId(thread.index() + 1));
     }
   }
-  // The framework counts threads as they first record, the training loop's first; a thread has one
-  // number.
+  // The framework numbers threads by their first record, so the training loop's is first. A thread
+  // has one number.
   std::vector<bool> taken(store_.threads.rows());
   for (const auto& [number, of_number] : votes) {
     ThreadId best;
@@ -233,7 +233,8 @@ HostEventId Attribution::ForwardOperatorOf(HostEventId backward) const {
     const auto known = forward_threads_.find({process, events.forward_thread[backward.index()]});
     if (known != forward_threads_.end()) return LastForward(sequence, known->second, before);
   }
-  // No number: a thread of the process, rather one that runs the loop than one of the engine.
+  // Without a number, the thread must be found: prefer one that runs the loop over one of the
+  // engine.
   HostEventId best;
   std::size_t at = FirstForward(sequence, ThreadId(0u));
   for (int tried = 0; tried < kMaxThreadsTried && at < forward_operators_.size() &&
@@ -253,9 +254,9 @@ HostEventId Attribution::ForwardOperatorOf(HostEventId backward) const {
 
 namespace {
 
-/// Phase of an operation of a program that JAX differentiated, by the path of its name: "transpose"
-/// marks what the backward pass is of, "jvp" alone the forward pass. Other operations are of
-/// neither, as far as anyone knows.
+/// Returns the phase of an operation that JAX differentiated, from the path in its name.
+/// "transpose" marks the backward pass, "jvp" alone the forward pass. Returns kOther for other
+/// operations.
 Phase PhaseOfXlaOperation(const TraceStore& store, StringId args) {
   for (const std::string_view key : {"name", "tf_op"}) {
     const std::string_view path = store.Arg(args, key);
@@ -265,8 +266,9 @@ Phase PhaseOfXlaOperation(const TraceStore& store, StringId args) {
   return Phase::kOther;
 }
 
-/// Phase inside a range or operator with these roles. All but forward and backward hold for all
-/// that they contain; but an optimizer may call a closure that runs the passes, in ranges.
+/// Returns the phase inside a range or operator with these roles. Phases other than forward and
+/// backward include everything inside. Exception: an optimizer may call a closure, whose passes are
+/// in ranges.
 Phase PhaseInside(Phase around, HostRoles roles, HostEventKind kind, bool autograd_thread) {
   if (roles.Has(HostRole::kDataWait)) return Phase::kDataWait;
   if (roles.Has(HostRole::kCallback)) return Phase::kCallback;
@@ -297,8 +299,8 @@ void Attribution::EnterOperator(HostEventId op, NameFacts& names, OperatorCosts&
   const HostEventId parent = events.parent[row];
   context.op = op;
   if (costs.Of(op) != nullptr) context.costed = op;
-  // Nodes nest where the engine is entered again (checkpoints): the innermost one counts. Two
-  // records of one node (the engine's and the function's) need one search.
+  // Nodes nest if the engine is entered again (checkpoints); the innermost one counts. A node with
+  // two records (the engine's and the function's) needs one search.
   const bool same_node = parent.valid() &&
                          events.sequence[parent.index()] == events.sequence[row] &&
                          events.forward_thread[parent.index()] == events.forward_thread[row];

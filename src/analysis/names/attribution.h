@@ -1,5 +1,5 @@
-// For every GPU task: which phase, operator, layer and source line launched it. One pass over the
-// host events.
+// Attributes every GPU task to the phase, operator, layer and source line that launched it. Makes
+// one pass over the host events.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace headroom {
 
-/// What a step spends its time on.
+/// Phases of a step.
 enum class Phase : std::uint8_t {
   kOther,
   kForward,
@@ -28,22 +28,23 @@ enum class Phase : std::uint8_t {
   kCommunication
 };
 
-/// Where a host event stands. Ids are none where there is nothing of the kind.
+/// Context of a host event. Ids are None() if no such event surrounds it.
 struct HostContext {
-  HostEventId op;      ///< Innermost operator, itself included.
+  HostEventId op;      ///< Innermost operator, the event included.
   HostEventId costed;  ///< Innermost operator around it whose FLOPs and bytes are known.
-  HostEventId line;    ///< Innermost Python frame of the user's own code; in backward, that of the
-                       ///< forward operator.
+  /// Innermost Python frame of the user's code; in backward, that of the forward operator.
+  HostEventId line;
   HostEventId
       layer;  ///< Innermost module frame or layer range; in backward, that of the forward operator.
-  HostEventId forward;  ///< In backward: the forward operator that made the innermost node around.
+  /// In backward, the forward operator of the innermost node around the event.
+  HostEventId forward;
   Phase phase = Phase::kOther;
   bool recomputed =
       false;  ///< Inside a forward operator that runs again in backward (checkpointing).
 };
 
-/// Whether a task was launched by the process, as far as is known: true for orphans, and where
-/// `process` is none.
+/// Returns true if the process launched the task or may have: true for orphans, and if `process` is
+/// None().
 bool IsWorkOf(const TraceStore& store, ProcessId process, GpuTaskId task);
 
 /// Contexts of all host events and, through their launches, of all GPU tasks.
@@ -52,17 +53,18 @@ class Attribution {
   Attribution(const TraceStore& store, NameFacts& names, OperatorCosts& costs);
 
   const HostContext& Of(HostEventId event) const { return contexts_[event.index()]; }
-  /// The context of the event that ran the task (TraceStore::RanBy); an empty one for an orphan.
+  /// Returns the context of the event that ran the task (TraceStore::RanBy), or an empty one for an
+  /// orphan.
   const HostContext& Of(GpuTaskId task) const {
     const HostEventId event = store_.RanBy(task);
     return event.valid() ? Of(event) : orphan_;
   }
-  /// Whether the trace has sequence numbers, which join backward to forward.
+  /// Returns true if the trace has sequence numbers, which join backward to forward.
   bool KnowsForward() const { return !forward_operators_.empty(); }
-  /// Whether the thread belongs to the autograd engine: it runs backward operators and no training
-  /// loop.
+  /// Returns true if the thread belongs to the autograd engine: it runs backward operators but no
+  /// training loop.
   bool IsAutogradThread(ThreadId thread) const { return autograd_threads_[thread.index()]; }
-  /// Returns whether the thread fetches batches ahead for the loop (analysis/names/feeders.h). Its
+  /// Returns true if the thread prefetches batches for the loop (analysis/names/feeders.h). Its
   /// events have no phase.
   bool IsFeeder(ThreadId thread) const { return feeders_[thread.index()]; }
 
@@ -70,29 +72,30 @@ class Attribution {
   void FindThreads(NameFacts& names);
   void IndexForwardOperators(NameFacts& names);
   void MatchForwardThreads();
-  /// Fills in what holds inside the operator; its phase is known.
+  /// Fills in the context inside the operator, whose phase is known.
   void EnterOperator(HostEventId op, NameFacts& names, OperatorCosts& costs,
                      HostContext& context) const;
   void AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs);
-  /// If a process records no operators, gives calls of its autograd engine's threads the phase of
-  /// the backward range that another thread has around them. Such threads have calls alone, and
-  /// launch nearly all of their work inside backward ranges.
+  /// If a process records no operators, gives calls of its autograd threads the phase of the
+  /// backward range that is open on another thread. Such threads have only calls, and launch nearly
+  /// all of their work inside backward ranges.
   void AttributeBareCalls();
-  /// Fills in what a capture does not tell and the launch of its replay does.
+  /// Fills in the context that a capture lacks from the launch of its replay.
   void CompleteReplayed();
   bool IsBackwardNode(std::size_t row, NameFacts& names) const;
   HostEventId ForwardOperatorOf(HostEventId backward) const;
   HostEventId LastForward(std::int64_t sequence, ThreadId thread, TimeNs before) const;
-  /// The first of forward_operators_ with this sequence number on this or a later thread.
+  /// Returns the index of the first entry of forward_operators_ with this sequence number, on this
+  /// or a later thread.
   std::size_t FirstForward(std::int64_t sequence, ThreadId thread) const;
   ProcessId ProcessOf(ThreadId thread) const { return store_.threads.process[thread.index()]; }
 
   const TraceStore& store_;
   std::vector<bool> autograd_threads_, feeders_;
 
-  // Sequence numbers count per thread, so a backward operator names the thread of its forward, too;
-  // but by a number of the framework's own that no other event carries. Which thread that is, is
-  // found by where its sequence numbers are.
+  // Sequence numbers count per thread, so a backward operator also records the thread of its
+  // forward. But it uses a number of the framework that no other event carries. Matching sequence
+  // numbers identify that thread.
   struct ForwardOperator {
     std::int64_t sequence;
     ThreadId thread;

@@ -7,7 +7,7 @@ namespace attribution_test {
 
 constexpr const char* kBackward = "autograd::engine::evaluate_function: MmBackward0";
 
-/// The first task of that name.
+/// Returns the first task of that name.
 GpuTaskId TaskNamed(const TraceStore& store, std::string_view name) {
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
     if (store.Text(store.gpu_tasks.name[i]) == name) return GpuTaskId(i);
@@ -37,8 +37,8 @@ TEST(Attribution, OperatorsOfGradientsAreBackwardOnAThreadOfBoth) {
   EXPECT_EQ(Answer(trace, "forward again").context.phase, Phase::kForward);
 }
 
-/// Phase of the first kernel that a thread with calls alone launches inside a backward range. It
-/// launches a share of its 20 kernels there.
+/// Returns the phase of the first kernel that a thread with only calls launches inside a backward
+/// range. The thread launches `inside` of its 20 kernels there.
 Phase PhaseOfBareCall(int inside, bool with_operators) {
   StoreBuilder b;
   b.Annotation("FORWARD", kMain, 0, 1000);
@@ -110,7 +110,7 @@ TEST(Attribution, AnAutogradThreadRunsBackwardAndNoLoop) {
   b.Op(kBackward, 5, 20, 10).Sequence(1).ForwardThread(1);
   b.Op(kBackward, 6, 0, 50)
       .Sequence(9)
-      .ForwardThread(1);  // The engine, which computes forward again inside of a node.
+      .ForwardThread(1);  // The engine, which recomputes forward inside a node.
   b.Frame("torch/utils/checkpoint.py(1): unpack_hook", 6, 5, 40);
   b.Op("aten::mm", 6, 10, 10).Sequence(1);
   const TestTrace trace(b);
@@ -120,7 +120,7 @@ TEST(Attribution, AnAutogradThreadRunsBackwardAndNoLoop) {
   }
 }
 
-/// An autocast aten::mm on float32 calls itself on float16: the kernel is the inner one's.
+/// With autocast, aten::mm on float32 calls itself on float16. The kernel belongs to the inner one.
 TEST(Attribution, CostedIsTheInnermostOperatorWithAKnownCost) {
   StoreBuilder b;
   b.Op("aten::linear", kMain, 0, 100);
@@ -136,7 +136,7 @@ TEST(Attribution, CostedIsTheInnermostOperatorWithAKnownCost) {
   EXPECT_EQ(answer.Name(answer.context.costed), "aten::copy_");
 }
 
-/// Forward of two layers with sequence numbers 5 and 6, and their backward.
+/// Builds the forward pass of two layers with sequence numbers 5 and 6, and their backward.
 StoreBuilder TwoLayers() {
   StoreBuilder b;
   b.Step(0, kMain, 0, 1000);
@@ -170,8 +170,8 @@ TEST(Attribution, BackwardHasTheLayerAndTheLineOfItsForward) {
 
 TEST(Attribution, SequenceNumbersOfAnotherThreadDoNotMatch) {
   StoreBuilder b = TwoLayers();
-  // Checkpointing computes forward again inside of a node of the engine, whose thread counts from 0
-  // on its own.
+  // Checkpointing recomputes forward inside a node of the engine, whose thread counts separately
+  // from 0.
   b.Op("autograd::engine::evaluate_function: CheckpointFunctionBackward", kAutograd, 120, 50)
       .Sequence(7)
       .ForwardThread(1);
@@ -237,7 +237,8 @@ TEST(Attribution, ThreadsWithoutANumberAreSearchedForwardFirst) {
   b.Step(0, kMain, 0, 1000);
   b.Annotation("layer::a", kMain, 0, 40);
   b.Op("aten::mm", kMain, 5, 20).Sequence(5);
-  b.Op(kBackward, kAutograd, 100, 50).Sequence(5);  // Old profilers write no number of the thread.
+  // Old profilers do not record the thread's number.
+  b.Op(kBackward, kAutograd, 100, 50).Sequence(5);
   b.Op("aten::mm", kAutograd, 105, 5).Sequence(5);
   b.Call("cudaLaunchKernel", kAutograd, 120, 1, 1);
   b.Kernel("backward", kStream, 130, 1, 1);

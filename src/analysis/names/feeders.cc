@@ -8,8 +8,8 @@ namespace {
 
 struct ThreadFacts {
   bool fetches = false;
-  bool has_marks = false;     ///< Of the loop.
-  std::int64_t launches = 0;  ///< Of kernels, outside of fetches.
+  bool has_marks = false;     ///< Marks of the loop.
+  std::int64_t launches = 0;  ///< Number of kernel launches outside fetches.
 };
 
 ThreadFacts FactsOf(const TraceStore& store, NameFacts& names, ThreadId thread) {
@@ -51,7 +51,7 @@ std::vector<bool> FindFeeders(const TraceStore& store, NameFacts& names) {
 
   struct Loop {
     bool has_marks = false;
-    std::int64_t launches = 0;  ///< Most of a thread.
+    std::int64_t launches = 0;  ///< Maximum over its threads.
   };
   std::map<ProcessId, Loop> loops;
   for (std::size_t t = 0; t < facts.size(); ++t) {
@@ -61,7 +61,7 @@ std::vector<bool> FindFeeders(const TraceStore& store, NameFacts& names) {
   }
   for (std::size_t t = 0; t < facts.size(); ++t) {
     const Loop& loop = loops[store.threads.process[t]];
-    // The loop's thread launches the forward pass, the autograd thread a little more.
+    // The loop's thread launches the forward pass, the autograd thread slightly more.
     constexpr std::int64_t kFarMore = 4;
     feeders[t] =
         facts[t].fetches &&

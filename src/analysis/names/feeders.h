@@ -1,4 +1,4 @@
-// Threads that fetch batches ahead for the loop.
+// Threads that prefetch batches for the loop.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,12 @@
 
 namespace headroom {
 
-/// By thread: whether it asks a loader for batches while another thread of its process runs the
-/// loop. The loop does not wait while such a thread fetches: it waits only where it has no batch,
-/// and no range tells that. The loop runs on the threads with marks of steps or iterations, an
-/// optimizer or a backward range; without such, on the one that launches the most kernels outside
-/// of fetches.
+/// Returns, by thread, true if it asks a loader for batches while another thread of its process
+/// runs the loop. Such a fetch is not a wait of the loop. The loop waits only when it has no batch,
+/// and no range shows that.
+///
+/// The loop runs on the threads with marks of steps or iterations, an optimizer or a backward
+/// range. Without these, it runs on the thread that launches the most kernels outside fetches.
 std::vector<bool> FindFeeders(const TraceStore& store, NameFacts& names);
 
 }  // namespace headroom

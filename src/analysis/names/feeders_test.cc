@@ -9,7 +9,7 @@ namespace feeders_test {
 
 constexpr const char* kFetch = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
 
-/// Four steps of 1000 us with a fetch of 560 us each on `fetching`.
+/// Builds four steps of 1000 us, each with a fetch of 560 us on the thread `fetching`.
 StoreBuilder Loop(std::int64_t fetching, bool has_marks) {
   StoreBuilder b;
   for (int i = 0; i < 4; ++i) {

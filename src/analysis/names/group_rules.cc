@@ -55,13 +55,14 @@ Result<GroupRules> GroupRules::Parse(const NamedText& rules) {
   for (const NameRule& rule : lists.value().front()) {
     const std::optional<ParallelAxis> axis = AxisNamed(rule.value);
     if (!axis) {
-      return BadRules(
-          rules, fmt::format("{}: axis = '{}' is not known; correct it", rule.where, rule.value));
+      return BadRules(rules,
+                      fmt::format("{}: unknown axis = '{}'; correct it", rule.where, rule.value));
     }
     auto match = std::make_unique<RE2>(rule.match, RE2::Quiet);
     if (!match->ok()) {
-      return BadRules(rules, fmt::format("{}: match = '{}' is no RE2 expression ({}); correct it",
-                                         rule.where, rule.match, match->error()));
+      return BadRules(rules,
+                      fmt::format("{}: match = '{}' is not an RE2 expression ({}); correct it",
+                                  rule.where, rule.match, match->error()));
     }
     impl->rules.push_back({std::move(match), *axis});
   }

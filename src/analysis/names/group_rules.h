@@ -1,4 +1,4 @@
-// What a group of ranks shares out, by data/rules/groups.toml.
+// Kinds of parallelism among ranks, by data/rules/groups.toml.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +12,35 @@
 
 namespace headroom {
 
-/// The lists of a rules file of groups.
+/// The lists in a rules file of groups.
 inline constexpr RuleFormat kGroupRuleLists[] = {
     {.list = "rule", .value_key = "axis", .explained = true}};
 
-/// How the work of a job is shared out among a group of its ranks.
+/// How a group of ranks divides the job's work.
 enum class ParallelAxis : std::uint8_t {
-  kData,      ///< Each has its own samples.
-  kTensor,    ///< A part of each layer.
-  kPipeline,  ///< A stage of layers.
-  kExpert,    ///< Some experts of a mixture.
-  kContext,   ///< A part of each sequence.
+  kData,      ///< Each rank has different samples.
+  kTensor,    ///< Each rank has part of each layer.
+  kPipeline,  ///< Each rank has a stage of layers.
+  kExpert,    ///< Each rank has some experts of a mixture.
+  kContext,   ///< Each rank has part of each sequence.
   kSeveral,   ///< More than one of these.
 };
 
-/// "data", ...
+/// Returns "data", ...
 std::string_view Name(ParallelAxis axis);
 
-/// The rules, compiled. Thread-safe once parsed.
+/// The compiled rules. Thread-safe once parsed.
 class GroupRules {
  public:
-  /// Reads a rules file. The message of a failure names the file, the rule and the remedy.
+  /// Parses a rules file. On failure the message names the file, the rule and the remedy.
   static Result<GroupRules> Parse(const NamedText& rules);
 
   GroupRules(GroupRules&&) noexcept;
   GroupRules& operator=(GroupRules&&) noexcept;
   ~GroupRules();
 
-  /// By a description as it was recorded; nullopt: it says nothing of it ("default_pg").
+  /// Returns the axis from a recorded description, or nullopt if it does not state one
+  /// ("default_pg").
   std::optional<ParallelAxis> AxisOf(std::string_view description) const;
 
  private:

@@ -23,7 +23,7 @@ std::vector<NameRule> ShippedRules() {
   return ReadRules({"groups.toml", text}, kGroupRuleLists).value().front();
 }
 
-/// Rules of which only `rule` matches.
+/// Returns rules in which only `rule` matches.
 GroupRules Alone(const NameRule& rule) {
   const std::string text = fmt::format(
       "[[rule]]\naxis = \"{}\"\nabout = \"x\"\nmatch = '{}'\nexamples = [\"x\"]\nnot = [\"y\"]\n",
@@ -70,8 +70,8 @@ TEST(GroupRules, SayWhatIsWrongWithAFile) {
         .status()
         .message();
   };
-  EXPECT_NE(error("time", "x").find("axis = 'time' is not known"), std::string::npos);
-  EXPECT_NE(error("data", "(").find("is no RE2 expression"), std::string::npos);
+  EXPECT_NE(error("time", "x").find("unknown axis = 'time'"), std::string::npos);
+  EXPECT_NE(error("data", "(").find("is not an RE2 expression"), std::string::npos);
 }
 
 }  // namespace group_rules_test

@@ -56,8 +56,8 @@ std::optional<HostRole> RoleFromName(std::string_view name) {
   return std::nullopt;
 }
 
-/// Names are cut before matching: what a name means stands at its start, and a hostile one may be
-/// megabytes long.
+/// Names are cut before matching. The start of a name determines its meaning, and a hostile name
+/// may be megabytes long.
 constexpr std::size_t kMaxNameBytes = 1024;
 
 }  // namespace
@@ -79,17 +79,18 @@ Result<HostRules> HostRules::Parse(const NamedText& rules) {
   for (const NameRule& rule : lists.value().front()) {
     const std::optional<HostRole> role = RoleFromName(rule.value);
     if (!role) {
-      return BadRules(
-          rules, fmt::format("{}: role = '{}' is not known; correct it", rule.where, rule.value));
+      return BadRules(rules,
+                      fmt::format("{}: unknown role = '{}'; correct it", rule.where, rule.value));
     }
     std::string error;
     if (impl->set.Add(rule.match, &error) < 0) {
-      return BadRules(rules, fmt::format("{}: match = '{}' is no RE2 expression ({}); correct it",
-                                         rule.where, rule.match, error));
+      return BadRules(rules,
+                      fmt::format("{}: match = '{}' is not an RE2 expression ({}); correct it",
+                                  rule.where, rule.match, error));
     }
     impl->role_of.push_back(*role);
   }
-  if (!impl->set.Compile()) return BadRules(rules, "needs too much memory; simplify the rules");
+  if (!impl->set.Compile()) return BadRules(rules, "the rules need too much memory; simplify them");
   return HostRules(std::move(impl));
 }
 

@@ -1,4 +1,4 @@
-// What the names of host events mean, by data/rules/host.toml.
+// Meanings of host events' names, by data/rules/host.toml.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace headroom {
 
-/// The lists of a rules file of host events.
+/// The lists in a rules file of host events.
 inline constexpr RuleFormat kHostRuleLists[] = {
     {.list = "rule", .value_key = "role", .explained = true}};
 
-/// Roles of a host event; a name may have several. Their meaning is in the rules file.
+/// Roles of a host event; a name may have several. The rules file defines them.
 enum class HostRole : std::uint8_t {
   kKernelLaunch,
   kGraphLaunch,
@@ -60,11 +60,11 @@ class HostRoles {
   std::uint32_t bits_ = 0;
 };
 
-/// The rules, compiled into one automaton. Thread-safe once parsed; a call costs about a
-/// microsecond, so cache by name.
+/// The rules, compiled into one automaton. Thread-safe once parsed. A call costs about a
+/// microsecond, so cache the result per name.
 class HostRules {
  public:
-  /// Reads a rules file. The message of a failure names the file, the rule and the remedy.
+  /// Parses a rules file. On failure the message names the file, the rule and the remedy.
   static Result<HostRules> Parse(const NamedText& rules);
 
   HostRules(HostRules&&) noexcept;

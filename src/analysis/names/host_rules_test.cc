@@ -25,7 +25,7 @@ std::vector<NameRule> ShippedRules() {
   return ReadRules({"host.toml", ShippedText()}, kHostRuleLists).value().front();
 }
 
-/// Rules of which only `rule` matches.
+/// Returns rules in which only `rule` matches.
 HostRules Alone(const NameRule& rule) {
   const std::string text = fmt::format(
       "[[rule]]\nrole = \"{}\"\nabout = \"x\"\nmatch = '{}'\nexamples = [\"x\"]\nnot = [\"y\"]\n",
@@ -60,7 +60,7 @@ TEST(HostRules, GiveEveryRoleARule) {
     EXPECT_TRUE(all.Has(static_cast<HostRole>(role))) << "role " << role;
 }
 
-// A runtime call and its twin of the driver's interface block, copy and launch alike.
+// A runtime call and its driver counterpart both block, copy and launch.
 TEST(HostRules, KnowTheDriverInterfaceToo) {
   const HostRules& rules = TestReferenceData().host();
   for (const char* name : {"cuMemcpyDtoH_v2", "cuMemcpyHtoD_v2", "hipMemcpyDtoH", "cudaMemcpy"})

@@ -1,4 +1,4 @@
-// What the rules files say of names, found once per distinct name of a trace.
+// Facts from the rules files about names, computed once per distinct name of a trace.
 #pragma once
 
 #include <vector>
@@ -11,16 +11,16 @@
 
 namespace headroom {
 
-/// Facts about names, found once per distinct name.
+/// Caches the facts about each distinct name.
 class NameFacts {
  public:
   NameFacts(const TraceStore& store, const ReferenceData& reference);
 
-  /// Roles of a host event's name.
+  /// Returns the roles of a host event's name.
   HostRoles Roles(StringId name) {
     return roles_known_[name.index()] ? roles_[name.index()] : FindRoles(name);
   }
-  /// Class of a kernel's name.
+  /// Returns the class of a kernel's name.
   const KernelClass& Kernel(StringId name);
   bool IsCommunication(StringId name) { return Kernel(name).family == WorkFamily::kCommunication; }
 

@@ -12,16 +12,17 @@
 
 namespace headroom {
 
-/// The shapes of an operator's record; nullopt where they were not recorded or are damaged.
+/// Returns the shapes in an operator's record; nullopt if they are damaged or were not recorded.
 std::optional<OperatorCall> ReadOperatorCall(const TraceStore& store, HostEventId op);
 
-/// Shapes and cost of operators, found once per distinct (name, arguments). Not thread-safe.
+/// Shapes and cost of operators, computed once per distinct (name, arguments). Not thread-safe.
 class OperatorCosts {
  public:
   explicit OperatorCosts(const TraceStore& store) : store_(store) {}
-  /// nullptr: unknown. The pointer lives as long as this object.
+  /// Returns nullptr if the cost is unknown. The pointer lives as long as this object.
   const OperatorCost* Of(HostEventId op);
-  /// ReadOperatorCall(); nullptr: none. The pointer lives as long as this object.
+  /// Returns ReadOperatorCall(), or nullptr if that is empty. The pointer lives as long as this
+  /// object.
   const OperatorCall* CallOf(HostEventId op);
 
  private:

@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-/// REQUIRES: the build embeds a file of that name.
+/// Requires that the build embeds a file of that name.
 const NamedText& FileNamed(std::span<const NamedText> files, std::string_view name) {
   for (const NamedText& file : files) {
     if (file.name.ends_with(name)) return file;

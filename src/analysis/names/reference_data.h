@@ -1,5 +1,5 @@
-// What Headroom knows before it sees a trace: devices, kernel classes, names of host events
-// and of groups of ranks, from data/.
+// Headroom's built-in reference data from data/: devices, kernel classes, names of host events and
+// of groups of ranks.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ class GroupRules;
 class HostRules;
 class KernelClassifier;
 
-/// The rules and specifications that the analyses use. Immutable; shared by all traces of a run.
+/// Rules and specifications that the analyses use. Immutable; shared by all traces of a run.
 class ReferenceData {
  public:
-  /// Loads the data files built into the program, and the user's own device files, which replace
-  /// built-in ones of the same short name. Without the latter, a failure is a defect of the build.
+  /// Loads the built-in data files, and the user's device files, which replace built-in ones of the
+  /// same short name. Without user files, a failure is a defect of the build.
   static Result<std::unique_ptr<ReferenceData>> LoadBuiltIn(
       std::span<const NamedText> more_devices = {});
 

@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-/// Of what looks like steps in every way, two are enough.
+/// Two occurrences are enough if a unit looks like a step in every way.
 constexpr std::size_t kMinCount = 3, kMinCountOfSure = 2;
 
 /// Returns the kernel time as a weight. At most a minute, so that ten times the sum over millions
@@ -27,7 +27,7 @@ std::int64_t WeightOf(DurationNs duration) {
 struct KernelSequence {
   std::vector<GpuTaskId> tasks;
   std::vector<std::uint32_t> symbols;
-  std::vector<std::int64_t> weight_before;  ///< Kernel time before each, and of all.
+  std::vector<std::int64_t> weight_before;  ///< Total kernel time before each kernel, and of all.
 
   std::size_t size() const { return tasks.size(); }
   std::int64_t Weight(std::size_t first, std::size_t last) const {
@@ -49,8 +49,8 @@ KernelSequence SequenceOf(const TraceStore& store, StreamId stream) {
   return sequence;
 }
 
-/// One symbol for all products, convolutions and attention kernels: libraries choose another for
-/// each size.
+/// Gives all products, convolutions and attention kernels one symbol per family, because libraries
+/// choose a different kernel for each size.
 void JoinFamilies(const TraceStore& store, NameFacts& names, KernelSequence& sequence) {
   constexpr std::uint32_t kFirstFamily = 0xFFFFFF00;
   for (std::size_t i = 0; i < sequence.size(); ++i) {
@@ -61,13 +61,13 @@ void JoinFamilies(const TraceStore& store, NameFacts& names, KernelSequence& seq
   }
 }
 
-/// A unit and where it occurs.
+/// A unit and its occurrences.
 struct Unit {
   std::size_t first = 0, period = 0;
   std::vector<Occurrence> occurrences;
   std::size_t exact = 0;
   std::int64_t covered = 0;  ///< Weight of all occurrences.
-  double score = 0;          ///< The same, but those that are not exact count half.
+  double score = 0;          ///< `covered`, but inexact occurrences count half.
   /// Evaluations run between some occurrences, and may take most of the time.
   bool among_evaluations = false;
 };
@@ -86,7 +86,7 @@ Unit UnitAt(const KernelSequence& sequence, std::size_t first, std::size_t perio
   return unit;
 }
 
-/// Evidence for a repetition to be a step or a layer.
+/// Evidence that a repetition is a step or a layer.
 class Evidence {
  public:
   Evidence(const TraceStore& store, NameFacts& names, const KernelSequence& sequence)
@@ -103,8 +103,8 @@ class Evidence {
     return false;
   }
 
-  /// Returns whether the unit holds optimizer kernels and at least a tenth of other work. The
-  /// optimizer's own kernels repeat, too.
+  /// Returns true if the unit contains optimizer kernels and at least a tenth of other work. The
+  /// optimizer's kernels alone also repeat.
   bool HoldsUpdate(const Unit& unit) {
     constexpr std::int64_t kPartOfUpdates = 10;
     const std::size_t last = unit.first + unit.period;
@@ -114,14 +114,14 @@ class Evidence {
     return HoldsOptimizer(unit) && other * kPartOfUpdates >= sequence_.Weight(unit.first, last);
   }
 
-  /// Returns whether `outer` without the training steps `inner` looks like evaluation. Evaluation
+  /// Returns true if `outer` without the training steps `inner` looks like evaluation. Evaluation
   /// updates no weights and spends most of its time in kernels of training. Its largest copy to the
   /// device, if any, has at least half the size of training's. Rejects reinforcement-learning
   /// rollouts, which copy single observations.
   bool OthersEvaluate(const Unit& outer, const Unit& inner) {
     constexpr double kMostly = 0.7;
     constexpr std::int64_t kSmaller = 2;
-    // The recording may cut the step that the first one begins with.
+    // The recording may cut the step at the start of the first occurrence.
     const auto whole = std::find_if(outer.occurrences.begin() + 1, outer.occurrences.end(),
                                     [](const Occurrence& found) { return found.exact; });
     if (whole == outer.occurrences.end()) return false;
@@ -177,12 +177,12 @@ class Evidence {
     return false;
   }
 
-  /// Returns whether almost every occurrence copies data from the host: a batch.
+  /// Returns true if almost every occurrence copies data (a batch) from the host.
   bool CopiesIn(const Unit& unit) {
     return MostHold(unit, CopiesIntoDevice(), [&](std::size_t kernel) { return StartOf(kernel); });
   }
 
-  /// When copies from the host to the sequence's device start.
+  /// Returns the start times of copies from the host to the sequence's device.
   const std::vector<TimeNs>& CopiesIntoDevice() {
     if (copies_) return *copies_;
     copies_.emplace();
@@ -198,8 +198,9 @@ class Evidence {
     return *copies_;
   }
 
-  /// Returns the first task of a step whose first kernel is `kernel`: the copy of its batch, if it
-  /// runs after the previous kernel and was launched nearer to this one; else the kernel.
+  /// Returns the first task of a step whose first kernel is `kernel`. This is the copy of its
+  /// batch, if that runs after the previous kernel and was launched nearer to this one. Otherwise
+  /// it is the kernel.
   GpuTaskId BeginOf(std::size_t kernel, bool copies_in) {
     const GpuTaskId task = sequence_.tasks[kernel];
     if (!copies_in) return task;
@@ -219,7 +220,7 @@ class Evidence {
     return at(launches[2]) - at(launches[1]) < at(launches[1]) - at(launches[0]) ? copy : task;
   }
 
-  /// Returns the end of the previous kernel. Copies from then on are for this one.
+  /// Returns the end of the previous kernel. Copies from then on belong to this kernel.
   TimeNs BatchFrom(std::size_t kernel) const {
     return kernel > 0 ? store_.TaskEnd(sequence_.tasks[kernel - 1]) : TimeNs(INT64_MIN);
   }
@@ -227,12 +228,12 @@ class Evidence {
   TimeNs StartOf(std::size_t kernel) const {
     return store_.gpu_tasks.start[sequence_.tasks[kernel].index()];
   }
-  /// Between the kernel before and this one. REQUIRES: it is not the first.
+  /// Returns the gap between the previous kernel and this one. Requires that this is not the first.
   DurationNs GapBefore(std::size_t kernel) const {
     return StartOf(kernel) - store_.TaskEnd(sequence_.tasks[kernel - 1]);
   }
 
-  /// Whether the host waits for the GPU in almost every occurrence.
+  /// Returns true if the host waits for the GPU in almost every occurrence.
   bool Waits(const Unit& unit) {
     if (!waits_) {
       waits_.emplace();
@@ -255,9 +256,9 @@ class Evidence {
     });
   }
 
-  /// Whether most of it repeats: a step has layers, a layer has none.
+  /// Returns true if most of the unit repeats: a step has layers, but a layer does not.
   bool HoldsRepetition(const Unit& unit) const {
-    constexpr std::size_t kMin = 3;  // Kernels of a layer.
+    constexpr std::size_t kMin = 3;  // Minimum number of kernels of a layer.
     const std::int64_t half = sequence_.Weight(unit.first, unit.first + unit.period) / 2;
     const std::span<const std::uint32_t> symbols(sequence_.symbols);
     const std::span<const std::int64_t> weight(sequence_.weight_before);
@@ -269,15 +270,15 @@ class Evidence {
     return false;
   }
 
-  /// What the device ran before the first occurrence, or behind the last one.
+  /// Work of the device before the first occurrence or after the last one.
   struct Side {
-    bool foreign = false;   ///< Kernels that no occurrence has, or copies from the host.
-    bool of_model = false;  ///< Of these, some that a model computes with: an embedding, a head.
-    DurationNs time;        ///< Of its kernels.
+    bool foreign = false;   ///< Contains kernels that no occurrence has, or copies from the host.
+    bool of_model = false;  ///< Some of these kernels compute for a model: an embedding, a head.
+    DurationNs time;        ///< Total time of the kernels on this side.
   };
 
-  /// Returns both sides: what a pass does once, around its layers. Not what is beyond a long pause
-  /// behind the last occurrence.
+  /// Returns the work before and after the occurrences, which a pass does once around its layers.
+  /// Ignores work beyond a long pause after the last occurrence.
   std::pair<Side, Side> SidesOf(const Unit& unit) {
     constexpr std::int64_t kUnitsOfALongPause = 5;
     constexpr DurationNs kLongPause(10'000'000);
@@ -320,7 +321,7 @@ class Evidence {
     return {before, after};
   }
 
-  /// Whether all occurrences were launched inside one call of a module.
+  /// Returns true if all occurrences were launched inside one call of a module.
   bool IsInsideOneModule(const Unit& unit) {
     HostEventId around = LaunchOf(unit.occurrences.front().first);
     const HostEventId last = LaunchOf(unit.occurrences.back().first);
@@ -355,8 +356,8 @@ class Evidence {
   }
 
  private:
-  /// Whether one of the sorted times lies in at least four of five spans from one occurrence to the
-  /// next.
+  /// Returns true if at least 80 % of the spans from one occurrence to the next contain one of the
+  /// sorted times.
   template <typename TimeOf>
   static bool MostHold(const Unit& unit, const std::vector<TimeNs>& times, TimeOf time_of) {
     std::size_t holding = 0;
@@ -372,11 +373,12 @@ class Evidence {
   const TraceStore& store_;
   NameFacts& names_;
   const KernelSequence& sequence_;
-  std::optional<std::vector<TimeNs>> copies_, waits_;  ///< When they start, once asked for.
-  std::vector<GpuTaskId> copy_tasks_;                  ///< Of copies_.
+  std::optional<std::vector<TimeNs>> copies_, waits_;  ///< Start times, computed on first use.
+  std::vector<GpuTaskId> copy_tasks_;                  ///< Tasks of copies_.
 };
 
-/// Whether two exact occurrences hold nearly all that ran, an optimizer or layers in each.
+/// Returns true if two exact occurrences cover nearly all kernel time and each contains an
+/// optimizer or layers.
 bool IsSure(const KernelSequence& sequence, const Unit& unit, Evidence& evidence) {
   constexpr std::int64_t kNearlyAllPct = 80;
   return unit.exact == kMinCountOfSure &&
@@ -384,8 +386,8 @@ bool IsSure(const KernelSequence& sequence, const Unit& unit, Evidence& evidence
          (evidence.HoldsOptimizer(unit) || evidence.HoldsRepetition(unit));
 }
 
-/// Returns whether more than `share` of the occurrences directly follow the previous one. If two
-/// networks are trained in turn and end with the same kernels, other work lies between.
+/// Returns true if more than `share` of the occurrences directly follow the previous one. If two
+/// networks are trained in turn and end with the same kernels, other work runs between.
 bool FollowEachOther(const Unit& unit, double share) {
   const std::vector<Occurrence>& found = unit.occurrences;
   std::size_t followed = 0;
@@ -394,12 +396,15 @@ bool FollowEachOther(const Unit& unit, double share) {
   return static_cast<double>(followed) > share * static_cast<double>(found.size() - 1);
 }
 
-/// Returns where in the unit a step begins: after the optimizer, else at a copy from the host, else
-/// where the replay of a graph begins, else where the repetition begins if something else ran
-/// before, else after the longest gap.
+/// Returns the position in the unit at which a step begins. The first rule that applies counts:
+/// * after the optimizer
+/// * at a copy from the host
+/// * at the start of a graph replay
+/// * at the start of the repetition, if something else ran before
+/// * after the longest gap
 std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
   const std::size_t period = unit.period;
-  // The longest stretch without an optimizer's kernel.
+  // With an optimizer, the step begins with the longest run of other kernels.
   std::size_t best = 0, longest = 0, run = 0;
   bool optimizer = false;
   for (std::size_t i = 0; i < 2 * period; ++i) {
@@ -464,7 +469,7 @@ Unit MoveToBegin(const KernelSequence& sequence, Unit unit, Evidence& evidence) 
   return moved.occurrences.size() >= kMinCount ? moved : unit;
 }
 
-/// Returns the training step of a unit that holds at least three of them and an evaluation.
+/// Returns the training step of a unit that contains at least three of them and an evaluation.
 /// Otherwise an evaluation every few steps would turn those steps into one.
 std::optional<Unit> StepAmongEvaluations(const KernelSequence& sequence, const Unit& unit,
                                          Evidence& evidence) {
@@ -498,13 +503,14 @@ std::optional<Unit> StepAmongEvaluations(const KernelSequence& sequence, const U
   return std::nullopt;
 }
 
-/// The unit that is a step, if any repeats: the heaviest repetition (of those with an update, if
-/// any), or one that repeats in it and tells more of being a step.
+/// Returns the unit that is a step, if any repeats. It is the heaviest repetition, among those with
+/// an update if there are any. A repetition inside it with more evidence of a step takes
+/// precedence.
 std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidence) {
   std::vector<Unit> units;
   for (const Repetition& found :
        FindRepetitions(sequence.symbols, sequence.weight_before, kMinCountOfSure)) {
-    // The same kernel again and again is no iteration; the same graph may be.
+    // A repeated single kernel is not an iteration; a repeated graph may be.
     if (found.period == 1 && !evidence.IsGraph(found.first)) continue;
     Unit unit = UnitAt(sequence, found.first, found.period);
     if (unit.occurrences.size() >= kMinCount || IsSure(sequence, unit, evidence))
@@ -523,7 +529,7 @@ std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidenc
     std::erase_if(units, [&](const Unit& unit) { return !is_of_training(unit); });
   auto best = std::max_element(units.begin(), units.end(), scores_less);
   const bool optimizer = evidence.HoldsOptimizer(*best);
-  // Other passes (a prefill) have layers, too, so layers may outweigh the passes that repeat.
+  // Other passes (a prefill) also have layers, so layers may outweigh the passes that repeat.
   if (!optimizer && !evidence.CopiesIn(*best) && !evidence.Waits(*best)) {
     const double half = best->score / 2;
     const std::size_t twice = 2 * best->period;
@@ -546,14 +552,14 @@ std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidenc
   return *chosen;
 }
 
-/// Whether something in it is done once a step and never once a layer.
+/// Returns true if the unit contains work that runs once per step and never once per layer.
 bool LooksLikeAStep(const Unit& unit, Evidence& evidence) {
   return evidence.HoldsOptimizer(unit) || evidence.CopiesIn(unit) || evidence.Waits(unit) ||
          evidence.HoldsRepetition(unit);
 }
 
-/// Whether a unit looks like a layer of one pass, or a micro-batch: no optimizer where there is
-/// one.
+/// Returns true if the unit looks like a layer of one pass, or like a micro-batch. A micro-batch
+/// has no optimizer although the device runs one.
 bool IsLayer(const Unit& unit, Evidence& evidence) {
   if (evidence.HoldsOptimizer(unit)) return false;
   if (evidence.DeviceRunsOptimizer() || evidence.IsInsideOneModule(unit)) return true;
@@ -570,9 +576,9 @@ bool IsLayer(const Unit& unit, Evidence& evidence) {
   return is_once(before) || is_once(after);
 }
 
-/// How many units in a row are one pass, where a unit looks like a layer and nothing else runs
-/// around it: told by longer pauses that return after as many units each time, else by a first pass
-/// that runs slower as a whole. 1: not told.
+/// Returns the number of consecutive units that form one pass, for units that look like layers with
+/// no other work around them. Longer pauses at equal intervals show it, else a first pass that is
+/// slower as a whole. Returns 1 if unknown.
 std::size_t UnitsOfAPass(const KernelSequence& sequence, const Unit& unit,
                          const Evidence& evidence) {
   const std::size_t count = unit.occurrences.size();
@@ -587,7 +593,7 @@ std::size_t UnitsOfAPass(const KernelSequence& sequence, const Unit& unit,
   std::sort(sorted.begin(), sorted.end());
   constexpr DurationNs kPause(2000);
   const DurationNs usual = std::max(sorted[sorted.size() / 2], DurationNs(0));
-  std::vector<std::size_t> after;  // How many units run before a longer pause.
+  std::vector<std::size_t> after;  // Number of units that run before a longer pause.
   for (std::size_t i = 0; i < pauses.size(); ++i) {
     if (pauses[i] > usual + usual + usual + kPause) after.push_back(i + 1);
   }
@@ -614,7 +620,7 @@ std::size_t UnitsOfAPass(const KernelSequence& sequence, const Unit& unit,
   return 1;
 }
 
-/// Joins as many units in a row to one.
+/// Joins `pass` consecutive units into one.
 Unit JoinUnits(const Unit& unit, std::size_t pass) {
   Unit joined = unit;
   joined.period *= pass;
@@ -631,8 +637,8 @@ Unit JoinUnits(const Unit& unit, std::size_t pass) {
   return joined;
 }
 
-/// Spans from one time to the next; the last lasts as long as the median one, if it may: what
-/// follows on this stream would have ended it.
+/// Returns the spans from one time to the next. The last one gets the median length if
+/// `last_is_open`: later work on this stream would have ended it.
 std::vector<Interval> SpansBetween(const std::vector<std::pair<TimeNs, TimeNs>>& bounds,
                                    bool last_is_open) {
   std::vector<Interval> spans;
@@ -648,8 +654,8 @@ std::vector<Interval> SpansBetween(const std::vector<std::pair<TimeNs, TimeNs>>&
   return spans;
 }
 
-/// The occurrences as spans of the host's time; nothing where a launch is not known or one launch
-/// holds several steps.
+/// Returns the occurrences as spans of the host's time. Returns nullopt if a launch is unknown or
+/// one launch contains several steps.
 std::optional<std::vector<Interval>> HostSpans(const TraceStore& store,
                                                const KernelSequence& sequence, const Unit& unit,
                                                Evidence& evidence) {
@@ -696,15 +702,16 @@ std::vector<Interval> GpuSpans(const TraceStore& store, const KernelSequence& se
   return SpansBetween(bounds, unit.occurrences.back().last == sequence.size());
 }
 
-/// The occurrences of a unit as steps; none where they are too few or hold too little.
+/// Returns the occurrences of a unit as steps; empty if they are too few or cover too little.
 KernelSteps StepsOf(const TraceStore& store, const KernelSequence& sequence, const Unit& unit,
                     Evidence& evidence) {
-  /// Less of the stream's time says nothing of the job. A unit of few kernels must be nearly all of
-  /// it, often.
+  /// A smaller share of the stream's time does not represent the job. A unit of few kernels must
+  /// cover nearly all of it, and often.
   constexpr double kMinCovered = 1.0 / 3, kMinCoveredOfFew = 0.8;
   constexpr std::size_t kFewKernels = 5, kMinCountOfFew = 5;
-  /// Of the time from the first to the last: steps follow each other, layers of several passes
-  /// have other work between them. An evaluation may stand between updates.
+  /// Minimum share of the time from the first to the last occurrence. Steps follow each other,
+  /// while other work runs between the layers of several passes. An evaluation may run between
+  /// updates.
   constexpr double kMinInARow = 0.75;
   const bool holds_update = evidence.HoldsUpdate(unit);
   KernelSteps steps;
@@ -751,8 +758,9 @@ KernelSteps SearchSequence(const TraceStore& store, NameFacts& names,
   return StepsOf(store, sequence, *unit, evidence);
 }
 
-/// The streams to search: those with a tenth of the kernel time and about as many different kernels
-/// as any. The stream of the loop holds all that a step does; others only help it with one thing.
+/// Returns the streams to search: those with at least 10 % of the kernel time and nearly the
+/// maximum number of different kernels. The loop's stream runs all work of a step; other streams
+/// only run part of it.
 std::vector<StreamId> StreamsToSearch(const TraceStore& store, NameFacts& names) {
   constexpr std::size_t kMaxStreams = 3;
   constexpr std::int64_t kPartOfAll = 10;

@@ -1,4 +1,4 @@
-// Steps told by the order in which kernels run, where nothing marks them.
+// Finds steps from the order of kernels, for traces without marks.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,26 @@ namespace headroom {
 
 /// Steps that repeat the same kernels on one stream.
 struct KernelSteps {
-  std::vector<Interval> spans;  ///< In order; no two overlap. Empty: none was recognized.
+  std::vector<Interval> spans;  ///< In order, without overlap; empty if no steps were recognized.
 
-  /// Spans are of the GPU's time, from the start of a step's first kernel. Else they are of the
-  /// host's, from its launch.
+  /// Spans are on the GPU's clock and start with a step's first kernel. If false, they are on the
+  /// host's clock and start with its launch.
   bool on_gpu = false;
 
-  ProcessId process;         ///< Whose launches they are; none: no kernel was launched.
-  std::size_t kernels = 0;   ///< A step, on the stream that tells them.
-  std::size_t exact = 0;     ///< Steps with exactly these kernels.
+  /// Process that launches the kernels; None() if no launch was recorded.
+  ProcessId process;
+  std::size_t kernels = 0;   ///< Kernels per step, on the stream of the repetition.
+  std::size_t exact = 0;     ///< Number of steps with exactly these kernels.
   double covered = 0;        ///< Share of the stream's kernel time, 0 to 1.
-  bool of_families = false;  ///< Products and convolutions of any size were taken for the same.
-  bool by_times = false;     ///< Only the times tell where a step ends, not the kernels.
-  bool has_update = false;   ///< Each holds an optimizer's kernels, and others.
-  std::size_t layers = 0;    ///< Where there are no steps: a part that repeats so often in what
-                             ///< looks like one pass.
+  bool of_families = false;  ///< Products and convolutions of all sizes count as identical.
+  bool by_times = false;     ///< Only the times show where a step ends, not the kernels.
+  bool has_update = false;   ///< Each step contains an optimizer's kernels, and others.
+  /// If there are no steps, the number of repetitions of a unit in what looks like one pass.
+  std::size_t layers = 0;
 };
 
-/// Searches the sequences of kernel names of each stream for a unit that repeats at least three
-/// times, and takes it for a step unless it looks like a layer: see docs/steps.md for the rules.
+/// Searches the kernel names of each stream for a unit that repeats at least three times. The unit
+/// is a step unless it looks like a layer: docs/steps.md has the rules.
 KernelSteps FindKernelSteps(const TraceStore& store, NameFacts& names);
 
 }  // namespace headroom

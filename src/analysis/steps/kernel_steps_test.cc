@@ -11,8 +11,8 @@ namespace kernel_steps_test {
 constexpr const char* kFusedAdam =
     "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<FusedAdamMathFunctor>";
 
-/// Kernels of one stream, each of 10 us and one behind the other; launched well before where
-/// `launched`.
+/// Kernels of one stream, 10 us each, without gaps. With `launched`, their launches are long
+/// before.
 class Stream {
  public:
   explicit Stream(bool launched = false) : launched_(launched) {}
@@ -107,7 +107,7 @@ TEST(KernelSteps, AreNotTheLayersOfAPassWithoutAHead) {
   constexpr const char* kHead = "ampere_sgemm_128x64_nn";
   EXPECT_EQ(Stream().CopyIn().Run({kEmbed}).Run(Layers(12)).Find().layers, 12u);
   EXPECT_EQ(Stream().Run(Layers(12)).Run({kHead}).Find().layers, 12u);
-  // A loop behind a copy, a search for algorithms, or with a check of its result.
+  // A loop after a copy, a search for algorithms, or with a check of its result.
   EXPECT_EQ(Stream().CopyIn().Run(Layers(12)).Find().spans.size(), 12u);
   EXPECT_EQ(Stream().Run({kHead, "find"}, 10).Run(Layers(40)).Find().spans.size(), 40u);
   EXPECT_EQ(Stream().Run(Layers(12)).Run({"compare"}).Find().spans.size(), 12u);
@@ -166,7 +166,7 @@ TEST(KernelSteps, AreNotInterruptedByWhatRunsBetweenThem) {
 }
 
 TEST(KernelSteps, WithAnUpdateGoBeforeTheirLayers) {
-  // Layers alone cover more time than the steps that are identical.
+  // Layers alone cover more time than the identical steps.
   const std::vector<std::string> step = Join(Layers(12), {"loss", kFusedAdam});
   Stream logged;
   for (int i = 0; i < 7; ++i) {
@@ -174,7 +174,7 @@ TEST(KernelSteps, WithAnUpdateGoBeforeTheirLayers) {
     if (i % 3 == 0) logged.Run({"log"});
   }
   EXPECT_EQ(logged.Find().spans.size(), 7u);
-  // So do the passes of an evaluation between the steps.
+  // The passes of an evaluation between the steps also do.
   const KernelSteps steps = Stream().Run(step, 4).Run(Layers(4), 12).Run(step, 4).Find();
   EXPECT_EQ(LengthsUs(steps), Lengths(8, 380));
 }
@@ -267,7 +267,8 @@ TEST(KernelSteps, BeginWhereTheReplayOfAGraphBegins) {
 }
 
 TEST(KernelSteps, AreNotTheLayersOfTwoPasses) {
-  // Most of the time, with other work around each time: no steps of a layer each, but of a pass.
+  // Layers take most of the time, with other work around them each time: the pass is a step, a
+  // layer is not.
   const std::vector<std::string> pass = Join(Layers(8), {"loss", "grad1", "grad2", kFusedAdam});
   EXPECT_EQ(Stream().Run(pass).Find().spans.size(), 0u);
   EXPECT_EQ(LengthsUs(Stream().Run(pass, 2).Find()), Lengths(2, 280));

@@ -14,11 +14,11 @@
 namespace headroom {
 namespace {
 
-/// One part in: more are no damage but a rule that does not hold.
+/// At most 1 % may be damage. More means that the rule does not apply.
 constexpr std::size_t kFew = 100;
 
 bool IsFew(std::size_t misplaced, std::size_t all) {
-  constexpr std::size_t kMinToTell = 3;  // With two, it is unclear which is wrong.
+  constexpr std::size_t kMinToTell = 3;  // With two tasks, it is unclear which is wrong.
   return all >= kMinToTell && (misplaced == 1 || misplaced * kFew <= all);
 }
 
@@ -30,17 +30,18 @@ struct Queue {
   TimeNs LaunchStart(std::size_t i) const {
     return store.host_events.start[store.gpu_tasks.launch[tasks[i].index()].index()];
   }
-  /// Whether the launch of `a` was over before that of `b` began.
+  /// Returns true if the launch of `a` ended before that of `b` began.
   bool LaunchedBefore(std::size_t a, std::size_t b) const {
     return store.HostEnd(store.gpu_tasks.launch[tasks[a].index()]) + store.HostTolerance() <=
            LaunchStart(b);
   }
 };
 
-/// The most tasks that ran in the order of their launches, as positions in the queue.
+/// Returns the longest sequence of tasks that ran in the order of their launches, as positions in
+/// the queue.
 std::vector<std::size_t> LongestInOrder(const Queue& queue) {
   constexpr std::size_t kFirst = SIZE_MAX;
-  std::vector<std::size_t> last;  // By length less 1: the run that ends with the earliest launch.
+  std::vector<std::size_t> last;  // By length - 1: the sequence that ends with the earliest launch.
   std::vector<std::size_t> before(queue.tasks.size(), kFirst);
   for (std::size_t i = 0; i < queue.tasks.size(); ++i) {
     const TimeNs launch = queue.LaunchStart(i);
@@ -69,7 +70,7 @@ void FindOutOfOrder(const Queue& queue, std::vector<GpuTaskId>& misplaced) {
   if (sorted) return;
   const std::vector<std::size_t> order = LongestInOrder(queue);
   std::vector<GpuTaskId> found;
-  std::size_t passed = 0;  // Of `order`.
+  std::size_t passed = 0;  // Entries of `order`.
   for (std::size_t i = 0; i < n; ++i) {
     if (passed < order.size() && order[passed] == i) {
       ++passed;
@@ -82,18 +83,19 @@ void FindOutOfOrder(const Queue& queue, std::vector<GpuTaskId>& misplaced) {
   if (IsFew(found.size(), n)) misplaced.insert(misplaced.end(), found.begin(), found.end());
 }
 
-/// How far the clocks of host and GPU can differ: profilers match them to some microseconds.
+/// Maximum difference between the clocks of host and GPU: profilers align them to some
+/// microseconds.
 constexpr DurationNs kClockError(100'000);
 
-/// The process that launched a task; none: an orphan.
+/// Returns the process that launched a task, or None() for an orphan.
 ProcessId LauncherOf(const TraceStore& store, GpuTaskId task) {
   const HostEventId launch = store.gpu_tasks.launch[task.index()];
   if (!launch.valid()) return ProcessId::None();
   return store.threads.process[store.host_events.thread[launch.index()].index()];
 }
 
-/// Tasks that start after a call that waited for the whole device, although launched before it. Of
-/// processes with several devices, nobody knows for which a call waited.
+/// Finds tasks that were launched before a call that waited for the whole device, but start after
+/// it. Skips processes with several devices, because the device of a wait is unknown.
 void FindBehindWaits(const TraceStore& store, NameFacts& names, std::vector<GpuTaskId>& misplaced) {
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
@@ -107,7 +109,7 @@ void FindBehindWaits(const TraceStore& store, NameFacts& names, std::vector<GpuT
   for (auto& [process, of_process] : waits) {
     std::sort(of_process.begin(), of_process.end(),
               [](const Interval& a, const Interval& b) { return a.start < b.start; });
-    // From here on: when the first of this and all later calls is over.
+    // Now `end` is the earliest end among this and all later calls.
     for (std::size_t i = of_process.size() - 1; i > 0; --i)
       of_process[i - 1].end = std::min(of_process[i - 1].end, of_process[i].end);
     std::vector<GpuTaskId> found;
@@ -129,7 +131,7 @@ void FindBehindWaits(const TraceStore& store, NameFacts& names, std::vector<GpuT
   }
 }
 
-/// Tasks that start before their launch does, by more than the clocks of the two can differ.
+/// Finds tasks that start before their launch by more than the two clocks can differ.
 void FindBeforeLaunch(const TraceStore& store, std::vector<GpuTaskId>& misplaced) {
   const auto& tasks = store.gpu_tasks;
   std::vector<GpuTaskId> found;
@@ -143,12 +145,12 @@ void FindBeforeLaunch(const TraceStore& store, std::vector<GpuTaskId>& misplaced
   if (IsFew(found.size(), joined)) misplaced.insert(misplaced.end(), found.begin(), found.end());
 }
 
-/// The task at a place, if there is one.
+/// Returns the task at a position, or None().
 GpuTaskId At(const std::vector<GpuTaskId>& tasks, std::size_t at) {
   return at < tasks.size() ? tasks[at] : GpuTaskId::None();
 }
 
-/// Fills in where the misplaced tasks of a queue stand. `misplaced` is sorted.
+/// Fills in the positions of a queue's misplaced tasks. Requires that `misplaced` is sorted.
 void Locate(const Queue& queue, std::span<const GpuTaskId> misplaced,
             std::vector<MisplacedTask>& out) {
   std::vector<std::size_t> wrong;
@@ -170,7 +172,7 @@ void Locate(const Queue& queue, std::span<const GpuTaskId> misplaced,
   launched.reserve(by_launch.size());
   for (const std::size_t i : by_launch) launched.push_back(good.tasks[i]);
   for (std::size_t k = 0; k < wrong.size(); ++k) {
-    const std::size_t runs = wrong[k] - k;  // Good ones that start before it.
+    const std::size_t runs = wrong[k] - k;  // Correct tasks that start before it.
     const TimeNs launch = queue.LaunchStart(wrong[k]);
     const auto next =
         std::partition_point(by_launch.begin(), by_launch.end(),
@@ -194,7 +196,7 @@ std::vector<MisplacedTask> FindMisplacedTasks(const TraceStore& store, NameFacts
 
   std::vector<Queue> queues;
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
-    std::map<ProcessId, Queue> of_stream;  // Ranks in one file may number their streams alike.
+    std::map<ProcessId, Queue> of_stream;  // Ranks in one file may use the same stream numbers.
     for (const GpuTaskId task : store.TasksOf(StreamId(s))) {
       const HostEventId launch = tasks.launch[task.index()];
       if (!launch.valid()) continue;
@@ -218,7 +220,7 @@ std::vector<MisplacedTask> FindMisplacedTasks(const TraceStore& store, NameFacts
   std::sort(misplaced.begin(), misplaced.end());
   misplaced.erase(std::unique(misplaced.begin(), misplaced.end()), misplaced.end());
   std::vector<MisplacedTask> located;
-  for (const GpuTaskId task : misplaced) {  // Of no queue.
+  for (const GpuTaskId task : misplaced) {  // Tasks of graph launches are in no queue.
     const HostEventId launch = tasks.launch[task.index()];
     if (names.Roles(store.host_events.name[launch.index()]).Has(HostRole::kGraphLaunch))
       located.push_back({.task = task,

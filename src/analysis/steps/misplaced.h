@@ -1,4 +1,4 @@
-// Time stamps that cannot be right, by the order that a GPU keeps.
+// Finds wrong timestamps from the order that a GPU keeps.
 #pragma once
 
 #include <vector>
@@ -9,21 +9,23 @@
 
 namespace headroom {
 
-/// A task whose stamp or whose launch's stamp is wrong; nobody knows which.
+/// A task with a wrong timestamp, its own or its launch's; the trace does not show which.
 struct MisplacedTask {
   GpuTaskId task;
-  /// The tasks of the stream between which it runs, and those between whose launches it was
-  /// launched: at one of the two places it belongs. None: it is the first or the last.
+  /// Its neighbours by start on the stream, and by launch. The task belongs at one of the two
+  /// places. None() if it is first or last.
   GpuTaskId runs_after, runs_before, launched_after, launched_before;
 };
 
-/// Tasks that start before their launch does, or after a call that waited for the whole device
-/// although launched before it, and tasks that run on their stream on the wrong side
-/// of tasks launched earlier or later; the fewest that explain the disorder. By task.
+/// Returns, by task, the fewest tasks that explain the disorder:
+/// * tasks that start before their launch does
+/// * tasks that were launched before a call that waited for the whole device, but start after it
+/// * tasks that run on their stream on the wrong side of tasks launched earlier or later
 ///
-/// A stream is a queue, so what is launched first starts first. Not judged: graph launches, whose
-/// tasks run on streams of the graph; launches that overlap in time (of several threads); and
-/// streams whose tasks are out of order in numbers, for which the rule does not hold.
+/// A stream is a queue, so tasks start in the order of their launches. The check excludes
+/// * graph launches, whose tasks run on streams of the graph,
+/// * launches of several threads that overlap in time, and
+/// * streams with many tasks out of order, for which the rule is wrong.
 std::vector<MisplacedTask> FindMisplacedTasks(const TraceStore& store, NameFacts& names);
 
 }  // namespace headroom

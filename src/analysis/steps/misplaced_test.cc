@@ -12,7 +12,7 @@
 namespace headroom {
 namespace misplaced_test {
 
-/// The misplaced tasks by the numbers of their launches.
+/// Returns the misplaced tasks by the numbers of their launches.
 std::vector<std::int64_t> NumbersOf(const StoreBuilder& builder) {
   TestTrace trace(builder);
   std::vector<std::int64_t> numbers;
@@ -23,7 +23,7 @@ std::vector<std::int64_t> NumbersOf(const StoreBuilder& builder) {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// A launch of 2 us and its kernel.
+/// Adds a launch of 2 us and its kernel.
 void Launch(StoreBuilder& b, std::int64_t number, std::int64_t at, std::int64_t runs,
             std::int64_t stream = kStream, std::int64_t thread = kMain) {
   b.Call("cudaLaunchKernel", thread, at, 2, number);
@@ -34,7 +34,7 @@ TEST(MisplacedTasks, AreNoneWhereEachStreamKeepsItsOrder) {
   StoreBuilder b;
   for (int i = 0; i < 10; ++i)
     Launch(b, i, i * 10, 500 + i * 10, i % 2 == 0 ? kStream : kSideStream);
-  Launch(b, 10, 100, 150, 30);  // A stream of its own overtakes the others.
+  Launch(b, 10, 100, 150, 30);  // A separate stream overtakes the others.
   EXPECT_EQ(NumbersOf(b), Numbers{});
 }
 
@@ -53,7 +53,7 @@ TEST(MisplacedTasks, AreLaunchedFarTooEarly) {
 TEST(MisplacedTasks, StartBeforeTheirLaunchByMoreThanClocksDiffer) {
   StoreBuilder b;
   for (int i = 0; i < 9; ++i) Launch(b, i, i * 10, 5 + i * 10);
-  Launch(b, 9, 400, 350, kSideStream);  // Nothing before or behind it, but within 100 us.
+  Launch(b, 9, 400, 350, kSideStream);  // Alone on its stream, but within 100 us.
   EXPECT_EQ(NumbersOf(b), Numbers{});
   Launch(b, 10, 4000, 500, 30);
   EXPECT_EQ(NumbersOf(b), Numbers{10});
@@ -65,7 +65,7 @@ TEST(MisplacedTasks, StartBehindACallThatWaitedForThem) {
     for (int i = 0; i < 9; ++i) Launch(b, i, i * 10, 5 + i * 10);
     b.Call("cudaLaunchKernel", kMain, 80, 2, 10);
     b.Kernel(kGemm, kSideStream, 86, 5, 10).Device(other_device);
-    Launch(b, 11, 100, last_runs);  // Nothing runs behind it.
+    Launch(b, 11, 100, last_runs);  // Nothing runs after it.
     b.Call("cudaDeviceSynchronize", kMain, 110, 50);
     return b;
   };
@@ -78,7 +78,7 @@ TEST(MisplacedTasks, AreNotToldByLaunchesThatOverlap) {
   StoreBuilder b;
   for (int i = 0; i < 9; ++i) Launch(b, i, i * 10, 5 + i * 10);
   b.Call("cudaLaunchKernel", kMain, 100, 20, 9);
-  b.Call("cudaLaunchKernel", kAutograd, 101, 2, 10);  // Got through first.
+  b.Call("cudaLaunchKernel", kAutograd, 101, 2, 10);  // Finished first.
   b.Kernel(kGemm, kStream, 200, 5, 10);
   b.Kernel(kGemm, kStream, 210, 5, 9);
   EXPECT_EQ(NumbersOf(b), Numbers{});
@@ -107,8 +107,8 @@ TEST(MisplacedTasks, AreToldOfEachProcessByItself) {
   EXPECT_EQ(NumbersOf(b), Numbers{});
 }
 
-/// Five steps of 100 us with ten kernels each; `wrong` is told where its kernel runs or its launch
-/// is.
+/// Analyzes five steps of 100 us with ten kernels each. `runs` moves the kernel `wrong`, `launched`
+/// moves its launch.
 StepAnalysis FiveSteps(std::int64_t wrong, std::optional<std::int64_t> runs,
                        std::optional<std::int64_t> launched) {
   StoreBuilder b;
@@ -144,13 +144,13 @@ TEST(MisplacedTasks, TakeTheStepsThatTheyTouchOutOfTheMedian) {
   EXPECT_EQ(WholeOf(early), (std::vector<bool>{false, true, true, false, true}));
   EXPECT_EQ(early.steps.p50, Us(100));
 
-  // The last of its step: nobody knows where the next one begins, either.
+  // The last of its step, so the start of the next one is also unknown.
   const StepAnalysis last = FiveSteps(29, 20'000'000, std::nullopt);
   EXPECT_EQ(WholeOf(last), (std::vector<bool>{true, true, false, false, false}));
 }
 
 TEST(StepsThatLaunch, AreNotWholeWhereTheyTakeNoTime) {
-  StoreBuilder b;  // Too few tasks to tell which is wrong.
+  StoreBuilder b;  // With so few tasks, it is unclear which is wrong.
   for (int i = 0; i < 2; ++i) b.Step(i, kMain, i * 100, 100);
   Launch(b, 0, 10, 5000);
   Launch(b, 1, 110, 120);

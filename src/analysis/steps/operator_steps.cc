@@ -49,7 +49,7 @@ OperatorSteps FindOperatorSteps(const TraceStore& store) {
   }
   for (const Repetition& repetition :
        FindRepetitions(longest.symbols, longest.weight_before, kMinCount)) {
-    // A repetition holds the parts of units at its ends: what lies outside is something else.
+    // A repetition includes partial units at its ends, so operators outside it are other work.
     if (repetition.first > 0 || repetition.last < longest.symbols.size()) continue;
     const auto& start = store.host_events.start;
     for (std::size_t at = repetition.first; at + repetition.period <= repetition.last;

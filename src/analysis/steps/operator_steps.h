@@ -1,4 +1,4 @@
-// Steps told by the order in which the host runs operators, where there is no GPU work.
+// Finds steps from the order in which the host runs operators, for traces without GPU work.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,15 @@ namespace headroom {
 
 /// Steps that repeat the same operators on one thread.
 struct OperatorSteps {
-  std::vector<Interval> spans;  ///< From one first operator to the next. Empty: none recognized.
+  /// From one first operator to the next; empty if no steps were recognized.
+  std::vector<Interval> spans;
   ProcessId process;
-  std::size_t operators = 0;  ///< A step.
+  std::size_t operators = 0;  ///< Operators per step.
 };
 
-/// Searches the outermost operators of the thread that is longest in operators for a unit that
-/// repeats at least three times. If other operators run before or behind the repetitions, these may
-/// be the layers of one pass, and are no steps. Linear in the operators.
+/// Searches the outermost operators of one thread, the one with the most operator time, for a unit
+/// that repeats at least three times. If other operators run before or after the repetitions, these
+/// may be the layers of one pass, so they are not steps. Takes linear time in the operators.
 OperatorSteps FindOperatorSteps(const TraceStore& store);
 
 }  // namespace headroom

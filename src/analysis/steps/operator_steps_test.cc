@@ -7,7 +7,7 @@
 namespace headroom {
 namespace operator_steps_test {
 
-/// Operators of 10 us each, 15 us apart.
+/// Builds operators of 10 us each, 15 us apart.
 StoreBuilder Thread(std::initializer_list<const char*> names, int times = 1,
                     std::initializer_list<const char*> before = {},
                     std::initializer_list<const char*> after = {}) {
@@ -16,7 +16,7 @@ StoreBuilder Thread(std::initializer_list<const char*> names, int times = 1,
   const auto run = [&](std::initializer_list<const char*> operators) {
     for (const char* name : operators) {
       b.Op(name, kMain, at, 10);
-      b.Op("aten::addmm", kMain, at + 1, 5);  // Inside of it.
+      b.Op("aten::addmm", kMain, at + 1, 5);  // Inside it.
       at += 15;
     }
   };

@@ -12,8 +12,8 @@
 namespace headroom {
 namespace {
 
-/// Returns whether GPU work that starts in the gap, or events of the process that do, cover more
-/// than a small part of it. Ignores occasional work.
+/// Returns true if GPU work or events of the process that start in the gap cover more than a small
+/// share of it. Ignores occasional work.
 bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, const GpuWork& work,
                 Interval gap) {
   constexpr double kMaxSilentShare = 0.05;
@@ -41,7 +41,7 @@ bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, co
   return false;
 }
 
-/// Returns by thread whether it launches GPU work of the steps.
+/// Returns, by thread, true if it launches GPU work of the steps.
 std::vector<bool> FindLaunchingThreads(const TraceStore& store, const StepAnalysis& steps) {
   std::vector<bool> launches(store.threads.rows());
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
@@ -52,7 +52,7 @@ std::vector<bool> FindLaunchingThreads(const TraceStore& store, const StepAnalys
   return launches;
 }
 
-/// What the host's ranges say of the time between steps.
+/// Times between steps that the host's ranges explain.
 class NamedTimes {
  public:
   NamedTimes(const TraceStore& store, NameFacts& names, const StepAnalysis& steps) {
@@ -74,7 +74,7 @@ class NamedTimes {
       if (!launches[thread]) continue;
       if (roles.Has(HostRole::kEvaluation)) evaluation_.push_back(time);
       if (events.kind[row] != HostEventKind::kAnnotation || roles != HostRoles()) continue;
-      // Parts of the model have ranges in steps, too.
+      // Steps also contain ranges, for parts of the model.
       const auto next = std::ranges::upper_bound(steps.hosts, time.start, {}, &Interval::start);
       if (next != steps.hosts.begin() && time.start < (next - 1)->end) {
         in_steps.insert(events.name[row]);
@@ -91,9 +91,10 @@ class NamedTimes {
   }
 
   DurationNs Training(Interval gap) const { return training_.MeasureWithin(gap); }
-  /// Counts only ranges that begin in the gap. A range around several steps says nothing about it.
+  /// Returns the time of evaluation ranges that begin in the gap. A range around several steps does
+  /// not describe the gap.
   DurationNs Evaluation(Interval gap) const { return BegunIn(gap, evaluation_); }
-  /// Returns the same for ranges of the program with names that neither a rule nor a step has.
+  /// Returns the same for the program's ranges whose names match no rule and occur in no step.
   DurationNs Other(Interval gap) const { return BegunIn(gap, other_); }
 
  private:
@@ -109,7 +110,7 @@ class NamedTimes {
   IntervalSet training_;
 };
 
-/// A usual step.
+/// A typical step.
 struct UsualStep {
   DurationNs length;  ///< From its start on the host to the end of its host and GPU work.
   GpuWork work;       ///< Medians; `end` is not set.
@@ -132,8 +133,8 @@ UsualStep FindUsualStep(const LaunchedWork& work, const StepAnalysis& steps) {
   return usual;
 }
 
-/// Returns whether the work between steps copies batches as large as those of steps. Rollouts of
-/// reinforcement learning copy single observations, and updates copy nothing.
+/// Returns true if the work between steps copies batches at least half as large as those of steps.
+/// Rollouts of reinforcement learning copy single observations, and updates copy nothing.
 bool CopiesLikeSteps(const GpuWork& between, const GpuWork& of_step) {
   constexpr double kMinShare = 0.5;
   return of_step.largest_copy >= 0 && static_cast<double>(between.largest_copy) >=
@@ -145,8 +146,8 @@ bool IsProduct(WorkFamily family) {
          family == WorkFamily::kAttention;
 }
 
-/// Returns by row of steps.list whether the kernels that run before the step are mostly those of
-/// steps, with products if those have any, and update nothing.
+/// Returns, by row of steps.list, true if the work before the step looks like a forward pass. Its
+/// kernels are mostly those of steps, with products if those have any, and update nothing.
 std::vector<bool> FindForwardWork(const TraceStore& store, NameFacts& names,
                                   const LaunchedWork& work, const StepAnalysis& steps) {
   constexpr double kMostly = 0.7;
@@ -182,16 +183,16 @@ std::vector<bool> FindForwardWork(const TraceStore& store, NameFacts& names,
   return forward;
 }
 
-/// Returns whether the flag is set for most steps, without the first.
+/// Returns true if the flag is set for most steps, without the first.
 bool IsBeforeMost(const std::vector<bool>& after) {
   return std::count(after.begin(), after.end(), true) * 2 > std::ssize(after) - 1;
 }
 
-/// Returns by row of steps.list whether an evaluation runs before the step; see FindPauses().
+/// Returns, by row of steps.list, true if an evaluation runs before the step; see FindPauses().
 std::vector<bool> FindStepsAfterEvaluation(const TraceStore& store, NameFacts& names,
                                            const LaunchedWork& work, const UsualStep& usual,
                                            const StepAnalysis& steps) {
-  constexpr std::int64_t kMinPart = 10;  // One part in.
+  constexpr std::int64_t kMinPart = 10;  // At least 1/10 of a step.
   std::vector<bool> after(steps.hosts.size());
   const auto gap_before = [&](std::size_t row) {
     return Interval{steps.hosts[row - 1].end, steps.hosts[row].start};
@@ -217,7 +218,7 @@ std::vector<bool> FindStepsAfterEvaluation(const TraceStore& store, NameFacts& n
   return after;
 }
 
-/// Returns whether the numbers of the steps have no holes. While a profiler is off, numbers pass.
+/// Returns true if the steps' numbers have no holes. Numbers increase even while a profiler is off.
 bool CountOn(const std::vector<StepRow>& rows) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     if (rows[i].index != rows[i - 1].index + 1) return false;
@@ -225,7 +226,7 @@ bool CountOn(const std::vector<StepRow>& rows) {
   return true;
 }
 
-/// Returns by row of steps.list whether hardly anything is recorded between the step before and
+/// Returns, by row of steps.list, true if almost nothing is recorded between the previous step and
 /// this one.
 std::vector<bool> FindSilence(const TraceStore& store, NameFacts& names, const LaunchedWork& work,
                               const UsualStep& usual, const StepAnalysis& steps) {
@@ -236,7 +237,7 @@ std::vector<bool> FindSilence(const TraceStore& store, NameFacts& names, const L
     after[i] = gap.length().ns() / kMinSteps > usual.length.ns() &&
                !IsRecorded(store, names, steps.process, work.before_step[i], gap);
   }
-  // What comes before nearly every step is how the job runs.
+  // A gap before nearly every step is typical of the job.
   if (IsBeforeMost(after) && CountOn(steps.steps.list)) after.assign(after.size(), false);
   return after;
 }

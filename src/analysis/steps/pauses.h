@@ -38,9 +38,9 @@ struct LaunchedWork {
 
 /// Sets StepRow::after_pause and since_previous. A step follows a pause in two cases:
 ///
-/// * The host is in no step for longer than three median steps, and almost nothing of the process
-///   is recorded except occasional work (IsOccasional()). Usually the profiler was off. If the
-///   steps count on, this does not come before most of them.
+/// * The host is in no step for longer than three median steps, and the process records almost
+///   nothing except occasional work (IsOccasional()). Usually the profiler was off. Exception: the
+///   steps' numbers have no holes, and most steps have such a gap before them.
 /// * An evaluation runs for longer than a tenth of a step, but not before most steps. For a named
 ///   evaluation the host's time counts, else the time of its kernels. An unnamed one updates no
 ///   weights and mostly runs kernels of the steps, with products if those have any. It copies at

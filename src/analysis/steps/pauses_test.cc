@@ -20,7 +20,7 @@ class Loop {
     }
     return *this;
   }
-  /// @param copied  bytes; 0: nothing is copied to the device
+  /// @param copied  bytes; 0 for no copy to the device
   Loop& Work(std::int64_t us, std::int64_t copied, const char* kernel = kGemm) {
     if (copied != 0) {
       builder_.Call("cudaMemcpyAsync", kMain, at_, 1, at_);
@@ -33,7 +33,7 @@ class Loop {
     builder_.Annotation(name, thread, at_, us);
     return *this;
   }
-  /// Steps that were not recorded.
+  /// Skips steps that were not recorded.
   Loop& Skip(std::int64_t steps) { return number_ += steps, *this; }
   Loop& Wait(std::int64_t us) { return at_ += us, *this; }
 

@@ -1,4 +1,4 @@
-// A rough price of recording, to keep a verdict from blaming the job for the profiler.
+// Rough cost of recording, so that a verdict does not blame the job for the profiler.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace headroom {
 
 /// Host time that the profiler takes per recorded operator range and per recorded API call, in
-/// nanoseconds: least squares over host-bound training jobs on one H200 machine (16 cores,
-/// PyTorch 2.11). Its error on other hosts is not known, so this only decides whether a
-/// verdict on the host can be given; corrected step times need a calibration.
+/// nanoseconds. Source: least squares over host-bound training jobs on one H200 machine (16 cores,
+/// PyTorch 2.11). The error on other hosts is unknown, so this only decides whether a verdict on
+/// the host is possible. Corrected step times need a calibration.
 inline constexpr DurationNs kCostPerOperator{1600};
 inline constexpr DurationNs kCostPerCall{1100};
 

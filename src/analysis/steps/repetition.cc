@@ -10,13 +10,14 @@ namespace {
 
 using Symbols = std::span<const std::uint32_t>;
 
-/// Not used by callers: separates two sequences.
+/// Callers do not use it; it separates two sequences.
 constexpr std::uint32_t kSeparator = std::numeric_limits<std::uint32_t>::max();
 
-/// By position: how long the sequence goes on there as it begins (the Z-function); 0 at 0.
+/// Returns, by position, the length of the longest common prefix of the sequence and its suffix
+/// there (the Z-function); 0 at 0.
 std::vector<std::uint32_t> PrefixLengths(Symbols text) {
   std::vector<std::uint32_t> length(text.size());
-  std::size_t begin = 0, end = 0;  // The stretch that agrees with the beginning and ends last.
+  std::size_t begin = 0, end = 0;  // The match with the prefix that ends last.
   for (std::size_t i = 1; i < text.size(); ++i) {
     std::size_t known = i < end ? std::min<std::size_t>(length[i - begin], end - i) : 0;
     while (i + known < text.size() && text[known] == text[i + known]) ++known;
@@ -53,13 +54,13 @@ class Heaviest {
   std::vector<Repetition> kept_;
 };
 
-/// Adds the repetitions of which a symbol before `center` and the one a period later both belong to
-/// the stretch.
+/// Adds the repetitions that cross `center`: they contain a symbol before it and the one a period
+/// later.
 void AddCrossing(Symbols symbols, std::span<const std::int64_t> weight_before,
                  std::size_t min_count, std::size_t center, Heaviest& found) {
   const std::size_t n = symbols.size();
   const std::vector<std::uint32_t> forward = PrefixLengths(symbols.subspan(center));
-  // Backwards: what ends before the center, and all of the sequence.
+  // Backwards: the part before the center, and the whole sequence.
   std::vector<std::uint32_t> reversed;
   reversed.reserve(center + 1 + n);
   for (std::size_t i = center; i > 0; --i) reversed.push_back(symbols[i - 1]);
@@ -75,17 +76,17 @@ void AddCrossing(Symbols symbols, std::span<const std::int64_t> weight_before,
   }
 }
 
-/// A part of a unit that occurs only once in it, the unit read in a circle.
+/// A part of a unit that occurs only once in it, with the unit read as a circle.
 struct Anchor {
   std::size_t offset = 0;
   std::size_t length = 0;
 };
 
-/// The shortest anchor at a length of 1, 2, 4, 8, ...; of several, the first.
+/// Returns the shortest anchor among lengths of 1, 2, 4, 8, ...; of several, the first.
 Anchor FindAnchor(Symbols unit) {
   const std::size_t period = unit.size();
   for (std::size_t length = 1; length < period; length *= 2) {
-    // A polynomial of the symbols, rolled along the circle.
+    // A polynomial hash of the symbols, rolled along the circle.
     constexpr std::uint64_t kBase = 0x9E3779B97F4A7C15;
     std::uint64_t power = 1, hash = 0;
     for (std::size_t i = 0; i < length; ++i) {
@@ -106,9 +107,10 @@ Anchor FindAnchor(Symbols unit) {
   return {0, period};
 }
 
-/// Where `part` occurs in `symbols` (Knuth, Morris and Pratt). REQUIRES: `part` is not empty.
+/// Returns the positions of `part` in `symbols` (Knuth, Morris and Pratt). Requires a non-empty
+/// `part`.
 std::vector<std::size_t> PlacesOf(Symbols part, Symbols symbols) {
-  // By length: how much of the part's beginning its first so many symbols end with.
+  // By prefix length: the length of the longest proper border of that prefix of `part`.
   std::vector<std::size_t> border(part.size() + 1);
   for (std::size_t i = 1, length = 0; i < part.size(); ++i) {
     while (length > 0 && part[i] != part[length]) length = border[length];
@@ -145,7 +147,7 @@ std::vector<Repetition> FindRepetitions(Symbols symbols,
 }
 
 std::vector<Occurrence> FindOccurrences(Symbols symbols, std::size_t first, std::size_t period) {
-  // The unit in a circle: twice in a row.
+  // The unit as a circle: twice in a row.
   std::vector<std::uint32_t> unit(symbols.begin() + static_cast<std::ptrdiff_t>(first),
                                   symbols.begin() + static_cast<std::ptrdiff_t>(first + period));
   const Anchor anchor = FindAnchor(unit);
@@ -167,7 +169,7 @@ std::vector<Occurrence> FindOccurrences(Symbols symbols, std::size_t first, std:
     const std::optional<std::size_t> next =
         i + 1 < places.size() ? std::optional(places[i + 1] - anchor.offset) : std::nullopt;
     if (is_exact(begin)) {
-      // Other symbols behind it belong to it where they are few.
+      // A few other symbols after the unit belong to it.
       const bool few_more = next && *next > begin + period && *next - begin <= longest;
       found.push_back({begin, few_more ? *next : begin + period, !few_more});
     } else if (next && *next >= begin + shortest && *next - begin <= longest) {

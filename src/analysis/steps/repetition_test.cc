@@ -22,7 +22,7 @@ std::string Times(int count, std::string_view text) {
   return all;
 }
 
-/// All of weight 1.
+/// Returns weights of 1.
 std::vector<std::int64_t> Weights(std::size_t count) {
   std::vector<std::int64_t> weights(count + 1);
   std::iota(weights.begin(), weights.end(), 0);
@@ -33,7 +33,7 @@ std::vector<Repetition> Find(const Symbols& symbols, std::size_t min_count = 3) 
   return FindRepetitions(symbols, Weights(symbols.size()), min_count);
 }
 
-/// Every maximal repetition with its shortest period, the slow way.
+/// Finds every maximal repetition with its shortest period. A slow reference implementation.
 std::vector<Repetition> FindSlowly(const Symbols& symbols, std::size_t min_count) {
   std::vector<Repetition> found;
   for (std::size_t period = 1; period < symbols.size(); ++period) {
@@ -74,7 +74,7 @@ TEST(Repetition, IsNoneWithoutOne) {
 }
 
 TEST(Repetition, WeighsWhatItHolds) {
-  // Ten short repetitions in front of three long ones.
+  // Ten short repetitions before three long ones.
   const Symbols symbols = SymbolsOf(Times(10, "ab") + Times(3, "cd"));
   std::vector<std::int64_t> weight_before = {0};
   for (const std::uint32_t symbol : symbols)
@@ -85,7 +85,7 @@ TEST(Repetition, WeighsWhatItHolds) {
 TEST(Repetition, AgreesWithTheSlowSearch) {
   std::mt19937 random(36);
   for (std::size_t round = 0; round < 3000; ++round) {
-    // Pieces that repeat, with others between: random symbols alone repeat little.
+    // Repeated pieces with others between, because random symbols alone repeat little.
     Symbols symbols;
     while (symbols.size() < 12 + round % 40) {
       const std::size_t unit = 1 + random() % 6;
@@ -135,14 +135,14 @@ TEST(Occurrences, EndWhereMuchElseFollows) {
 }
 
 TEST(Occurrences, AreToldByWhatIsOnlyOnceInTheUnit) {
-  // Each symbol comes several times; "aab" starts at one place only.
+  // Each symbol occurs several times; "aab" starts at one place only.
   const std::string unit = "aababb";
   EXPECT_EQ(Occurrences(Times(4, unit), 0, 6).size(), 4u);
   EXPECT_EQ(Occurrences("b" + Times(4, unit) + "aa", 1, 6).size(), 4u);
 }
 
 TEST(Occurrences, TakeLinearTime) {
-  // A unit whose symbols are all equal but one.
+  // A unit in which all symbols but one are equal.
   Symbols symbols;
   for (int i = 0; i < 8; ++i) {
     symbols.insert(symbols.end(), 50'000, 1);

@@ -13,8 +13,8 @@
 namespace headroom {
 namespace {
 
-/// The number at the beginning of a text, if an iteration may have so many tokens: the sum over all
-/// steps must not overflow.
+/// Returns the number at the start of a text, if it is plausible as tokens of an iteration. The
+/// limit prevents an overflow of the sum over all steps.
 std::optional<std::int64_t> LeadingNumber(std::string_view text) {
   constexpr std::int64_t kMaxTokens = 1'000'000'000;
   std::int64_t number = 0;
@@ -23,7 +23,7 @@ std::optional<std::int64_t> LeadingNumber(std::string_view text) {
                                                                      : std::nullopt;
 }
 
-/// Sequences of an engine's mark, and their tokens: "context_1(888_788544)",
+/// Sequences in an engine's mark, and their tokens: "context_1(888_788544)",
 /// "generation_32(sq32...".
 struct Sequences {
   std::int64_t count = 0, tokens = 0;
@@ -40,7 +40,7 @@ std::optional<Sequences> SequencesBehind(std::string_view name, std::string_view
   return Sequences{*count, LeadingNumber(name).value_or(0)};
 }
 
-/// The number behind "toks=" and the like.
+/// Returns the number after a key such as "toks=".
 std::optional<std::int64_t> NumberBehind(std::string_view name, std::string_view key) {
   const std::size_t at = name.find(key);
   return at == std::string_view::npos ? std::nullopt : LeadingNumber(name.substr(at + key.size()));
@@ -70,7 +70,7 @@ MarkedKind KindOfMark(std::string_view name) {
     if (context->count > 0 && generation->count > 0) marked.kind = StepKind::kMixed;
     if (context->count > 0 && generation->count == 0) marked.kind = StepKind::kPrefill;
     if (context->count == 0 && generation->count > 0) marked.kind = StepKind::kDecode;
-    // Each sequence that is generated gets a token at least.
+    // Each generated sequence gets at least one token.
     const std::int64_t tokens = context->tokens + std::max(generation->tokens, generation->count);
     if (tokens > 0 && (context->count == 0 || context->tokens > 0)) marked.tokens = tokens;
     return marked;

@@ -1,4 +1,4 @@
-// What a step does: training, evaluation, the prefill or decode of a language model.
+// Kind of a step: training, evaluation, the prefill or decode of a language model.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace headroom {
 
-/// What the mark of a step says.
+/// Facts that the mark of a step states.
 struct MarkedKind {
   StepKind kind = StepKind::kUnknown;
-  std::optional<std::int64_t> tokens;  ///< That the iteration computes, of all its sequences.
+  std::optional<std::int64_t> tokens;  ///< Tokens in the iteration, over all its sequences.
 };
 
-/// Reads "execute_context_1(888_788544)_generation_0(0)" and the like (vLLM, SGLang), "step[DECODE
-/// bs=32]" (SGLang), and words such as "eval", "train", "prefill".
+/// Parses marks such as "execute_context_1(888_788544)_generation_0(0)" (vLLM, SGLang),
+/// "step[DECODE bs=32]" (SGLang), and words such as "eval", "train", "prefill".
 MarkedKind KindOfMark(std::string_view name);
 
-/// Tokens of a step over its mean time. None: its tokens are not known.
+/// Returns the tokens of a step over its mean time, or nullopt if its tokens are unknown.
 std::optional<double> TokensPerSecond(const StepKindRow& row);
 
-/// Returns the kind whose steps count in the figures of the steps: training if any step trains,
-/// else the one that takes most time. kUnknown: the steps are not known to differ.
+/// Returns the kind that the figures of the steps cover: training if any step trains, else the kind
+/// with the most time. Returns kUnknown if no step's kind is known.
 StepKind MainKind(const std::vector<StepRow>& rows);
 
-/// The whole steps by kind, the main one first; empty if no two kinds are known and the marks tell
-/// no tokens.
+/// Returns the whole steps by kind, the main one first. Empty if fewer than two kinds are known and
+/// the marks state no tokens.
 std::vector<StepKindRow> TableOfKinds(const std::vector<StepRow>& rows);
 
-/// Returns the kind of all steps that count. kUnknown: the table is empty, or some count whose kind
-/// is not known.
+/// Returns the kind of all steps that count. Returns kUnknown if the table is empty, or if the kind
+/// of a counted step is unknown.
 StepKind CountedKind(const std::vector<StepKindRow>& table);
 
 }  // namespace headroom

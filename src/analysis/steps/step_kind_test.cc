@@ -18,7 +18,7 @@ const MarkCase kMarkCases[] = {
     {"execute_context_1(888_788544)_generation_0(0)", StepKind::kPrefill, 888},
     {"execute_9_context_1(sq500sk500sqsq250000sqsk250000)_generation_8(sq8sk99sqsq8sqsk99)",
      StepKind::kMixed, 508},
-    // Several tokens of each sequence: a draft model guessed them.
+    // Several tokens per sequence: a draft model predicted them.
     {"execute_32_context_0(sq0)_generation_32(sq96)", StepKind::kDecode, 96},
     {"execute_context_2_generation_0", StepKind::kPrefill, std::nullopt},
     {"execute_context_0(0)_generation_0(0)", StepKind::kUnknown, std::nullopt},
@@ -89,7 +89,7 @@ TEST(StepKind, StepsThatAreAlikeHaveNoTable) {
   EXPECT_TRUE(TableOfKinds({}).empty());
 }
 
-/// A loop in which every third step has no backward pass.
+/// Every third step of this loop has no backward pass.
 TEST(StepKind, AStepWithoutBackwardAmongOthersIsAnEvaluation) {
   StoreBuilder b;
   for (int i = 0; i < 6; ++i) {
@@ -110,8 +110,8 @@ TEST(StepKind, AStepWithoutBackwardAmongOthersIsAnEvaluation) {
   EXPECT_EQ(report.breakdown->steps, 4) << "of the training steps alone";
 }
 
-/// A loop of 12 marked steps; every `every`-th one evaluates for `evaluation_us`, half of which its
-/// loader takes.
+/// Analyzes a loop of 12 marked steps. Every `every`-th one evaluates for `evaluation_us`, half of
+/// it in its loader.
 TraceReport LoopWithEvaluations(int every, std::int64_t evaluation_us,
                                 std::int64_t thread = kMain) {
   StoreBuilder b;

@@ -20,10 +20,10 @@
 namespace headroom {
 namespace {
 
-/// What the marks of engines that serve language models begin with (vLLM, SGLang).
+/// Prefix of the marks of engines that serve language models (vLLM, SGLang).
 constexpr std::string_view kMarkOfEngine = "execute_";
 
-/// What the host does in a step, other than waiting for data.
+/// Host work in a step, except waits for data.
 struct HostWork {
   std::int64_t operators = 0;  ///< On the thread of the steps, outside the loader's ranges.
   std::int64_t launches = 0;   ///< On any thread of the process.
@@ -61,19 +61,20 @@ HostWork CountWork(const TraceStore& store, NameFacts& names, ThreadId loop, Int
   return work;
 }
 
-/// Whether the last step is none. A profiler that is told of the end of an iteration begins the
-/// next even if the loop is done: that one asks the loader for a batch that does not come.
+/// Returns true if the last range is not a step. A profiler begins the next step at the end of an
+/// iteration, even after the last one. That step then only asks the loader for a batch that does
+/// not come.
 bool IsEndOfLoop(const TraceStore& store, NameFacts& names, ThreadId loop, Interval before,
                  Interval last) {
-  constexpr std::int64_t kNextToNothing = 10;  // One part in.
+  constexpr std::int64_t kNextToNothing = 10;  // Less than 1/10 of the previous step.
   const HostWork of_before = CountWork(store, names, loop, before);
   const HostWork of_last = CountWork(store, names, loop, last);
   if (of_last.launches > 0 || of_before.launches + of_before.operators == 0) return false;
   return of_last.operators == 0 || of_last.operators * kNextToNothing < of_before.operators;
 }
 
-/// "ProfilerStep#N" of "ProfilerStep#12", "step N" of "step 12", "train_step" of itself,
-/// "execute_..." of what an engine writes.
+/// Returns "ProfilerStep#N" for "ProfilerStep#12", "step N" for "step 12", "train_step" unchanged,
+/// and "execute_..." for the marks of an engine.
 std::string MarkerOf(std::string_view name) {
   if (name.starts_with(kMarkOfEngine)) return fmt::format("{}...", kMarkOfEngine);
   if (name.find_first_of("#0123456789") == std::string_view::npos) return std::string(name);
@@ -117,7 +118,7 @@ FoundSteps FromAnnotations(const TraceStore& store, NameFacts& names) {
   return found;
 }
 
-/// Distances between marks as steps: each runs from one mark to the next.
+/// Returns the intervals between marks as steps: each runs from one mark to the next.
 std::vector<HostStep> BetweenMarks(const std::vector<TimeNs>& marks) {
   std::vector<HostStep> steps;
   for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
@@ -126,7 +127,8 @@ std::vector<HostStep> BetweenMarks(const std::vector<TimeNs>& marks) {
   return steps;
 }
 
-/// Standard deviation over mean of the distances between marks: 0 is perfectly periodic.
+/// Returns the standard deviation over the mean of the intervals between marks: 0 is perfectly
+/// periodic.
 double Unevenness(const std::vector<TimeNs>& marks) {
   double sum = 0, squares = 0;
   const auto n = static_cast<double>(marks.size() - 1);
@@ -139,12 +141,12 @@ double Unevenness(const std::vector<TimeNs>& marks) {
   return mean <= 0 ? INFINITY : std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean;
 }
 
-/// How often and how evenly a mark must return to be taken for a step.
+/// Minimum number and maximum unevenness of marks that count as steps.
 constexpr std::size_t kMinMarks = 3;
 constexpr double kEven = 0.05;
 constexpr double kUneven = 0.3;
 
-/// @param count  of marks
+/// @param count  number of marks
 std::string ConfidenceOf(double unevenness, std::size_t count) {
   if (unevenness < kEven && count >= 5) return "high";
   return unevenness < kEven * 2 || count >= 5 ? "medium" : "low";
@@ -164,7 +166,7 @@ using Marks = std::map<std::pair<ProcessId, StringId>, MarkSeries>;
 
 enum class MarkAt { kStart, kEnd };
 
-/// The host events that satisfy `accept`.
+/// Returns the host events that satisfy `accept`.
 template <typename Accept>
 Marks CollectMarks(const TraceStore& store, MarkAt at, Accept accept) {
   Marks marks;
@@ -198,13 +200,13 @@ FoundSteps StepsBetween(const TraceStore& store, const Marks::value_type& marks)
   return found;
 }
 
-/// Profilers that know no categories write annotations as operators.
+/// Profilers without categories write annotations as operators.
 bool IsRange(HostEventKind kind) {
   return kind == HostEventKind::kAnnotation || kind == HostEventKind::kOperator;
 }
 
-/// Distances between marks without the longest: the first step compiles, or one holds an
-/// evaluation.
+/// Returns the marks with the longest interval removed, because the first step may compile, or one
+/// may contain an evaluation.
 std::vector<TimeNs> WithoutLongestDistance(std::vector<TimeNs> marks) {
   if (marks.size() <= kMinMarks) return marks;
   std::size_t longest = 1;
@@ -217,9 +219,9 @@ std::vector<TimeNs> WithoutLongestDistance(std::vector<TimeNs> marks) {
   return marks;
 }
 
-/// Returns whether as much happens between the marks of a group as between groups: then each mark
-/// is a step, and something now and then delays one (a loader that delivers in bursts, a collector,
-/// a checkpoint). Each step has its own wait for a batch; without loader, its own operators.
+/// Returns true if similar work runs between the marks of a group and between groups. Then each
+/// mark is a step, and occasional events delay some: a loader that delivers in bursts, a collector,
+/// a checkpoint. Each step has a wait for a batch or, without a loader, operators.
 bool GroupsAreOfSteps(const TraceStore& store, NameFacts& names, ProcessId process,
                       const std::vector<TimeNs>& marks, std::size_t group) {
   struct Sums {
@@ -258,8 +260,8 @@ bool GroupsAreOfSteps(const TraceStore& store, NameFacts& names, ProcessId proce
   return of_inner > 0 && same >= kNearly * of_inner && of_inner >= kHalf * of_between;
 }
 
-/// Calls visit(stretch, row) for each operator between two marks, on the threads of a process that
-/// update or run backward: not on those of loaders.
+/// Calls visit(interval, row) for each operator between two marks, on the process's threads that
+/// update or run backward. Skips the loaders' threads.
 template <typename Visit>
 void ForOperatorsBetween(const TraceStore& store, NameFacts& names, ProcessId process,
                          const std::vector<TimeNs>& marks, Visit visit) {
@@ -276,7 +278,7 @@ void ForOperatorsBetween(const TraceStore& store, NameFacts& names, ProcessId pr
     bool is_of_training = false;
     for (std::uint32_t row = range.first; row < range.last && !is_of_training; ++row)
       is_of_training = trains(row);
-    std::size_t next = 0;  // The first mark behind the row.
+    std::size_t next = 0;  // The first mark after the row.
     for (std::uint32_t row = range.first; row < range.last && is_of_training; ++row) {
       while (next < marks.size() && marks[next] <= events.start[row]) ++next;
       if (next == marks.size()) break;
@@ -285,11 +287,13 @@ void ForOperatorsBetween(const TraceStore& store, NameFacts& names, ProcessId pr
   }
 }
 
-/// Returns how many marks one step has: 2 or 3 if its parts are updates of different networks, all
-/// marked by the same name (a GAN), else 1. In a GAN, nearly every stretch between marks differs
-/// far less from the one two or three before than from the previous one. Of two successive
-/// stretches, each has operators that the other lacks. An evaluation or a log adds operators and
-/// removes none. Two heads that are trained in turn look the same and count as one step.
+/// Returns the number of marks per step. It is 2 or 3 if a step updates several networks and all
+/// updates have the same name (a GAN), else 1.
+///
+/// In a GAN, nearly every interval between marks differs far less from the one two or three before
+/// than from the previous one. Each of two successive intervals has operators that the other lacks.
+/// An evaluation or a log adds operators and removes none. Two heads that are trained in turn look
+/// the same and count as one step.
 std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId process,
                           const std::vector<TimeNs>& marks) {
   constexpr std::size_t kMaxTurn = 3, kMinTurns = 3;
@@ -318,7 +322,7 @@ std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId p
     std::int64_t count = 0;
     bool backward = false;
   };
-  /// Returns the operators of stretch `of` that are missing in `than`.
+  /// Returns the operators of interval `of` that are missing in `than`.
   const auto own = [&](std::size_t of, std::size_t than) {
     Own operators;
     for (const auto& [name, times] : stretches[of]) {
@@ -330,9 +334,8 @@ std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId p
     }
     return operators;
   };
-  // Augmentation and logs differ from step to step, too, but have no backward pass and few
-  // operators.
-  constexpr std::int64_t kMinPart = 20;  // One in.
+  // Augmentation and logs also differ between steps, but have no backward pass and few operators.
+  constexpr std::int64_t kMinPart = 20;  // At least 1/20.
   const bool any_backward = std::ranges::any_of(
       stretches.front(), [&](const auto& counted) { return is_backward(counted.first); });
   std::size_t differ = 0;
@@ -358,8 +361,8 @@ std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId p
   return 1;
 }
 
-/// Returns the last mark of each group if marks come in groups, else all marks. Returns none if the
-/// distances are uneven for every size of group. The longest distance does not matter.
+/// Returns the last mark of each group if marks come in groups, else all marks. Returns an empty
+/// list if the intervals are uneven for every size of group. Ignores the longest interval.
 std::vector<TimeNs> LastOfGroups(const TraceStore& store, NameFacts& names, ProcessId process,
                                  const std::vector<TimeNs>& marks) {
   constexpr std::size_t kLargestGroup = 8;
@@ -368,7 +371,7 @@ std::vector<TimeNs> LastOfGroups(const TraceStore& store, NameFacts& names, Proc
     std::vector<TimeNs> last;
     for (std::size_t i = group - 1; i < marks.size(); i += group) last.push_back(marks[i]);
     const double unevenness = Unevenness(WithoutLongestDistance(last));
-    // Few groups may come evenly by chance.
+    // Few groups may be even by chance.
     constexpr std::size_t kMinGroups = 5;
     if (group == 1 ? unevenness <= kUneven : unevenness <= 2 * kEven && last.size() >= kMinGroups)
       return group > 1 && GroupsAreOfSteps(store, names, process, marks, group) ? marks : last;
@@ -376,10 +379,11 @@ std::vector<TimeNs> LastOfGroups(const TraceStore& store, NameFacts& names, Proc
   return {};
 }
 
-/// The end of each Optimizer.step: once a step by definition. Of several optimizers, the one that
-/// steps least often; of several of one name (of networks in turn, of each layer), the last.
+/// Returns the ends of Optimizer.step as steps, because it runs once per step by definition. Of
+/// several optimizers, uses the one that steps least often. Of several updates with one name
+/// (networks in turn, one per layer), uses the last.
 ///
-/// @param regular  leaves out those that come unevenly; else two marks are enough
+/// @param regular  rejects uneven marks; if false, two marks are enough
 FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular) {
   const auto& events = store.host_events;
   const Marks marks = CollectMarks(store, MarkAt::kEnd, [&](std::size_t row) {
@@ -410,7 +414,7 @@ FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular
   return found;
 }
 
-/// Returns by row of host_events whether the event lies inside the range of a layer.
+/// Returns, by row of host_events, true if the event is inside the range of a layer.
 std::vector<bool> FindInsideLayers(const TraceStore& store, NameFacts& names) {
   const auto& events = store.host_events;
   std::vector<bool> inside(events.rows());
@@ -424,9 +428,10 @@ std::vector<bool> FindInsideLayers(const TraceStore& store, NameFacts& names) {
   return inside;
 }
 
-/// An annotation that returns evenly. Of several, those that cover most time, and of these the one
-/// that returns most often: an epoch covers what its batches cover, what is logged now and then
-/// covers nothing. What lies inside a layer is part of a pass.
+/// Returns steps from an annotation that repeats evenly. Of several, takes those that cover the
+/// most time, and among these the most frequent one. An epoch covers as much time as its batches,
+/// and occasional log ranges cover almost none. Ignores annotations inside a layer, which are part
+/// of a pass.
 FoundSteps FromRepeatedAnnotation(const TraceStore& store, NameFacts& names) {
   const auto may_mark = [&](std::size_t row) {
     return store.host_events.kind[row] == HostEventKind::kAnnotation &&
@@ -460,14 +465,14 @@ FoundSteps FromRepeatedAnnotation(const TraceStore& store, NameFacts& names) {
   }
   if (best == nullptr) return {};
   FoundSteps found = StepsBetween(store, *best);
-  // Nothing but its regularity says that it is a step.
+  // Only its regularity suggests a step.
   if (found.confidence == "high") found.confidence = "medium";
   found.reason += "; nothing else suggests that they mark steps";
   return found;
 }
 
-/// The letters that a mark begins with: what is the same of "denoise_step_3" and "denoise_step_4",
-/// of "step[DECODE bs=32]" and "step[PREFILL bs=1]", of "execute_32_context_0..." and
+/// Returns the leading letters of a mark: the common part of "denoise_step_3" and "denoise_step_4",
+/// of "step[DECODE bs=32]" and "step[PREFILL bs=1]", or of "execute_32_context_0..." and
 /// "execute_context_1...".
 std::string_view WordsOf(std::string_view name) {
   if (name.starts_with(kMarkOfEngine)) return kMarkOfEngine;
@@ -482,9 +487,9 @@ std::string_view WordsOf(std::string_view name) {
   return name.substr(begin, end - begin);
 }
 
-/// Ranges whose names say that each is an iteration. Of several kinds, those that cover most time.
-/// A step lasts to the next range, but not over a pause: what lies between two (a fetch) belongs to
-/// the first.
+/// Returns steps from ranges whose names count iterations. Of several kinds, takes those that cover
+/// the most time. A step lasts to the next range, but not over a pause. Work between two ranges (a
+/// fetch) belongs to the first.
 FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   struct Series {
     std::vector<HostEventId> ranges;
@@ -506,7 +511,7 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
     std::stable_sort(ranges.begin(), ranges.end(), [&](HostEventId a, HostEventId b) {
       return events.start[a.index()] < events.start[b.index()];
     });
-    // Those inside of another, or on a second thread at the same time, are parts.
+    // Ranges inside another one, or on a second thread at the same time, are parts.
     std::vector<HostEventId> outer;
     for (const HostEventId range : ranges) {
       if (!outer.empty() && events.start[range.index()] < store.HostEnd(outer.back())) continue;
@@ -524,7 +529,7 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
     gaps.push_back(events.start[ranges[i + 1].index()] - store.HostEnd(ranges[i]));
   std::vector<DurationNs> sorted = gaps;
   std::sort(sorted.begin(), sorted.end());
-  // Where the ranges are not all of a step, the last one's rest is not in the recording.
+  // If the ranges cover only part of a step, the recording lacks the rest of the last one.
   constexpr std::int64_t kNextToNothing = 20;
   const DurationNs gap = sorted.empty() ? DurationNs(0) : sorted[sorted.size() / 2];
   const bool is_whole = ranges.size() < kMinMarks ||
@@ -543,7 +548,7 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     Interval span = {events.start[ranges[i].index()], store.HostEnd(ranges[i])};
     if (i == gaps.size() && !is_whole) break;
-    // Nobody pauses while the GPU works: the host waits for what it launched.
+    // A gap with GPU work is not a pause, because the host waits for its launches.
     const bool pauses =
         i == gaps.size() ||
         gaps[i] - busy.MeasureWithin({span.end, span.end + gaps[i]}) > gap + gap + span.length();
@@ -574,8 +579,9 @@ struct ProgramRuns {
   DurationNs covered;
 };
 
-/// Several programs in turn are one step, the rarest of which ends it (the update behind gradients
-/// of micro-batches). Else the runs of the program that takes most time.
+/// Returns the steps. Several programs in turn form one step, which the rarest one ends (the update
+/// after the gradients of micro-batches). Otherwise each run of the program with the most time is a
+/// step.
 ProgramRuns StepsOfPrograms(const ProgramRuns& runs) {
   std::map<StringId, DurationNs> time;
   std::map<StringId, std::size_t> count;
@@ -616,8 +622,8 @@ ProgramRuns StepsOfPrograms(const ProgramRuns& runs) {
   return steps;
 }
 
-/// Runs of the programs that hold most of a device's time, where the profiler draws them on a track
-/// of the device and records no launches (XLA on TPUs): the host only dispatches, far ahead.
+/// Returns runs of the programs with most of a device's time, from the device's program track.
+/// Applies if the profiler records no launches (XLA on TPUs): the host only dispatches, far ahead.
 FoundSteps FromProgramRuns(const TraceStore& store) {
   constexpr std::string_view kTrack = "XLA Modules";
   const auto& events = store.host_events;
@@ -654,7 +660,7 @@ FoundSteps FromProgramRuns(const TraceStore& store) {
   return found;
 }
 
-/// Returns whether the host's marks cover far less time than the programs on the device. Then they
+/// Returns true if the host's marks cover far less time than the programs on the device. Then they
 /// mark dispatches, which run far ahead of the device.
 bool MarkDispatches(const FoundSteps& marks, const FoundSteps& runs) {
   const auto covered = [](const FoundSteps& found) {
@@ -666,9 +672,9 @@ bool MarkDispatches(const FoundSteps& marks, const FoundSteps& runs) {
   return covered(marks) < kNearly * covered(runs);
 }
 
-/// Kernels that repeat in the same order.
+/// Returns steps from kernels that repeat in the same order.
 ///
-/// @param updates  only if each step holds an update
+/// @param updates  requires an update in each step
 FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names, bool updates = false) {
   constexpr std::size_t kMany = 5;
   constexpr double kNearlyAll = 0.8;
@@ -697,7 +703,7 @@ FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names, bool up
   return found;
 }
 
-/// Operators that repeat in the same order, where there is no GPU work.
+/// Returns steps from operators that repeat in the same order, if there is no GPU work.
 FoundSteps FromOperatorSequence(const TraceStore& store) {
   const OperatorSteps repeated = FindOperatorSteps(store);
   FoundSteps found;
@@ -707,8 +713,9 @@ FoundSteps FromOperatorSequence(const TraceStore& store) {
   found.marker = fmt::format("{} in the same order",
                              Plural(static_cast<std::int64_t>(repeated.operators), "operator"));
   found.confidence = "medium";
-  found.reason = fmt::format("{} identical repetitions, and nothing else; nothing marks them",
-                             FormatCount(std::ssize(repeated.spans)));
+  found.reason =
+      fmt::format("{} identical repetitions without other operators; no range marks them",
+                  FormatCount(std::ssize(repeated.spans)));
   for (std::size_t i = 0; i < repeated.spans.size(); ++i)
     found.steps.push_back({static_cast<std::int64_t>(i), repeated.spans[i]});
   return found;
@@ -719,7 +726,7 @@ Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker
     return store.host_events.kind[row] != HostEventKind::kGpuAnnotation &&
            store.Text(store.host_events.name[row]).starts_with(marker);
   });
-  // The names may carry numbers. Of several processes, the one that begins first has the steps.
+  // The names may contain numbers. Of several processes, the one that begins first has the steps.
   std::map<ProcessId, std::vector<TimeNs>> by_process;
   for (const auto& [key, series] : by_name) {
     std::vector<TimeNs>& of_process = by_process[key.first];
@@ -776,12 +783,12 @@ Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
   if (!runs.steps.empty() && (found.steps.empty() || MarkDispatches(found, runs)))
     found = std::move(runs);
   if (found.steps.empty()) found = FromOptimizer(store, names, /*regular=*/true);
-  // On the CPU, nothing but the optimizer is surer than an uneven optimizer.
+  // Without a GPU, even an uneven optimizer is the most reliable mark.
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   if (found.steps.empty() && !has_gpu) found = FromOptimizer(store, names, /*regular=*/false);
   if (found.steps.empty()) {
     found = FromRepeatedAnnotation(store, names);
-    // A range that recurs only every few updates marks no steps. Example: logging.
+    // A range that recurs only every few updates does not mark steps. Example: logging.
     const std::size_t least = 2 * found.steps.size();
     if (least > 0) {
       FoundSteps updates = FromOptimizer(store, names, /*regular=*/false);

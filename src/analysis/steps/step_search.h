@@ -1,4 +1,4 @@
-// Where the steps of a trace begin and end on the host.
+// Finds the start and end of a trace's steps on the host.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,22 @@ namespace headroom {
 /// Steps in order of time; they do not overlap.
 struct FoundSteps {
   StepSource source = StepSource::kNone;
-  std::string confidence;  ///< Of inferred steps: "high", "medium", "low".
-  std::string reason;      ///< Why the confidence is no higher or lower.
-  std::string marker;      ///< What they were told by.
-  ProcessId process;       ///< Whose steps they are; none: not of one process.
-  bool on_gpu = false;     ///< The steps are spans of the GPU's time, not of the host's.
+  std::string confidence;  ///< "high", "medium" or "low" for inferred steps.
+  std::string reason;      ///< Why the confidence is not higher or lower.
+  std::string marker;      ///< Name of the marks, or how the steps were identified.
+  /// Process that runs the steps; None() if they are not from one process.
+  ProcessId process;
+  bool on_gpu = false;  ///< The steps are spans on the GPU's clock, not on the host's.
   std::vector<HostStep> steps;
 };
 
-/// Returns whether the roles are of work that a loop does only now and then: evaluation,
-/// checkpoints, epoch edges, compilation, garbage collection, autotuning.
+/// Returns true for roles of work that a loop does only occasionally: evaluation, checkpoints,
+/// epoch edges, compilation, garbage collection, autotuning.
 bool IsOccasional(HostRoles roles);
 
-/// The steps that the options tell or name; else the annotated ones; else those told by what
-/// returns evenly: Optimizer.step, another annotation, kernels. Fails (kUsage) where the named
-/// marker is not there.
+/// Returns the steps that the options give or name, else the annotated ones. Otherwise infers them
+/// from an event that repeats evenly: Optimizer.step, another annotation, kernels. Fails with
+/// kUsage if the named marker does not occur.
 Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
                              const AnalysisOptions& options);
 

@@ -31,8 +31,8 @@ std::vector<bool> UsualSteps(const Steps& steps) {
   // Among fewer than ten steps, two slow ones are unusual only at the start (warm-up).
   if (slow.size() == 2 && slow.front() > 0 && whole.size() < 2 * kMin) return usual;
   if (whole[slow.back()] - whole[slow.front()] + 1 != slow.size()) return usual;
-  // Workers deliver in bursts: two waits for the loader are typical of the job, and so is one among
-  // fewer steps than a burst may have. But the first wait may be the loader's start.
+  // Workers deliver in bursts, so two waits for the loader are typical of the job. So is one wait
+  // among fewer steps than the longest burst. But the first wait may be the loader's start-up.
   DurationNs more, loading;
   for (const std::size_t i : slow) {
     const DurationNs excess = steps.list[whole[i]].wall - *steps.p50;
@@ -51,7 +51,7 @@ std::optional<StepTime> StepTimeOf(const Steps& steps) {
   const auto count = std::ranges::count(usual, true);
   if (count == 0) return std::nullopt;
   StepTime time{.mean = {}, .gpu_busy = {}, .steps = count - (usual.front() && count > 1 ? 1 : 0)};
-  // A cycle of micro-batches has one update, wherever it begins.
+  // A cycle of micro-batches has one update, at any starting point.
   const std::int64_t cycle = steps.optimizer_every.value_or(1);
   if (time.steps >= cycle) {
     time.steps -= time.steps % cycle;
@@ -88,7 +88,8 @@ double StepTimeError(const Steps& steps) {
   // The standard deviation of a normal distribution is 1.25 times the mean distance.
   constexpr double kDeviationPerDistance = 1.25;
   const auto count = static_cast<double>(walls.size());
-  // As a share of the mean step: a loader that delivers in bursts has a far smaller median.
+  // Relative to the mean step, because a loader that delivers in bursts makes the median far
+  // smaller.
   return sum > 0 ? kDeviationPerDistance * distance / sum / std::sqrt(count) : 0;
 }
 

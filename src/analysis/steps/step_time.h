@@ -1,4 +1,4 @@
-// The step time that every command gives: which steps it is the mean of.
+// The step time that every command reports, and the steps that it averages.
 #pragma once
 
 #include <cstdint>
@@ -9,35 +9,38 @@
 
 namespace headroom {
 
-/// Returns whether a step takes far longer than the median step.
+/// Returns true if a step takes far longer than the median step.
 bool IsOutlier(DurationNs wall, DurationNs median);
 
-/// Returns which steps are whole and usual, by row of steps.list. Slow steps are unusual if there
-/// are no others, they are farther from the median than any other but the first, and they are
+/// Returns, by row of steps.list, true if the step is whole and typical. Slow steps are outliers if
+/// there are no other slow steps and they are farther from the median than any other step but the
+/// first. In addition they must be
 ///
 /// * one of five or more steps,
 /// * the first two of five or more (warm-up), or
 /// * two in a row of ten or more (a checkpoint between them).
 ///
-/// Other slow steps are typical of the job. So are those that mostly wait for the loader, because
-/// workers deliver in bursts: all among fewer than 16 steps, else two that are not the first ones.
+/// Other slow steps are typical of the job. So are steps that mostly wait for the loader, because
+/// workers deliver in bursts. With fewer than 16 steps that applies to all such steps, else to two
+/// that are not the first ones.
 std::vector<bool> UsualSteps(const Steps& steps);
 
 struct StepTime {
   DurationNs mean;
   DurationNs gpu_busy;     ///< Mean of the same steps.
-  std::int64_t steps = 0;  ///< How many steps the mean is of.
+  std::int64_t steps = 0;  ///< Number of steps in the mean.
 };
 
-/// The mean of the usual steps. If there are several, the first does not count: recording began in
-/// the middle of what came before it. If only every Nth step updates the parameters, the mean is of
-/// the last whole cycles of N steps. None: no step is whole. A mean, not a median, because loaders
-/// deliver in bursts: most steps may wait for nothing while the job waits for half of its time.
+/// Returns the mean of the typical steps, or nullopt if no step is whole. Excludes the first of
+/// several steps, because recording began in the middle of earlier work. If only every Nth step
+/// updates the parameters, the mean is of the last whole cycles of N steps. Uses a mean, not a
+/// median, because loaders deliver in bursts. The median step may not wait at all while the job
+/// waits half of its time.
 std::optional<StepTime> StepTimeOf(const Steps& steps);
 
-/// Returns the standard error of the step time, as a share of it, from the mean distance of its
-/// steps to their median, which one slow step moves little. Excludes the first step. Returns 0
-/// (unknown) if fewer than two other usual steps exist.
+/// Returns the standard error of the step time as a share of it. Uses the mean distance of its
+/// steps to their median, because one slow step changes it little. Excludes the first step. Returns
+/// 0 (unknown) with fewer than two other typical steps.
 double StepTimeError(const Steps& steps);
 
 }  // namespace headroom

@@ -24,9 +24,9 @@
 namespace headroom {
 namespace {
 
-/// Measures the launch queue (launches whose first task has not started) at each launch; a graph of
-/// many kernels is one. Returns when the host paces the GPU: the times before launches that find
-/// next to nothing waiting.
+/// Measures the launch queue at each launch: launches whose first task has not started. A graph of
+/// many kernels is one launch. Returns the times in which the host limits the GPU: those before
+/// launches that find an almost empty queue.
 IntervalSet MeasureQueue(const TraceStore& store, StepAnalysis& out) {
   constexpr std::int64_t kNextToNothing = 3;
   const auto& tasks = store.gpu_tasks;
@@ -70,7 +70,8 @@ bool IsCall(HostEventKind kind) {
   return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
 }
 
-/// The lowest correlation id of a recorded call, by the process that the bits above 32 number.
+/// Returns the lowest correlation id of a recorded call, by the bits above 32, which number the
+/// process.
 std::map<std::int64_t, std::int64_t> FirstCalls(const TraceStore& store) {
   const auto& events = store.host_events;
   std::map<std::int64_t, std::int64_t> first;
@@ -83,8 +84,9 @@ std::map<std::int64_t, std::int64_t> FirstCalls(const TraceStore& store) {
   return first;
 }
 
-/// Tasks without a launch at the start of each stream, if a later one has a launch, and those whose
-/// correlation id is below that of the first call: the queue that earlier work left.
+/// Returns, by task, true for work that was launched before the recording. This holds for tasks
+/// without a launch at the start of a stream, if a later task of it has one. It also holds for
+/// tasks whose correlation id is below that of the first call.
 std::vector<bool> FindWorkBeforeRecording(const TraceStore& store) {
   const auto& tasks = store.gpu_tasks;
   const std::map<std::int64_t, std::int64_t> first_calls = FirstCalls(store);
@@ -108,7 +110,7 @@ std::vector<bool> FindWorkBeforeRecording(const TraceStore& store) {
 /// GPU idle time before a task whose launch was recorded.
 struct Gap {
   Interval idle;
-  Interval launch;  ///< The call.
+  Interval launch;  ///< The launch call.
 };
 
 /// Returns the gaps in order of time.
@@ -128,8 +130,8 @@ std::vector<Gap> FindGaps(const TraceStore& store, ProcessId process) {
   return gaps;
 }
 
-/// Splits the GPU's idle time by when the task that ends it was launched. A late launch explains
-/// idle time up to the usual delay of launches. Longer idle time counts as queued.
+/// Splits the GPU's idle time by the launch time of the task that ends it. A late launch explains
+/// idle time up to the typical launch delay. Longer idle time counts as queued.
 void FindIdle(const TraceStore& store, StepAnalysis& out) {
   const std::vector<Gap> gaps = FindGaps(store, out.process);
   const auto is_late = [](const Gap& gap) { return gap.launch.start > gap.idle.start; };
@@ -154,15 +156,15 @@ void FindIdle(const TraceStore& store, StepAnalysis& out) {
   }
 }
 
-/// Whether any task is joined to its launch.
+/// Returns true if any task is joined to its launch.
 bool HasLaunches(const TraceStore& store) {
   const std::span<const HostEventId> launches = store.gpu_tasks.launch.values();
   return std::any_of(launches.begin(), launches.end(),
                      [](HostEventId launch) { return launch.valid(); });
 }
 
-/// Whether the process launches any task. One that only annotates says when steps are, not whose
-/// work counts.
+/// Returns true if the process launches any task. A process that only annotates defines the steps,
+/// but not which GPU work counts.
 bool LaunchesWork(const TraceStore& store, ProcessId process) {
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
     if (store.gpu_tasks.launch[i].valid() && IsWorkOf(store, process, GpuTaskId(i))) return true;
@@ -177,17 +179,18 @@ std::size_t FirstAfter(const std::vector<Interval>& hosts, TimeNs when) {
   return static_cast<std::size_t>(next - hosts.begin());
 }
 
-/// Returns the row of the step whose host time holds `when`, or -1.
+/// Returns the row of the step whose host time contains `when`, or -1.
 std::int32_t StepAt(const std::vector<Interval>& hosts, TimeNs when) {
   const std::size_t next = FirstAfter(hosts, when);
   if (next == 0 || when >= hosts[next - 1].end) return StepAnalysis::kNoStep;
   return static_cast<std::int32_t>(next) - 1;
 }
 
-/// What the host recorded in a step.
+/// Counts of host events in a step.
 struct HostCounts {
-  std::int64_t operators = 0, calls = 0;              ///< All of the step.
-  std::int64_t paced_operators = 0, paced_calls = 0;  ///< While the GPU followed the host.
+  std::int64_t operators = 0, calls = 0;  ///< All events of the step.
+  /// Events recorded while the host limits the GPU.
+  std::int64_t paced_operators = 0, paced_calls = 0;
   std::int64_t launches = 0;
   bool has_backward = false, has_optimizer = false;
   DurationNs evaluation;  ///< In ranges of an evaluation that begin in the step.
@@ -203,7 +206,7 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, Thr
   if (counts.empty()) return counts;
   const IntervalSet captures = FindGraphCaptures(store, names);
   const std::vector<Interval>& pacing = paced.intervals();
-  // The first of `intervals` that ends after a time.
+  // Returns the first of `intervals` that ends after a time.
   const auto first_after = [](const std::vector<Interval>& intervals, TimeNs when) {
     return std::partition_point(intervals.begin(), intervals.end(),
                                 [&](const Interval& interval) { return interval.end <= when; });
@@ -228,7 +231,7 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, Thr
       if (start < step->start) continue;
       HostCounts& of_step = counts[static_cast<std::size_t>(step - steps.hosts.begin())];
       const HostRoles roles = names.Roles(events.name[row]);
-      // Another thread may evaluate beside the loop.
+      // Another thread may evaluate in parallel to the loop.
       if (roles.Has(HostRole::kEvaluation) && (!loop.valid() || ThreadId(t) == loop)) {
         const TimeNs end = std::min(store.HostEnd(HostEventId(row)), step->end);
         if (end > evaluation_until) of_step.evaluation += end - std::max(start, evaluation_until);
@@ -253,7 +256,7 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, Thr
   return counts;
 }
 
-/// Prices the recording of the host, and finds the steps of which no GPU work was recorded.
+/// Computes the cost of recording the host, and finds the steps without recorded GPU work.
 void MeasureHost(const TraceStore& store, std::span<const HostCounts> counts, StepAnalysis& out) {
   std::vector<StepRow>& rows = out.steps.list;
   const auto cost = [&](std::int64_t operators, std::int64_t calls) {
@@ -266,8 +269,8 @@ void MeasureHost(const TraceStore& store, std::span<const HostCounts> counts, St
   }
 }
 
-/// Sets StepRow::loading: in what the host does for the step, or while the GPU takes it. A fetch
-/// at the end of a step delays the next one.
+/// Sets StepRow::loading: loader time within the step's host work, or while the GPU runs the step.
+/// A fetch at the end of a step delays the next one.
 ///
 /// @param loop  the thread of the steps' marks; invalid if unknown
 void MeasureLoading(const TraceStore& store, NameFacts& names, ThreadId loop, StepAnalysis& out) {
@@ -300,9 +303,9 @@ void MeasureLoading(const TraceStore& store, NameFacts& names, ThreadId loop, St
   }
 }
 
-/// Tells the training steps that evaluate, too, if fewer than half do.
+/// Sets the kind of training steps that also evaluate, if fewer than half do.
 void FindEvaluationsInside(std::span<const HostCounts> counts, StepAnalysis& out) {
-  constexpr std::int64_t kMinPart = 10;  // One part in.
+  constexpr std::int64_t kMinPart = 10;  // At least 1/10 of the step.
   std::vector<StepRow*> evaluating;
   std::size_t training = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -316,8 +319,8 @@ void FindEvaluationsInside(std::span<const HostCounts> counts, StepAnalysis& out
   for (StepRow* const row : evaluating) row->kind = StepKind::kTrainingAndEvaluation;
 }
 
-/// Tells what each step does: by its mark, else by whether it has a backward pass or an optimizer.
-/// Among steps with a backward pass, those without either are evaluations.
+/// Sets the kind of each step from its mark, else from its backward pass or optimizer. Among steps
+/// with a backward pass, those without either are evaluations.
 void FindKinds(const TraceStore& store, std::span<const HostStep> found,
                std::span<const HostCounts> counts, StepAnalysis& out) {
   std::vector<StepRow>& rows = out.steps.list;
@@ -340,8 +343,8 @@ void FindKinds(const TraceStore& store, std::span<const HostStep> found,
   FindEvaluationsInside(counts, out);
 }
 
-/// How far the calls of the process were recorded; where none was joined to a task, how far the
-/// tasks were.
+/// Returns the end of the recorded calls of the process. If no call is joined to a task, returns
+/// the start of the last task.
 TimeNs RecordedUntil(const TraceStore& store, const StepAnalysis& steps) {
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
@@ -356,12 +359,12 @@ TimeNs RecordedUntil(const TraceStore& store, const StepAnalysis& steps) {
   return until;
 }
 
-/// Operators of one name: how many, and how many call the GPU's API themselves.
+/// Number of operators of one name, and of those that call the GPU's API directly.
 struct CallsOfName {
   std::int64_t operators = 0, calling = 0;
 };
 
-/// By row: whether the operator makes a call itself.
+/// Returns, by row, true if the operator makes a call directly.
 std::vector<bool> FindCallingOperators(const TraceStore& store) {
   const auto& events = store.host_events;
   std::vector<bool> calling(events.rows());
@@ -375,15 +378,15 @@ std::vector<bool> FindCallingOperators(const TraceStore& store) {
   return calling;
 }
 
-/// Marks the steps in which a thread runs many operators in a row and makes no call: one in five
-/// of the step's operators, or several of those that mostly make calls in one of the steps.
+/// Marks the steps in which a thread runs many consecutive operators without a call. Many means
+/// more than 20 % of the step's operators, or five whose names usually make calls in some step.
 void FindStepsWithoutCalls(const TraceStore& store, NameFacts& names,
                            std::span<const HostCounts> counts, StepAnalysis& out) {
-  constexpr std::int64_t kManyOperators = 5;      // One part in.
-  constexpr std::int64_t kMin = 3, kSeveral = 5;  // Fewer may happen to need no call.
+  constexpr std::int64_t kManyOperators = 5;      // More than 1/5 of the operators.
+  constexpr std::int64_t kMin = 3, kSeveral = 5;  // Fewer may need no call by chance.
   const auto& events = store.host_events;
   const std::vector<bool> calling = FindCallingOperators(store);
-  /// Calls f(step, row) for each operator and call in a step; not for what the loader does.
+  /// Calls f(step, row) for each operator and call in a step, except the loader's.
   const auto for_each_in_steps = [&](ThreadId thread, auto f) {
     const TraceStore::RowRange range = store.HostEventsOf(thread);
     TimeNs loading(INT64_MIN);
@@ -430,18 +433,21 @@ void FindStepsWithoutCalls(const TraceStore& store, NameFacts& names,
   }
 }
 
-/// Finds the steps that a cut file does not hold whole. Profilers write the operators of all
-/// threads first, then calls and GPU tasks buffer by buffer, so a cut takes calls and tasks of a
-/// part of the time, a thread or a stream. A step is whole if calls go on behind it, all of its
-/// launches have their tasks, it has about as many tasks an operator as any other and no fewer
-/// tasks than one with as many operators, and none of its threads goes without a call for long.
+/// Finds the steps that a cut file does not contain completely. Profilers write the operators of
+/// all threads first, then calls and GPU tasks buffer by buffer. So a cut removes calls and tasks
+/// of a period, a thread or a stream. A step is whole under these conditions:
+/// * Calls continue after it.
+/// * All of its launches have their tasks.
+/// * It has about as many tasks per operator as any other step.
+/// * It has at least as many tasks as any step with the same number of operators.
+/// * None of its threads runs for long without a call.
 void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const HostCounts> counts,
                   StepAnalysis& out) {
   constexpr double kAboutAsMany = 0.9;
   const auto& events = store.host_events;
   std::vector<StepRow>& rows = out.steps.list;
   if (rows.empty()) return;
-  if (store.gpu_tasks.rows() == 0) {  // All of them may be behind the cut.
+  if (store.gpu_tasks.rows() == 0) {  // All of them may be after the cut.
     for (StepRow& row : rows) row.lost_tasks = true;
     return;
   }
@@ -471,7 +477,7 @@ void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const Hos
       rows[i].lost_tasks = true;
   }
   if (HasLaunches(store)) return FindStepsWithoutCalls(store, names, counts, out);
-  // Calls were recorded, as operators were, and all are behind the cut.
+  // Operators were recorded, so calls were too, and all are after the cut.
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (counts[i].operators > 0) rows[i].lost_tasks = true;
   }
@@ -498,7 +504,7 @@ Status SelectSteps(const AnalysisOptions& options, StepAnalysis& out) {
   }
   if (all.empty())
     return Status::Usage(
-        "--steps: the trace has no steps; name what begins one with --step-marker");
+        "--steps: the trace has no steps; name the range that begins one with --step-marker");
   if (out.steps.list.empty()) {
     return Status::Usage(fmt::format("--steps: no such step; the trace has steps {} to {}",
                                      all.front().index, all.back().index));
@@ -509,7 +515,7 @@ Status SelectSteps(const AnalysisOptions& options, StepAnalysis& out) {
   return Status::Ok();
 }
 
-/// By stream, whether any of its tasks is joined to its launch.
+/// Returns, by stream, true if any of its tasks is joined to its launch.
 std::vector<bool> StreamsWithLaunches(const TraceStore& store) {
   std::vector<bool> has_launches(store.streams.rows());
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
@@ -518,8 +524,8 @@ std::vector<bool> StreamsWithLaunches(const TraceStore& store) {
   return has_launches;
 }
 
-/// Gives every task to the step in which it was launched; in which it began, where steps are of the
-/// GPU's time or no launch of its stream was recorded.
+/// Assigns every task to the step in which it was launched. If steps are on the GPU's clock, or no
+/// launch of its stream was recorded, assigns it to the step in which it began.
 LaunchedWork AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
   const auto& tasks = store.gpu_tasks;
   const bool any_launch = !on_gpu && HasLaunches(store);
@@ -563,8 +569,9 @@ LaunchedWork AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out
   return work;
 }
 
-/// Where the first recorded task waited far longer behind its launch than those do that find the
-/// GPU idle, the GPU was at work that was not recorded, until then; else INT64_MIN.
+/// Returns the start of the first recorded task if the GPU ran unrecorded work until then, else
+/// INT64_MIN. The evidence is a far longer delay after its launch than for tasks that find the GPU
+/// idle.
 TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
   constexpr DurationNs kFarMoreThanAStart(200'000);
   const auto& tasks = store.gpu_tasks;
@@ -589,12 +596,12 @@ TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
                                                               : TimeNs(INT64_MIN);
 }
 
-/// A step ends where its GPU work ends, and begins where that of the steps before it ended; the
-/// first does not pay for the queue that warm-up left. After steps whose GPU work is missing there
-/// may be nothing to wait for.
+/// Sets the times of the steps. A step ends when its GPU work ends, and begins when the previous
+/// steps' GPU work ended. The first step does not include the queue that warm-up left. After steps
+/// without recorded GPU work, the wait for earlier work is unknown.
 void TimeSteps(const LaunchedWork& work, bool has_gpu, StepAnalysis& out) {
   TimeNs previous_end = work.end_before_first;
-  // Earlier work that ends after the first step's own work ran beside it, on another stream or
+  // Earlier work that ends after the first step's work ran in parallel, on another stream or
   // device.
   if (!work.of_step.empty() && previous_end >= work.of_step.front().end)
     previous_end = TimeNs(INT64_MIN);
@@ -602,7 +609,7 @@ void TimeSteps(const LaunchedWork& work, bool has_gpu, StepAnalysis& out) {
   for (std::size_t i = 0; i < out.hosts.size(); ++i) {
     if (out.steps.list[i].after_pause) {
       follows_work = false;
-      // Work that ends after the step's own work ran beside it.
+      // Work that ends after the step's work ran in parallel.
       if (work.before_step[i].end < work.of_step[i].end)
         previous_end = std::max(previous_end, work.before_step[i].end);
     }
@@ -626,8 +633,8 @@ void TimeSteps(const LaunchedWork& work, bool has_gpu, StepAnalysis& out) {
   }
 }
 
-/// Steps that a task touches whose stamp or launch's stamp is wrong: those in which it may have
-/// been launched or have run, and so may have been the last.
+/// Marks the steps that a task with a wrong timestamp affects. The task may have been launched or
+/// have run in them, and so may have been their last task.
 void MarkTouchedSteps(const TraceStore& store, StepAnalysis& out) {
   const auto mark = [&](std::int32_t step) {
     if (step != StepAnalysis::kNoStep)
@@ -649,8 +656,8 @@ void MarkTouchedSteps(const TraceStore& store, StepAnalysis& out) {
   }
 }
 
-/// A step that launched kernels takes time. Where it seems to take none, its work ended before that
-/// of the step before, by a wrong stamp or on another stream; either way that is no step's time.
+/// Marks steps that launched kernels but have a length of 0. Their work ended before the previous
+/// step's work, by a wrong timestamp or on another stream. In both cases the length is invalid.
 void MarkStepsWithoutTime(std::span<const HostCounts> counts, StepAnalysis& out) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     StepRow& row = out.steps.list[i];

@@ -1,4 +1,4 @@
-// Training steps: found, timed by the ends of their GPU work, and given their tasks.
+// Finds training steps, times them by the ends of their GPU work, and assigns their tasks.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,36 @@
 
 namespace headroom {
 
-/// Steps and which tasks belong to them.
+/// Steps and the tasks that belong to them.
 struct StepAnalysis {
   Steps steps;
-  std::vector<Interval> spans;             ///< By row of steps.list: what `wall` measures.
-  std::vector<std::int32_t> step_of_task;  ///< Row of steps.list by task; -1: none.
+  std::vector<Interval> spans;             ///< By row of steps.list: the time that `wall` measures.
+  std::vector<std::int32_t> step_of_task;  ///< Row of steps.list by task; -1 for no step.
   static constexpr std::int32_t kNoStep = -1;
 
-  std::vector<Interval> hosts;        ///< By row of steps.list: the step as the host sees it.
+  std::vector<Interval> hosts;        ///< By row of steps.list: the step on the host's clock.
   std::vector<DurationNs> recording;  ///< By row of steps.list: rough cost of recording the host.
-  IntervalSet busy;                   ///< When a task of the process runs.
+  IntervalSet busy;                   ///< Times in which a task of the process runs.
   IntervalSet late;                   ///< Idle until the next task is launched and can start.
-  IntervalSet queued;  ///< Idle although the next task is launched. Other idle time: unknown cause.
-  ProcessId process;   ///< Whose steps these are; none: not of one process.
+  /// Idle although the next task is launched. Other idle time has an unknown cause.
+  IntervalSet queued;
+  ProcessId process;  ///< Process that runs the steps; None() if they are not from one process.
 
   /// Tasks without a launch that ran before any task with one on their stream: launched before
   /// recording began.
   std::vector<bool> before_recording;
 
-  std::vector<MisplacedTask> misplaced;  ///< In no step; the steps that they touch are not whole.
+  std::vector<MisplacedTask> misplaced;  ///< In no step; the steps that they affect are not whole.
 };
 
-/// Finds steps (a marker given by the user, else annotations, else what repeats), assigns tasks by
-/// the start of their launch (by their own start where the trace holds no launches), and times each
-/// step. Of several processes in one file, the one that annotates first has the steps.
+/// Finds steps from a marker that the user gives, else annotations, else repetition. Assigns tasks
+/// by the start of their launch, or by their own start if the trace has no launches. Then times
+/// each step. Of several processes in one file, the one that annotates first has the steps.
 Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
                                   const AnalysisOptions& options);
 
-/// From the launch of the first GPU task to the end of the last, as if it were a step; where the
-/// trace has steps, or no GPU work, nothing.
+/// Returns the time from the launch of the first GPU task to the end of the last, as if it were a
+/// step. Returns nullopt if the trace has steps, or no GPU work.
 std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& names,
                                         const StepAnalysis& steps);
 
@@ -49,7 +50,7 @@ std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& name
 /// clock) would count time twice.
 std::vector<std::size_t> JudgedRows(const StepAnalysis& steps);
 
-/// Of the steps of one or more files: clocks do not matter, for only lengths count.
+/// Summarizes the steps of one or more files. Only lengths count, so clocks may differ.
 WallSummary SummarizeWalls(std::span<const StepRow> rows);
 
 }  // namespace headroom

@@ -26,7 +26,7 @@ using Walls = std::vector<std::int64_t>;
 
 TEST(Steps, EndWhereTheirGpuWorkEnds) {
   StoreBuilder b;
-  // The host is done with a step after 100 us, the GPU needs 300.
+  // The host finishes a step after 100 us, the GPU needs 300 us.
   for (int i = 0; i < 3; ++i) {
     b.Step(10 + i, kMain, i * 100, 100);
     b.Launch("aten::mm", kMain, i * 100 + 10, kGemm, kStream, 20 + i * 300, 300);
@@ -88,7 +88,7 @@ TEST(Steps, WithoutGpuWorkLastAsLongAsTheirAnnotation) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 100);
   b.Launch("aten::mm", kMain, 10, kGemm, kStream, 20, 100);  // Ends at 120.
-  b.Step(1, kMain, 100, 40);                                 // Validation on the CPU, say.
+  b.Step(1, kMain, 100, 40);                                 // For example, validation on the CPU.
   b.Op("aten::add", kMain, 110, 20);
   b.Step(2, kMain, 140, 100);
   b.Launch("aten::mm", kMain, 150, kGemm, kStream, 160, 100);  // Ends at 260.
@@ -121,8 +121,9 @@ TEST(Steps, WhoseKernelsWereLostAreNotInTheMedian) {
   EXPECT_FALSE(found.steps.list[0].lost_tasks);
 }
 
-/// Three steps of 1000 us with two operators of forward and one of backward each, 100 launches
-/// in all, as a profiler would write them; `has` says what the file still holds of a launch.
+/// Builds three steps of 1000 us, as a profiler would write them. Each has 50 forward and 50
+/// backward operators, which make one launch each. `has_call` and `has_task` select the records
+/// that the file still contains.
 StoreBuilder CutJob(
     const std::function<bool(int step, std::int64_t thread, int number)>& has_call,
     const std::function<bool(int step, std::int64_t thread, int number)>& has_task) {
@@ -185,7 +186,7 @@ TEST(CutSteps, WithFewerTasksThanTheirOperatorsMakeAreNotWhole) {
 }
 
 TEST(CutSteps, WithFewerTasksThanOneOfTheSameOperatorsAreNotWhole) {
-  // The last calls and tasks of one thread are behind the cut, as few as they are.
+  // The last few calls and tasks of one thread are after the cut.
   const auto but_the_last = [](int step, std::int64_t thread, int number) {
     return step != 1 || thread == kMain || number < 48;
   };
@@ -227,7 +228,7 @@ TEST(Steps, OwnWhatAnyThreadOfTheProcessLaunchesInsideThem) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 100);
   b.Launch("aten::mm", kAutograd, 50, kGemm, kStream, 60, 100);
-  b.Launch("aten::mm", kAutograd, 100, kGemm, kStream, 170, 100);  // Half open: the end is no part.
+  b.Launch("aten::mm", kAutograd, 100, kGemm, kStream, 170, 100);  // Half open: excludes the end.
   const StepAnalysis found = StepsOf(b);
   EXPECT_EQ(WallsUs(found), Walls{160});
   EXPECT_EQ(found.steps.tasks_outside, 1);
@@ -390,7 +391,7 @@ TEST(InferredSteps, OfALoaderThatDeliversInBursts) {
 TEST(InferredSteps, OfTwoNetworksInTurn) {
   StoreBuilder b;
   std::int64_t at = 0;
-  for (int i = 0; i < 20; ++i) {  // The discriminator's pass is longer, on a batch of its own.
+  for (int i = 0; i < 20; ++i) {  // The discriminator's pass is longer and uses a separate batch.
     b.Annotation("enumerate(DataLoader)#Iterator.__next__", kMain, at, 5);
     for (const std::int64_t length : {800, 200}) {
       b.Op("aten::linear", kMain, at + 10, 50);
@@ -405,12 +406,12 @@ TEST(InferredSteps, OfTwoNetworksInTurnThatTakeEquallyLong) {
   StoreBuilder b, evaluated;
   for (int i = 0; i < 12; ++i) {
     const std::int64_t at = i * 100;
-    // One reads real samples, the other backs up through both networks.
+    // One reads real samples, the other runs backward through both networks.
     for (int k = 0; k < 6; ++k) b.Op("aten::linear", kMain, at + k * 5, 4);
     if (i % 2 == 0) b.Op("aten::softplus", kMain, at + 40, 4);
     for (int k = 0; k < 3 && i % 2 == 1; ++k) b.Op("aten::mm", kMain, at + 40 + k * 5, 4);
     b.Annotation("Optimizer.step#Adam.step", kMain, at + 80, 20);
-    b.Op("aten::pin_memory", kOtherThread, at + i, 1 + i % 3);  // A loader's thread is no part.
+    b.Op("aten::pin_memory", kOtherThread, at + i, 1 + i % 3);  // A loader's thread does not count.
     for (int k = 0; k < i % 4; ++k) b.Op("aten::copy_", kOtherThread, at + 20 + k * 3, 2);
     // An evaluation only adds operators to every second step.
     for (int k = 0; k < 6; ++k) evaluated.Op("aten::linear", kMain, at + k * 5, 4);
@@ -477,7 +478,7 @@ TEST(InferredSteps, AreNotWhatIsLoggedNowAndThenNorEpochs) {
   EXPECT_EQ(found.steps.confidence, "medium") << "nothing else says that this is a step";
 }
 
-/// Ten kernels every 100 us; one of them runs 7 times.
+/// Builds ten kernels every 100 us; one of them runs 7 times.
 StoreBuilder PeriodicKernels(bool with_launches, int periods) {
   StoreBuilder b;
   for (int i = 0; i < periods; ++i) {
@@ -596,7 +597,7 @@ TEST(Queue, CountsAGraphOfKernelsAsOneLaunch) {
 TEST(ProfilerCost, CountsWhatIsRecordedWhileTheGpuFollowsTheHost) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 1000);
-  // A queue of ten kernels of 50 us: recording in the meantime costs the step nothing.
+  // A queue of ten kernels of 50 us, so recording meanwhile costs the step nothing.
   for (int i = 0; i < 10; ++i) b.Launch("aten::mm", kMain, i * 3, kGemm, kStream, 10 + i * 50, 50);
   for (int i = 0; i < 100; ++i) b.Op("aten::view", kMain, 40 + i * 2, 1);
   b.Launch("aten::mm", kMain, 250, kGemm, kStream, 510, 50);
@@ -624,7 +625,7 @@ TEST(HostWait, EndsAUsualDelayAfterTheLaunch) {
   StoreBuilder b;
   b.Annotation("ProfilerStep#1", kMain, 0, 200);
   for (const int at : {0, 30, 60}) b.Launch("aten::mm", kMain, at, kGemm, kStream, at + 5, 10);
-  // 15 us of the 65 us are late, 5 of them the delay; then the queue is held.
+  // 15 us of the 65 us are late, 5 us of them as launch delay; then the queue stalls.
   b.Launch("aten::mm", kMain, 85, kGemm, kStream, 140, 10);
   const StepAnalysis steps = StepsOf(b);
   EXPECT_EQ(steps.steps.list[0].host_wait, Us(5 + 20 + 20 + 15));
@@ -642,7 +643,7 @@ TEST(Steps, ManyThreadsAndStepsTakeNoQuadraticTime) {
   EXPECT_EQ(StepsOf(b).steps.list.size(), static_cast<std::size_t>(kMany));
 }
 
-/// Five steps of 100 us. Before the fourth one the loop waits 60 us for its loader.
+/// Builds five steps of 100 us. Before the fourth one the loop waits 60 us for its loader.
 StoreBuilder LoaderBetween(const char* mark, bool first_batch = false) {
   StoreBuilder b;
   std::int64_t at = 1000;

@@ -14,11 +14,11 @@ std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& na
     bool fast_algorithm = false;
   };
   LargeVector<std::uint32_t> slots(tasks.rows() == 0 ? 0 : store.host_events.rows());
-  LargeVector<Below> below(1);  // Slot 0 is nobody's.
+  LargeVector<Below> below(1);  // Slot 0 means that there is no entry.
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostEventId op = attribution.Of(GpuTaskId(i)).costed;
     if (!op.valid()) continue;
-    // What crosses the bus is limited by it, not by the device's memory.
+    // The bus limits these copies, not the device's memory.
     if (tasks.kind[i] == GpuTaskKind::kMemcpy && tasks.copy[i] != CopyKind::kDeviceToDevice)
       continue;
     std::uint32_t& slot = slots[op.index()];

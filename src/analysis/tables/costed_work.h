@@ -1,5 +1,4 @@
-// Operators with known FLOPs and bytes, with the GPU time that they took and their place on the
-// roofline.
+// Operators with known FLOPs and bytes, with their GPU time and their place on the roofline.
 #pragma once
 
 #include <vector>
@@ -15,15 +14,16 @@ namespace headroom {
 struct CostedCall {
   HostEventId op;
   const OperatorCost* cost;  ///< Never null; lives as long as the OperatorCosts.
-  DurationNs time;      ///< Of its GPU tasks: those whose innermost costed operator it is, without
-                        ///< copies from or to the host.
-  GpuTaskId main_task;  ///< The task that took longest: a kernel's name tells which arithmetic ran.
+  /// GPU time of the tasks whose innermost costed operator is `op`, without copies from or to the
+  /// host.
+  DurationNs time;
+  GpuTaskId main_task;  ///< The longest task; a kernel's name shows the arithmetic.
   DType math_dtype;
   RooflinePoint point;
   bool recomputed;  ///< Runs a second time in backward (checkpointing).
 };
 
-/// All such calls in order of operator row. `device` may be null (unknown GPU).
+/// Returns all such calls in order of operator row. `device` may be null (unknown GPU).
 std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& names,
                                           const Attribution& attribution, OperatorCosts& costs,
                                           const DeviceSpec* device);

@@ -16,32 +16,31 @@
 namespace headroom {
 namespace {
 
-/// Whether the device is known to have no units that multiply matrices.
+/// Returns true if the device is known to lack units that multiply matrices.
 bool LacksTensorCores(const DeviceSpec* device) {
   return device != nullptr && !device->fp16_tensor_tflops && !device->bf16_tensor_tflops &&
          !device->tf32_tensor_tflops && !device->fp32_matrix_tflops && !device->int8_tensor_tops;
 }
 
-/// Whether a task belongs to a step whose GPU work was recorded whole.
+/// Returns true if the task belongs to a step whose GPU work was recorded completely.
 bool InWholeStep(const StepAnalysis& steps, GpuTaskId task) {
   const std::int32_t step = steps.step_of_task[task.index()];
   return step != StepAnalysis::kNoStep && steps.steps.list[static_cast<std::size_t>(step)].Counts();
 }
 
-/// Whether a task belongs to what is measured: the whole steps, or where there are none the whole
-/// trace.
+/// Returns true if the task is measured: it belongs to a whole step, or there are no whole steps.
 bool Counts(const StepAnalysis& steps, GpuTaskId task) {
   return !steps.steps.p50 || InWholeStep(steps, task);
 }
 
-/// Shares of GPU time by what the kernels' names say.
+/// Computes shares of GPU time from the kernels' names.
 void MeasureKernels(const TraceStore& store, NameFacts& names, const Attribution& attribution,
                     const StepAnalysis& steps, const DeviceSpec* device, DurationNs all,
                     Efficiency& out) {
   const auto& tasks = store.gpu_tasks;
   DurationNs unclassified, products, eligible, costed;
   std::map<TensorCoreUse, DurationNs> by_use;
-  // Products with a vector read each weight once: tensor cores make them no faster.
+  // Products with a vector read each weight once, so tensor cores make them no faster.
   std::unordered_map<StringId, bool> has_vector;
   const auto multiplies_vector = [&](StringId name) {
     const auto [known, is_new] = has_vector.try_emplace(name, false);
@@ -53,8 +52,7 @@ void MeasureKernels(const TraceStore& store, NameFacts& names, const Attribution
     const DurationNs duration = tasks.duration[i];
     const KernelClass& facts = names.Kernel(tasks.name[i]);
     if (facts.family == WorkFamily::kUnclassified) unclassified += duration;
-    // Eligible is what multiplies matrices, by the kernel's class: copies and casts around it are
-    // not.
+    // A kernel is eligible if its class multiplies matrices. Copies and casts around it are not.
     if (!MultipliesMatrices(facts.family)) continue;
     products += duration;
     if (attribution.Of(GpuTaskId(i)).costed.valid()) costed += duration;
@@ -72,14 +70,14 @@ void MeasureKernels(const TraceStore& store, NameFacts& names, const Attribution
   if (told.ns() > 0) out.tensor_core_used_pct = SharePct(by_use[TensorCoreUse::kYes], told);
 }
 
-/// Which limit of the roofline the costed work meets.
+/// Computes the shares of the costed work that are compute-bound and memory-bound.
 void MeasureBounds(std::span<const CostedCall> work, const StepAnalysis& steps, DurationNs all,
                    Efficiency& out) {
   DurationNs costed, compute_bound, memory_bound, impossible;
   for (const CostedCall& call : work) {
     if (!Counts(steps, call.main_task)) continue;
     costed += call.time;
-    // What is faster than the device can be is no evidence of a limit.
+    // Work faster than the device's limits does not show a limit.
     if (call.point.state == RooflineState::kImpossible) {
       impossible += call.time;
       continue;
@@ -95,7 +93,7 @@ void MeasureBounds(std::span<const CostedCall> work, const StepAnalysis& steps, 
   }
 }
 
-/// Steps whose GPU work was recorded whole.
+/// Steps whose GPU work was recorded completely.
 struct RecordedSteps {
   std::int64_t count = 0;
   DurationNs time;
@@ -115,7 +113,7 @@ RecordedSteps FindRecordedSteps(const TraceStore& store, const StepAnalysis& ste
   return out;
 }
 
-/// MFU over all recorded steps: each type's FLOPs against that type's peak.
+/// Computes MFU over all recorded steps; each type's FLOPs count against that type's peak.
 void MeasureMfu(const std::map<DType, double>& flops_by_type, const RecordedSteps& steps,
                 const DeviceSpec* device, Efficiency& out) {
   constexpr double kEnoughCoveragePct = 80;
@@ -143,7 +141,7 @@ void MeasureMfu(const std::map<DType, double>& flops_by_type, const RecordedStep
   if (!known) return;
   if (out.mfu_coverage_pct.value_or(0) < kEnoughCoveragePct) {
     out.error =
-        "too many matrix products, convolutions or attention kernels without recorded shapes";
+        "too many matrix products, convolutions or attention kernels ran without recorded shapes";
     return;
   }
   if (pct > 100) {
@@ -161,7 +159,7 @@ void MeasureMfu(const std::map<DType, double>& flops_by_type, const RecordedStep
       gpus > 1 ? fmt::format(" x {} GPUs", gpus) : "", out.device_name);
 }
 
-/// The roofs that work of this device is under.
+/// Adds the device's peaks and memory bandwidth.
 void DescribeDevice(const DeviceSpec& device, Efficiency& out) {
   out.device_name = device.name;
   out.memory_bandwidth_gbs = device.memory_bandwidth_gbs;
@@ -188,9 +186,10 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
   if (work.empty()) return out;
   MeasureBounds(work, steps, all, out);
 
-  std::map<DType, double> flops_by_type;  // In steps, of the work that peaks are stated for.
+  // FLOPs in whole steps, for the work that peaks are stated for.
+  std::map<DType, double> flops_by_type;
   for (const CostedCall& call : work) {
-    // The model's work is what MFU counts: what checkpointing computes twice counts once.
+    // MFU counts the model's work, so work that checkpointing repeats counts once.
     if (InWholeStep(steps, call.main_task) && !call.recomputed &&
         MultipliesMatrices(call.cost->family)) {
       flops_by_type[call.math_dtype] += call.cost->flops;

@@ -1,4 +1,4 @@
-// How much of the GPU's arithmetic and bandwidth the steps use.
+// Utilization of the GPU's arithmetic and bandwidth by the steps.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@
 
 namespace headroom {
 
-/// FLOPs per step, MFU, roofline shares and tensor-core use, of the work of the steps (where there
-/// are none, of the whole trace). Works on the operators whose shapes were recorded; the share of
-/// GPU time that they cover is in `costed_pct`. `device` may be null (unknown GPU).
+/// Computes FLOPs per step, MFU, roofline shares and tensor-core use for the steps, or for the
+/// whole trace without steps. Uses the operators whose shapes were recorded; `costed_pct` is the
+/// share of GPU time that they cover. `device` may be null (unknown GPU).
 Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
                              const Attribution& attribution, std::span<const CostedCall> work,
                              const StepAnalysis& steps, const DeviceSpec* device);

@@ -16,7 +16,7 @@ struct Job {
   int gpus = 1;
 };
 
-/// Three steps, each with one product of 4096 x 4096 matrices on each GPU.
+/// Builds three steps, each with one product of 4096 x 4096 matrices on each GPU.
 StoreBuilder Products(const Job& job) {
   StoreBuilder b;
   if (job.device != nullptr) {
@@ -128,8 +128,8 @@ TEST(Efficiency, OfStepsOfUnequalLengthIsThatOfAllTogether) {
 }
 
 TEST(Efficiency, TakesEachTypeAgainstItsOwnPeak) {
-  // Convolutions in TF32 beside products in float32 are PyTorch's default: against the peak of
-  // float32 alone, the two would exceed it.
+  // By default PyTorch computes convolutions in TF32 and products in float32. Against float32's
+  // peak alone, the two would exceed 100 %.
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
   ProductStep(b, 0, 0, 2500);

@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-/// Orders rows by GPU time, then own host time (all there is without GPU work), then host time,
+/// Orders rows by GPU time, then self host time (the only time without GPU work), then host time,
 /// then name.
 void SortRows(std::vector<TimeRow>& rows) {
   std::sort(rows.begin(), rows.end(), [](const TimeRow& a, const TimeRow& b) {
@@ -31,12 +31,12 @@ DurationNs AllTaskTime(const TraceStore& store, const TableScope& scope) {
   return total;
 }
 
-/// GPU time per call as it accumulates: calls without GPU work count as zeros.
+/// Collects GPU time per call; calls without GPU work count as zeros.
 class CallTimes {
  public:
   void Add(DurationNs time) { nonzero_.push_back(time.ns()); }
 
-  /// Fills count, total and the order statistics for `calls` calls.
+  /// Fills in count, total and the order statistics for `calls` calls.
   void Fill(std::int64_t calls, TimeRow& row) {
     std::sort(nonzero_.begin(), nonzero_.end());
     row.count = calls;
@@ -88,7 +88,7 @@ class ByName {
   std::deque<std::pair<StringId, T>> values_;
 };
 
-/// "memcpy", "memset" or the kernel's family.
+/// Returns "memcpy", "memset" or the kernel's family.
 std::string_view NameOfClass(GpuTaskKind kind, StringId name, NameFacts& names) {
   switch (kind) {
     case GpuTaskKind::kMemcpy:
@@ -205,19 +205,20 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names,
 
 namespace {
 
-/// What is known of the calls of one operator.
+/// Sums over the calls of one operator.
 struct OperatorSums {
   std::int64_t calls = 0;
   DurationNs host, self, forward, backward;
   CallTimes times;
   double flops = 0, bytes = 0;
-  double limit_ns = 0;  ///< Time at the roofline, of calls whose limit is known.
+  double limit_ns = 0;  ///< Time at the roofline, for calls whose limit is known.
   DurationNs limited;   ///< GPU time of those calls.
   DurationNs compute_bound, memory_bound;
   bool costed = false;
 };
 
-/// GPU time of the operators' calls and phases. Returns the time of each innermost operator.
+/// Adds the GPU time of the operators' calls and phases. Returns the time of each innermost
+/// operator.
 TimePerEvent SumTasks(const TraceStore& store, const Attribution& attribution,
                       const TableScope& scope, ByName<OperatorSums>& sums) {
   const auto& events = store.host_events;
@@ -236,7 +237,7 @@ TimePerEvent SumTasks(const TraceStore& store, const Attribution& attribution,
   return own;
 }
 
-/// Calls and host time of the operators.
+/// Adds the number of calls and the host time of the operators.
 void SumCalls(const TraceStore& store, const Attribution& attribution, const TimePerEvent& own,
               const TableScope& scope, ByName<OperatorSums>& sums) {
   const auto& events = store.host_events;
@@ -257,7 +258,8 @@ void SumCalls(const TraceStore& store, const Attribution& attribution, const Tim
   }
 }
 
-/// FLOPs, bytes and limits of the operators. What no device can do is no limit.
+/// Adds FLOPs, bytes and limits of the operators. Calls that exceed the device's peak have no
+/// limit.
 void SumCosts(const TraceStore& store, std::span<const CostedCall> work, const TableScope& scope,
               ByName<OperatorSums>& sums) {
   for (const CostedCall& call : work) {
@@ -294,7 +296,7 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& a
     row.self_host = sum.self;
     if (store.gpu_tasks.rows() > 0) {
       row.forward = sum.forward;
-      // Without sequence numbers nobody knows whose backward ran.
+      // Without sequence numbers, the forward operator of a backward kernel is unknown.
       if (attribution.KnowsForward() || sum.backward.ns() > 0) row.backward = sum.backward;
     }
     if (sum.costed) {
@@ -328,7 +330,7 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
            (events.kind[row] == HostEventKind::kAnnotation && roles.Has(HostRole::kLayerRange));
   };
   std::vector<HostEventId> innermost(
-      events.rows());  // Layer around each event, itself included; parents come first.
+      events.rows());  // Layer around each event, the event included; parents come first.
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId parent = events.parent[row];
     const HostEventId around = parent.valid() ? innermost[parent.index()] : HostEventId::None();
@@ -367,7 +369,7 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
     row.self_host = sum.self;
     if (tasks.rows() > 0) {
       row.forward = sum.forward;
-      // Without sequence numbers nobody knows whose backward ran.
+      // Without sequence numbers, the forward layer of a backward kernel is unknown.
       if (attribution.KnowsForward() || sum.backward.ns() > 0) row.backward = sum.backward;
     }
     rows.push_back(std::move(row));

@@ -14,38 +14,38 @@
 
 namespace headroom {
 
-/// Which rows the tables count. Shares are of the GPU time of these.
+/// Rows that the tables count. Shares are of the GPU time of these rows.
 struct TableScope {
-  std::vector<bool> tasks, events;  ///< By row; empty: all.
+  std::vector<bool> tasks, events;  ///< By row; empty means all.
 
   bool HasTask(std::size_t row) const { return tasks.empty() || tasks[row]; }
   bool HasEvent(std::size_t row) const { return events.empty() || events[row]; }
 };
 
-/// All of the trace, or, where the user named steps, these: the GPU tasks that belong to them, and
-/// the host events that begin while the host is in one.
+/// Returns the scope of the table: the whole trace, or the steps that the user named. These include
+/// the GPU tasks of the steps, and host events that begin in one.
 TableScope ScopeOf(const TraceStore& store, const StepAnalysis& steps,
                    const AnalysisOptions& options);
 
-/// GPU tasks by name. TimeRow::per_step is of `steps`.
+/// Returns GPU tasks by name. TimeRow::per_step covers `steps`.
 std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names,
                                  const StepAnalysis& steps, const TableScope& scope = {});
 
-/// GPU tasks by kernel class; copies and sets apart.
+/// Returns GPU tasks by kernel class; copies and sets have separate rows.
 std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names,
                                  const TableScope& scope = {});
 
-/// Operators by name. A task belongs to the innermost operator open at its launch, so rows do not
-/// overlap; host time includes what an operator calls. FLOPs, bytes and roofline are those of
+/// Returns operators by name. A task belongs to the innermost operator open at its launch, so rows
+/// do not overlap. Host time includes the operators inside. FLOPs, bytes and roofline are those of
 /// costed operators (cost/operator_cost.h) and the kernels below them.
 std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& attribution,
                                    std::span<const CostedCall> work, const TableScope& scope = {});
 
-/// Layers by module frame or `layer::` range; empty where neither was recorded.
+/// Returns layers by module frame or `layer::` range; empty if neither was recorded.
 std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
                                 const Attribution& attribution, const TableScope& scope = {});
 
-/// GPU time by Python function of the user's own code, backward included; empty where frames were
+/// Returns GPU time by Python function of the user's code, backward included; empty if frames were
 /// not recorded.
 std::vector<LineRow> LineTable(const TraceStore& store, const Attribution& attribution,
                                const TableScope& scope = {});

@@ -134,7 +134,7 @@ TEST(OperatorTable, WithoutGpuWorkTheLargestOwnHostTimeComesFirst) {
 }
 
 TEST(OperatorTable, SelfTimeOfSpansThatOverlapIsTakenOnce) {
-  StoreBuilder b;  // As an exporter of whole microseconds writes it.
+  StoreBuilder b;  // Some exporters write whole microseconds, so spans overlap.
   b.Annotation("layer::net", kMain, 0, 1000);
   b.Op("aten::conv2d", kMain, 0, 947);
   b.Op("aten::convolution", kMain, 2, 946);
@@ -185,7 +185,7 @@ TEST(OperatorTable, CallsWithoutGpuWorkAreZerosAmongTheOthers) {
   }
 }
 
-/// One layer: forward of `gpu_us`, backward of twice that.
+/// Builds one layer with `gpu_us` of forward and twice that of backward.
 StoreBuilder OneLayer() {
   StoreBuilder b;
   b.Step(0, kMain, 0, 1000);

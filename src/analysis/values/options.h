@@ -1,4 +1,4 @@
-// Which steps of a trace are analyzed, and what is known of them.
+// Options of an analysis: which steps of a trace to analyze, and facts from its caller.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,22 @@
 
 namespace headroom {
 
-/// A step as the host sees it.
+/// One step on the host's clock.
 struct HostStep {
   std::int64_t index;
   Interval host;
-  HostEventId mark = {};  ///< The range that marks it; none: nothing does.
+  HostEventId mark = {};  ///< The range that marks the step; None() if no range does.
 };
 
 struct AnalysisOptions {
   std::string path;                  ///< As given, for the report and its check commands.
-  std::optional<std::int64_t> rank;  ///< Used where the trace does not say its rank.
-  std::optional<std::int64_t> first_step, last_step;  ///< Keep steps with first <= index <= last.
-  std::string step_marker;  ///< Annotation that begins each step; empty: found from the trace.
+  std::optional<std::int64_t> rank;  ///< Used if the trace does not state its rank.
+  std::optional<std::int64_t> first_step, last_step;  ///< Keeps steps with first <= index <= last.
+  /// Annotation that begins each step; if empty, the analysis finds the marker.
+  std::string step_marker;
 
-  /// The steps and whose they are, where that is known (of a stretch of a longer trace); empty:
-  /// found from the trace.
+  /// Steps of a window of a longer trace and the process that runs them, if the caller knows them.
+  /// If empty, the analysis finds the steps.
   std::vector<HostStep> known_steps;
   ProcessId process_of_steps;
 };

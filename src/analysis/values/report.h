@@ -1,7 +1,7 @@
-// Everything that `headroom report` says about one trace file, as plain values. Rendering is
-// the work of src/answers/report/.
+// Results of `headroom report` for one trace file, as plain values. src/answers/report/ renders
+// them.
 //
-// Absent values (std::optional) were not recorded or cannot be known; a zero was measured.
+// An absent value (std::optional) was not recorded or is unknown. A zero was measured.
 #pragma once
 
 #include <array>
@@ -21,23 +21,26 @@ namespace headroom {
 
 struct DeviceInfo {
   std::int64_t id = 0;
-  std::string name;  ///< Empty: not recorded.
+  std::string name;  ///< Empty if not recorded.
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> sms;
-  std::string compute_capability;  ///< "9.0"; empty: not recorded.
-  std::string model;          ///< Full name in the catalogue, by name or size; empty: not known.
-  std::string vendor;         ///< "NVIDIA" or "AMD"; empty: not known.
-  std::string architecture;   ///< Of AMD, "gfx942"; empty: not known.
-  bool told_by_size = false;  ///< The trace does not name the model.
+  std::string compute_capability;  ///< "9.0"; empty if not recorded.
+  /// Full name in the catalogue, found by name or size; empty if unknown.
+  std::string model;
+  std::string vendor;         ///< "NVIDIA" or "AMD"; empty if unknown.
+  std::string architecture;   ///< Architecture of an AMD GPU, such as "gfx942"; empty if unknown.
+  bool told_by_size = false;  ///< The trace does not name the GPU; its size identified the model.
 };
 
 struct InputInfo {
   std::string path;
   std::string format;
-  std::string recorded_as;      ///< The format of what a copy was made of, else the same.
-  std::int64_t bytes = 0;       ///< On disk.
-  std::int64_t events = 0;      ///< Elements of the event list.
-  std::int64_t recordings = 1;  ///< Files of one process that are one trace; path is the first.
+  /// Format of the recording that this file was converted from, else `format`.
+  std::string recorded_as;
+  std::int64_t bytes = 0;   ///< Size on disk.
+  std::int64_t events = 0;  ///< Number of elements in the event list.
+  /// Number of files of one process that form this trace; `path` is the first.
+  std::int64_t recordings = 1;
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
   std::vector<DeviceInfo> devices;
@@ -46,13 +49,13 @@ struct InputInfo {
 struct HealthIssue {
   ImportIssue issue;
   std::int64_t count = 0;
-  std::string detail;  ///< What happened, where first, and what would have avoided it.
+  std::string detail;  ///< The damage, its first place, and how to avoid it.
   std::vector<std::string> voids;
-  bool of_set = false;  ///< Of several files together, not of this one.
+  bool of_set = false;  ///< The issue concerns several files together, not this one.
 };
 
 struct Health {
-  char grade = 'A';                 ///< A (complete) to F (nothing stands).
+  char grade = 'A';                 ///< A (complete) to F (no figure is reliable).
   bool cut = false;                 ///< The file lost its tail.
   std::vector<HealthIssue> issues;  ///< Worst first.
 };
@@ -72,111 +75,118 @@ enum class StepKind : std::uint8_t {
 struct StepRow {
   std::int64_t index = 0;
   StepKind kind = StepKind::kUnknown;
-  std::optional<std::int64_t> tokens;  ///< That it computes, of all sequences, as its mark tells.
-  bool of_other_kind = false;          ///< Than the main kind: in no figure but those by kind.
-  bool after_pause = false;            ///< The loop paused before it (FindPauses()).
-  DurationNs since_previous;           ///< Host time since the previous step; 0 after a pause.
-  TimeNs start;                        ///< Where `wall` begins.
-  DurationNs wall;  ///< Distance between the ends of GPU work of successive steps.
+  std::optional<std::int64_t> tokens;  ///< Tokens in the step over all sequences, from its mark.
+  /// Its kind is not the main kind; only the figures per kind include it.
+  bool of_other_kind = false;
+  bool after_pause = false;   ///< The loop paused before the step (FindPauses()).
+  DurationNs since_previous;  ///< Host time since the previous step; 0 after a pause.
+  TimeNs start;               ///< Start of `wall`.
+  DurationNs wall;            ///< Time between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
-  Interval on_host;                ///< The step as the host sees it, without `since_previous`.
+  Interval on_host;                ///< The step on the host's clock, without `since_previous`.
   DurationNs loading;              ///< Host time in loader ranges; 0 at the edge of an epoch.
-  std::int64_t tasks = 0;          ///< GPU tasks launched in it.
-  /// Kernels were launched and none was recorded, or the file was cut before all of them were, or
-  /// nobody knows when one of them ran: in no figure but its own.
+  std::int64_t tasks = 0;          ///< Number of GPU tasks launched in the step.
+  /// Excludes the step from all figures but its own. Its kernels were launched but none was
+  /// recorded, the file was cut before all of them were, or the time of one is unknown.
   bool lost_tasks = false;
-  /// Rough estimate (analysis/steps/profiler_cost.h), not a bound: what recording adds to the step
-  /// while the GPU waits for the host; 0 where the launch queue hides it.
+  /// Rough estimate (analysis/steps/profiler_cost.h), not a bound. Time that recording adds to the
+  /// step while the GPU waits for the host; 0 if the launch queue hides it.
   DurationNs profiler_cost;
-  DurationNs
-      host_wait;  ///< GPU idle inside the step that ends with a task the host launched too late.
-  double queue_depth_mean = 0;  ///< Launched but not started tasks, at launches of the step.
+  DurationNs host_wait;  ///< GPU idle time before tasks that the host launched too late.
+  /// Mean number of tasks launched but not started, at the step's launches.
+  double queue_depth_mean = 0;
   std::int64_t queue_depth_max = 0;
 
   /// Returns the host's time for the step, including the time since the previous step.
   Interval HostWork() const { return {on_host.start - since_previous, on_host.end}; }
 
-  /// Returns whether the figures of the steps include it.
+  /// Returns true if the figures over steps include this one.
   bool Counts() const { return !lost_tasks && !of_other_kind; }
 };
 
-/// The whole steps of a kind.
+/// Figures of the whole steps of one kind.
 struct StepKindRow {
   StepKind kind = StepKind::kUnknown;
   std::int64_t count = 0;
   DurationNs total, mean, p50, p90;
-  double share_pct = 0;          ///< Of the time of all whole steps.
-  std::optional<double> tokens;  ///< Mean of a step. None: not known of each.
+  double share_pct = 0;          ///< Share of the time of all whole steps.
+  std::optional<double> tokens;  ///< Mean per step; null if unknown for any step.
 };
 
-/// Times of the steps that count. None: there are none.
+/// Times of the steps that count; null if none does.
 struct WallSummary {
   std::optional<DurationNs> p50, mean, min, max;
 };
 
-/// Milliseconds, with what they may be wrong by.
+/// Milliseconds, with an interval for their error.
 struct MsInterval {
   double low = 0, mid = 0, high = 0;
 };
 
-/// What the engine (src/whatif) says of the steps: a replay of some of them without the profiler.
+/// Result of the engine (src/whatif): a replay of some steps without the profiler.
 struct EngineSummary {
-  std::int64_t first_step = 0, last_step = 0;  ///< By index: the steps that were replayed.
-  std::int64_t steps = 0, events = 0;          ///< In that window.
-  bool of_stretch = false;                     ///< The window is a recording without steps.
-  double replay_error_pct = 0;                 ///< Of the unchanged window, against its own steps.
-  std::string calibration;                     ///< What is known of the recording's cost, and how.
-  std::string error;                           ///< Why it tells nothing; empty: it does.
-  /// Steps::step_time without the profiler; if there are no steps, the stretch. None: see `error`.
+  std::int64_t first_step = 0, last_step = 0;  ///< Index of the first and last replayed step.
+  /// Number of steps and events in the replayed window.
+  std::int64_t steps = 0, events = 0;
+  bool of_stretch = false;  ///< The window is a recording without steps.
+  /// Error of the unchanged window's replay against its own steps.
+  double replay_error_pct = 0;
+  std::string calibration;  ///< Known cost of the recording, and its source.
+  std::string error;        ///< Why there is no result; empty if there is one.
+  /// Steps::step_time without the profiler, or the stretch if there are no steps. Null if `error`
+  /// is set.
   std::optional<MsInterval> corrected_step_ms;
 };
 
 struct Steps : WallSummary {
   StepSource source = StepSource::kNone;
-  std::string confidence;         ///< Of inferred steps: "high", "medium", "low"; else empty.
-  std::string confidence_reason;  ///< Why it is no higher or lower; else empty.
-  std::string marker;             ///< What the steps were told by.
-  ProcessId process;              ///< Whose steps these are; none: not of one process.
+  std::string confidence;         ///< "high", "medium" or "low" for inferred steps, else empty.
+  std::string confidence_reason;  ///< Why the confidence is not higher or lower, else empty.
+  std::string marker;             ///< How the steps were identified.
+  /// Process that runs the steps; None() if they are not from one process.
+  ProcessId process;
   std::vector<StepRow> list;
-  std::vector<StepKindRow> kinds;  ///< Main one first; empty if all are alike and tell no tokens.
-  std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
-  std::int64_t tasks_outside = 0;       ///< Launched between or after steps.
-  /// The optimizer steps in every so many steps: gradients are accumulated. None: in every step, or
-  /// not known.
+  /// The main kind first; empty if all steps are of one kind and none states tokens.
+  std::vector<StepKindRow> kinds;
+  /// GPU tasks launched before the first step; no step includes them.
+  std::int64_t tasks_before_first = 0;
+  std::int64_t tasks_outside = 0;  ///< GPU tasks launched between or after steps.
+  /// The optimizer runs once per this number of steps (gradient accumulation). Null if it runs in
+  /// every step, or if unknown.
   std::optional<std::int64_t> optimizer_every;
-  /// As recorded (analysis/steps/step_time.h). EngineSummary::corrected_step_ms is the same without
-  /// the profiler. None: no step is whole.
+  /// Step time as recorded (analysis/steps/step_time.h). EngineSummary::corrected_step_ms is the
+  /// same without the profiler. Null if no step is whole.
   std::optional<DurationNs> step_time;
-  /// p50 without the profiler's own cost, and the share of p50 that this is. None: the engine could
-  /// not tell.
+  /// p50 without the profiler's cost, and that cost as a share of p50. Null if the engine has no
+  /// result.
   std::optional<DurationNs> corrected_p50;
   std::optional<double> profiler_overhead_pct;
 };
 
-/// What samples of the machine explain, in a sentence.
+/// A sentence that explains the machine's metric samples.
 struct MachineNote {
   enum class About : std::uint8_t { kHost, kGpu, kOtherUsers };
   About about = About::kHost;
   std::string text;
 };
 
-/// A part of the recording (analysis/loop/run_time.h).
+/// One part of the recording (analysis/loop/run_time.h).
 struct RunRow {
   std::string name;  ///< "steps", "compilation", "data wait", ...
   DurationNs time;
-  double share_pct = 0;    ///< Of the recording.
-  std::int64_t count = 0;  ///< Of steps, ranges, calls or gaps.
-  std::string example;     ///< The longest event of it; empty: not recorded.
+  double share_pct = 0;    ///< Share of the recording.
+  std::int64_t count = 0;  ///< Number of steps, ranges, calls or gaps.
+  std::string example;     ///< Its longest event; empty if not recorded.
 };
-/// Where the time of the recording went; the rows sum to it.
+/// Breakdown of the recording's time; the rows sum to `wall`.
 struct RunTime {
   DurationNs wall;
   std::vector<RunRow> rows;  ///< Steps first, then by time.
 };
 
 struct GpuTimeRow {
-  std::optional<std::int64_t> device;  ///< None: the trace does not say.
+  std::optional<std::int64_t> device;  ///< Null if the trace does not state it.
   DurationNs span, busy, compute, communication, memory;
   DurationNs exposed_communication, exposed_memory, idle;
   std::optional<double> overlap_communication_pct;
@@ -213,15 +223,15 @@ inline constexpr std::array<BreakdownPart, 8> kBreakdownParts = {{
     {"other", "other", &BreakdownParts::other},
 }};
 
-/// Where the mean of the whole steps goes; without steps, the stretch.
+/// Breakdown of the mean whole step, or of the stretch if there are no steps.
 struct StepBreakdown {
-  std::int64_t step_index = 0;  ///< Of the median step: an example.
-  std::int64_t steps = 1;       ///< Whole steps; their mean is the step.
-  bool is_stretch = false;      ///< Of a recording without steps.
+  std::int64_t step_index = 0;  ///< Index of the median step, as an example.
+  std::int64_t steps = 1;       ///< Number of whole steps; the mean is over these.
+  bool is_stretch = false;      ///< The breakdown is of a recording without steps.
   DurationNs wall;
   BreakdownParts step;         ///< Sums to `wall`.
-  BreakdownParts gpu;          ///< The part of each during which a GPU task runs.
-  BreakdownParts median, p90;  ///< Of each part over the steps.
+  BreakdownParts gpu;          ///< Portion of each part in which a GPU task runs.
+  BreakdownParts median, p90;  ///< Median and p90 of each part over the steps.
 };
 
 enum class Verdict {
@@ -229,7 +239,7 @@ enum class Verdict {
   kHost,
   kGpuCompute,
   kGpuMemory,
-  kCpuCompute,  ///< No GPU work: the operators on the host hold it.
+  kCpuCompute,  ///< No GPU work: operators on the host limit the step.
   kInput,
   kCommunication,
   kCallback,
@@ -240,11 +250,11 @@ enum class Verdict {
 struct Bottleneck {
   Verdict verdict = Verdict::kUnknown;
   std::optional<double> share_pct;
-  std::string confidence;  ///< "high", "medium", "low"; empty: no verdict.
+  std::string confidence;  ///< "high", "medium" or "low"; empty if there is no verdict.
   std::string confidence_reason;  ///< Why it is low; else empty.
-  std::string balance;     ///< Of a balanced verdict: why it is no other.
-  bool host_only = false;  ///< Told by the host's clock: no GPU work was recorded.
-  std::string of;          ///< What the share is of: "the mean step", "the recording"...
+  std::string balance;     ///< For a balanced verdict, why no other verdict applies.
+  bool host_only = false;  ///< From the host's clock alone: no GPU work was recorded.
+  std::string of;          ///< The base of the share: "the mean step", "the recording"...
   std::vector<std::string> evidence;
 
   void LowerConfidence(std::string_view reason) {
@@ -253,29 +263,31 @@ struct Bottleneck {
   }
 };
 
-/// One cause of the mean step's time (without steps, of the stretch's); all of them sum to it.
+/// One cause of the mean step's time, or of the stretch's if there are no steps. All causes sum to
+/// that time.
 struct CauseRow {
-  /// gpu, host, input, communication, callback, synchronization, device_to_host, queue, unknown.
+  /// Values: gpu, host, input, communication, callback, synchronization, device_to_host, queue,
+  /// unknown.
   std::string name;
   DurationNs time;
   double share_pct = 0;
 };
 
-/// What the action of a finding would take away, as far as a replay can tell what that buys.
+/// The cost that a finding's action removes, if a replay can measure the gain.
 enum class Remedy : std::uint8_t {
-  kNone,           ///< No replay tells.
-  kLaunchless,     ///< Launching, with the host's work for it.
-  kFastHost,       ///< All that the host does.
-  kDataWait,       ///< Waiting for the next batch.
+  kNone,           ///< No replay measures it.
+  kLaunchless,     ///< Launches, with the host's work for them.
+  kFastHost,       ///< All host work.
+  kDataWait,       ///< Waits for the next batch.
   kCommunication,  ///< Collectives.
   kCopiesIn,       ///< Copies to the device.
-  kCopiesOut,      ///< Copies to the host, and waiting for them.
-  kSyncs,          ///< Blocking calls' waits.
+  kCopiesOut,      ///< Copies to the host, and waits for them.
+  kSyncs,          ///< Waits of blocking calls.
   kOptimizer,      ///< The many kernels of the optimizer.
-  kTensorCores,    ///< Products and convolutions beside the tensor cores.
-  kElementwise,    ///< Element-wise kernels' traffic.
+  kTensorCores,    ///< Products and convolutions that do not use tensor cores.
+  kElementwise,    ///< Memory traffic of element-wise kernels.
   kDeviceCopies,   ///< Copies, casts and layout changes on the device.
-  kKernelGaps,     ///< What it takes to start each kernel.
+  kKernelGaps,     ///< Start-up time of each kernel.
   kQueueGaps,      ///< Gaps before kernels that are launched in time.
   kCallbacks,      ///< A trainer's callbacks.
 };
@@ -283,30 +295,32 @@ enum class Remedy : std::uint8_t {
 struct Finding {
   std::string id;
   std::string title;
-  std::optional<double> share_pct;  ///< Of the mean step.
+  std::optional<double> share_pct;  ///< Share of the mean step.
   std::vector<std::string> evidence;
   std::string action;
   std::string check_section;  ///< Section of the report that shows the figure: `--only SECTION`.
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
   Remedy remedy = Remedy::kNone;
-  std::string place = {};  ///< Call, callback or region to start with; empty: none stands out.
-  std::optional<DurationNs> idle = {};  ///< GPU idle that the title names: no remedy saves more.
-  bool of_set = false;                  ///< Of several files together: the check needs them all.
-  bool of_stretch = false;              ///< Of a recording without steps.
-  /// Mean time a step that no figure of the steps holds; ranks a finding without `saves_ms`.
+  std::string place = {};  ///< Call, callback or region to start with; empty if none stands out.
+  /// GPU idle time that the title states; no remedy saves more.
+  std::optional<DurationNs> idle = {};
+  /// The finding concerns several files together; its check needs all of them.
+  bool of_set = false;
+  bool of_stretch = false;  ///< The finding is of a recording without steps.
+  /// Mean time per step outside every figure of the steps; ranks a finding without `saves_ms`.
   std::optional<DurationNs> beside_steps = {};
 
-  std::optional<MsInterval> saves_ms;  ///< A step; none: see saves_note.
-  /// What was replayed, or why nothing could be; empty: the engine did not run.
+  std::optional<MsInterval> saves_ms;  ///< Savings per step; null for the reason in saves_note.
+  /// The replayed change, or why no replay was possible; empty if the engine did not run.
   std::string saves_note;
-  std::string scenario;  ///< Of `headroom whatif`, where saves_ms is its forecast; else empty.
+  std::string scenario;  ///< Scenario of `headroom whatif` that forecasts saves_ms, else empty.
 };
 
-/// Findings of a report, of whatever number of files.
+/// Maximum number of findings in a report, for any number of files.
 inline constexpr std::size_t kMaxFindings = 7;
 
-/// How busy units of the GPU are, by its hardware counters; in per cent of the most. None: not
-/// recorded.
+/// Utilization of the GPU's units from its hardware counters, in per cent of the maximum. Null if
+/// not recorded.
 struct UnitUse {
   std::optional<double> sm_active_pct, tensor_active_pct, dram_active_pct;
 };
@@ -316,17 +330,17 @@ struct TimeRow {
   std::string name;
   std::int64_t count = 0;
   DurationNs total, p50, min, max;  ///< GPU time.
-  /// Kernels: of the steps that count, mean. Absent: no step counts.
+  /// Kernels: mean over the steps that count. Null if no step counts.
   std::optional<DurationNs> per_step;
-  double share_pct = 0;  ///< Of all GPU task time.
+  double share_pct = 0;  ///< Share of all GPU task time.
   std::optional<DurationNs> host, self_host, forward, backward;
-  std::optional<double> flops, bytes;  ///< Of all calls with known shapes.
-  /// Share of the roofline's limit that was reached: 100 means as fast as the device allows.
+  std::optional<double> flops, bytes;  ///< Sum over all calls with known shapes.
+  /// Achieved share of the roofline's limit: 100 means as fast as the device allows.
   std::optional<double> roofline_pct;
-  std::string bound;         ///< "compute", "memory"; empty: unknown.
-  std::string kind;          ///< Kernels: class by the rules file. Operators: family.
+  std::string bound;         ///< "compute" or "memory"; empty if unknown.
+  std::string kind;          ///< Kernels: class from the rules file. Operators: family.
   std::string tensor_cores;  ///< Kernels: "yes", "no", "unknown".
-  UnitUse units;             ///< Kernels: while nothing else runs.
+  UnitUse units;             ///< Kernels: measured while nothing else runs.
 };
 
 struct LineRow {
@@ -338,70 +352,75 @@ struct LineRow {
 
 /// Calls that block the host until the GPU is done, by name and operator.
 struct SyncRow {
-  std::string name;   ///< Of the call.
-  std::string where;  ///< Operator or source line around it; empty: unknown.
+  std::string name;   ///< Name of the call.
+  std::string where;  ///< Operator or source line around the call; empty if unknown.
   std::int64_t count = 0;
   DurationNs host;            ///< Time in the calls.
-  DurationNs gpu_idle;        ///< GPU idle that the calls cause, over the trace.
-  DurationNs in_median_step;  ///< Of that, inside the median step; 0 without steps.
-  DurationNs in_mean_step;    ///< The same of the mean whole step, or of the stretch.
+  DurationNs gpu_idle;        ///< GPU idle time that the calls cause, over the trace.
+  DurationNs in_median_step;  ///< Its portion inside the median step; 0 without steps.
+  /// Its mean per whole step; without steps, its portion inside the stretch.
+  DurationNs in_mean_step;
 };
 
-/// A range that somebody marked, by name: user_annotation of a framework, or a timer's region.
-/// Statistics are of single entries.
+/// Marked ranges with one name: user_annotation of a framework, or a timer's region. Statistics are
+/// of single entries.
 struct RegionRow {
   std::string key;
   std::int64_t count = 0;
-  DurationNs total;  ///< Of the outermost of entries inside each other: never more than the time.
+  DurationNs total;  ///< Time in the outermost entries; nested entries count once.
   DurationNs self;   ///< Time in which no other region runs inside.
   DurationNs min, max, mean, stdev, p50, p99;
-  std::optional<DurationNs> gpu;  ///< None: no GPU work, or none that is known to be of it.
+  /// Null if there is no GPU work, or none that belongs to the range for certain.
+  std::optional<DurationNs> gpu;
 };
 
-/// A part of the training loop, by Determined's names for them. Times are those inside the whole
-/// steps, on the host, per step.
+/// One part of the training loop, by Determined's names. Times are on the host, inside the whole
+/// steps, per step.
 struct TimingRow {
   std::string name;
-  std::string inside;      ///< The row that contains this one; empty: one of those that add up.
+  std::string inside;      ///< The row that contains this one; empty for the rows that add up.
   std::string source;      ///< "ranges", "operators", "calls", "its parts", "its place", "rest".
-  std::int64_t count = 0;  ///< Steps in which it occurs; the order statistics are over these.
+  std::int64_t count = 0;  ///< Steps in which the part occurs; the order statistics are over these.
   DurationNs total, mean, p50, p99;
-  double share_pct = 0;           ///< Of the time of the steps on the host.
-  std::optional<DurationNs> gpu;  ///< The GPU works on what was launched in it.
+  double share_pct = 0;  ///< Share of the steps' time on the host.
+  /// Time in which the GPU runs tasks that were launched in the part.
+  std::optional<DurationNs> gpu;
 };
 
 /// One callback of the trainer on one event.
 struct CallbackRow {
-  std::string event;     ///< "on_train_batch_end"; empty: the name does not say.
+  std::string event;     ///< "on_train_batch_end"; empty if the name does not state it.
   std::string callback;  ///< "ModelCheckpoint".
   std::int64_t count = 0;
-  DurationNs total, self;              ///< self: without the callbacks that it calls.
-  std::optional<DurationNs> in_steps;  ///< Of `total`, inside the whole steps; none without steps.
-  std::optional<double> share_pct;     ///< `in_steps` of the time of the whole steps.
+  DurationNs total, self;  ///< `self` excludes the callbacks that it calls.
+  /// The part of `total` inside the whole steps; null without steps.
+  std::optional<DurationNs> in_steps;
+  std::optional<double> share_pct;  ///< `in_steps` as a share of the whole steps' time.
 };
 
 /// A counter over time.
 struct MetricRow {
-  std::string name, unit;  ///< unit empty: not recorded.
-  std::string host;        ///< Name of the machine; empty: not recorded.
-  std::string instance;    ///< What it is of, e.g. "GPU 0", "eth0"; empty: the machine.
+  std::string name, unit;  ///< The unit is empty if not recorded.
+  std::string host;        ///< Name of the machine; empty if not recorded.
+  /// Device that the counter measures, such as "GPU 0" or "eth0"; empty for the machine.
+  std::string instance;
   std::optional<std::int64_t> gpu;
-  double mean = 0, min = 0, max = 0, last = 0;  ///< mean: weighted with time.
-  std::int64_t samples = 0;                     ///< That hold a number.
+  double mean = 0, min = 0, max = 0, last = 0;  ///< The mean is weighted with time.
+  std::int64_t samples = 0;                     ///< Number of samples that hold a number.
 };
 
-/// What was allocated for one purpose at one moment.
+/// Memory allocated for one purpose at one moment.
 struct MemoryPart {
-  std::string kind;  ///< One of kMemoryKinds (memory_use.h).
+  std::string kind;  ///< Element of kMemoryKinds (memory_use.h).
   std::int64_t bytes = 0;
-  std::int64_t allocations = 0;  ///< 0 of what the recording did not see allocated.
+  std::int64_t allocations = 0;  ///< 0 for memory that was allocated before the recording.
 };
 
-/// Who allocated what was held at the peak.
+/// Code that allocated memory that is live at the peak.
 struct MemoryHolder {
-  std::string operator_name;  ///< Empty: no operator ran.
-  std::string layer;          ///< Empty: none was recorded.
-  std::string line;  ///< The user's innermost Python frame, "file.py(12): name". Empty: none.
+  std::string operator_name;  ///< Empty if no operator ran.
+  std::string layer;          ///< Empty if none was recorded.
+  std::string line;  ///< The user's innermost Python frame, "file.py(12): name"; empty if none.
   std::string kind;
   std::int64_t bytes = 0;
   std::int64_t allocations = 0;
@@ -412,96 +431,99 @@ struct MemoryStep {
   std::int64_t index = 0;
   TimeNs start;
   std::int64_t peak_bytes = 0;
-  std::int64_t end_bytes = 0;  ///< Still allocated as it ends.
+  std::int64_t end_bytes = 0;  ///< Bytes still allocated at its end.
 };
 
-/// The moment of a stretch of time at which most was allocated.
+/// Moment in a span of time at which the most memory was allocated.
 struct MemoryMoment {
   TimeNs time;
   std::int64_t allocated_bytes = 0;
   std::optional<std::int64_t> reserved_bytes;
-  std::vector<std::int64_t> parts;  ///< Bytes of each of kMemoryKinds; they sum to the allocated.
+  /// Bytes of each of kMemoryKinds; they sum to the allocated bytes.
+  std::vector<std::int64_t> parts;
 };
 
-/// Memory that a framework allocated on one device, by the profiler's records.
+/// Memory that a framework allocated on one device, from the profiler's records.
 struct MemoryUse {
-  std::optional<std::int64_t> device;  ///< None: of the host.
-  std::string process;  ///< Its id; empty: all memory of the trace is of one process.
+  std::optional<std::int64_t> device;  ///< Null for host memory.
+  std::string process;  ///< Process id; empty if all memory of the trace is of one process.
   std::int64_t allocations = 0, frees = 0;
-  std::int64_t turnover_bytes = 0;  ///< Of all allocations.
+  std::int64_t turnover_bytes = 0;  ///< Sum over all allocations.
   MemoryMoment peak;
-  std::optional<std::int64_t> peak_step;            ///< By index; none: in no step.
-  std::optional<std::int64_t> most_reserved_bytes;  ///< None: not recorded.
+  /// Index of the step with the peak; null if the peak is outside all steps.
+  std::optional<std::int64_t> peak_step;
+  std::optional<std::int64_t> most_reserved_bytes;  ///< Null if not recorded.
   std::int64_t first_bytes = 0;                     ///< Before the first record.
-  std::int64_t last_bytes = 0;                      ///< After the last.
-  /// By which a step's end is above that of the step before; the median. None: under three steps.
+  std::int64_t last_bytes = 0;                      ///< After the last record.
+  /// Median growth between the ends of successive steps. Null with fewer than three steps.
   std::optional<std::int64_t> growth_bytes_per_step;
-  std::vector<MemoryPart> parts;      ///< Of the peak, which they sum to; the largest first.
-  std::vector<MemoryHolder> holders;  ///< Of the peak; the largest first.
-  std::vector<MemoryStep> steps;      ///< Those in which something was allocated or freed.
+  std::vector<MemoryPart> parts;      ///< Parts of the peak, which they sum to; the largest first.
+  std::vector<MemoryHolder> holders;  ///< Code that allocated the peak's memory; the largest first.
+  std::vector<MemoryStep> steps;      ///< Steps with at least one allocation or free.
   std::vector<MemoryMoment> curve;    ///< At most a few hundred, in order of time.
 };
 
-/// How long a step waits for its batch.
+/// Time that a step waits for its batch.
 struct InputWait {
-  DurationNs host, exposed, hidden;  ///< Means of a batch; hidden = host - exposed.
+  DurationNs host, exposed, hidden;  ///< Means per batch; hidden = host - exposed.
   std::int64_t batches = 0;
   std::string source;  ///< "gpu-events", "gpu-tasks".
 };
 
-/// What the host does in the mean step, on its own clock.
+/// The host's work in the mean step, on the host's clock.
 struct LoopHost {
   DurationNs step, data_wait, callback;
 };
 
 struct Throughput {
   double samples_per_s = 0;
-  std::int64_t batch_size = 0;  ///< Samples a step of this rank.
+  std::int64_t batch_size = 0;  ///< Samples per step of this rank.
   std::string source;
 };
 
 struct ClassRow {
-  std::string name;                  ///< Kernel class, or "memcpy" or "memset".
-  std::optional<WorkFamily> family;  ///< None: a copy or set.
+  std::string name;                  ///< Kernel class, "memcpy" or "memset".
+  std::optional<WorkFamily> family;  ///< Null for a copy or set.
   std::int64_t count = 0;
   DurationNs total;
   double share_pct = 0;
 };
 
-/// What a device's units can do at most in one type of arithmetic.
+/// Peak rate of a device in one type of arithmetic.
 struct PeakRow {
   std::string dtype;
   double tflops = 0;  ///< Dense, per GPU.
 };
 
-/// Use of the GPU's arithmetic by the steps; shares of GPU time are of theirs (without steps, of
-/// the whole trace).
+/// Use of the GPU's arithmetic by the steps. Shares are of the steps' GPU time, or of the whole
+/// trace without steps.
 struct Efficiency {
-  std::string device_name;                     ///< Empty: unknown GPU.
-  std::vector<PeakRow> peaks;                  ///< Of the types that its data sheet states.
-  std::optional<double> memory_bandwidth_gbs;  ///< By its data sheet; 1e9 bytes per second.
-  std::optional<double> flops_per_step;        ///< Of operators with known shapes; mean.
-  std::string math_dtype;                      ///< Of most FLOPs.
-  std::optional<double> peak_tflops;           ///< Of that type; dense, per GPU.
-  /// Of all recorded steps together; each type's FLOPs against that type's peak.
+  std::string device_name;                     ///< Empty if the GPU is unknown.
+  std::vector<PeakRow> peaks;                  ///< One per type that the data sheet states.
+  std::optional<double> memory_bandwidth_gbs;  ///< From the data sheet, in 1e9 bytes per second.
+  std::optional<double> flops_per_step;        ///< Mean over operators with known shapes.
+  std::string math_dtype;                      ///< The type with the most FLOPs.
+  std::optional<double> peak_tflops;           ///< Peak of math_dtype; dense, per GPU.
+  /// MFU of all recorded steps together; each type's FLOPs count against that type's peak.
   std::optional<double> mfu_pct;
   std::string mfu_formula;
-  /// Why there is no MFU although FLOPs and peaks are known: more than 100 % (a figure that is
-  /// wrong, not good), or too little coverage.
+  /// Why there is no MFU although FLOPs and peaks are known. Either the coverage is too low, or the
+  /// result exceeds 100 %, which only wrong inputs explain.
   std::string error;
   /// Share of the time of matrix products, convolutions and attention whose FLOPs are known.
   std::optional<double> mfu_coverage_pct;
   /// Share of GPU time whose operators have known FLOPs and bytes.
   std::optional<double> costed_pct;
-  /// Share of GPU time whose FLOPs or bytes exceed what the device can do: in no bound.
+  /// Share of GPU time whose FLOPs or bytes exceed the device's limits; no bound includes it.
   std::optional<double> impossible_pct;
   std::optional<double> compute_bound_pct, memory_bound_pct;  ///< Shares of GPU task time.
-  /// GPU time of matrix products (without those with a vector), convolutions and attention; none:
+  /// GPU time of matrix products (without those with a vector), convolutions and attention. Null if
   /// the GPU has no tensor cores.
   std::optional<double> tensor_core_eligible_pct;
-  /// Of that, by kernel name: on tensor cores, of what is told; and what no name tells.
+  /// Shares of the eligible time, by kernel name. Used: on tensor cores, as a share of the kernels
+  /// whose names state it. Unknown: kernels whose names do not.
   std::optional<double> tensor_core_used_pct, tensor_core_unknown_pct;
-  double unclassified_pct = 0;  ///< GPU time of kernels that no rule knows.
+  double unclassified_pct = 0;  ///< GPU time of kernels that no rule matches.
   UnitUse units;                ///< While the GPU works, in the steps that count.
 };
 
@@ -510,15 +532,15 @@ struct TraceReport {
   Health health;
   TimeNs trace_start;  ///< Zero of `start_ms` values.
   Steps steps;
-  std::optional<RunTime> run;  ///< None: no step is whole.
+  std::optional<RunTime> run;  ///< Null if no step is whole.
   std::vector<GpuTimeRow> gpu_time;
   std::vector<IdleRow> idle;
-  /// Where there are no steps: the stretch from the first GPU task to the last, which breakdown,
-  /// causes, bottleneck and findings are of.
+  /// Window from the first GPU task to the last, if there are no steps. Then breakdown, causes,
+  /// bottleneck and findings describe this window.
   std::optional<StepRow> stretch;
   std::optional<StepBreakdown> breakdown;
-  /// The mean step if the GPU were never idle: what it works in it. None: no such step, or not
-  /// all of its time is in the figures.
+  /// The mean step without GPU idle time: the GPU's busy time in it. Null if there is no such step,
+  /// or if the figures miss part of its time.
   std::optional<DurationNs> ceiling;
   std::vector<CauseRow> causes;  ///< Empty without a breakdown.
   Bottleneck bottleneck;
@@ -532,12 +554,12 @@ struct TraceReport {
   std::vector<TimingRow> timings;
   std::vector<CallbackRow> callbacks;
   std::vector<MetricRow> metrics;
-  std::vector<MemoryUse> memory;           ///< Empty: not recorded.
-  std::vector<MachineNote> machine_notes;  ///< What the metrics explain.
-  std::optional<LoopHost> loop;            ///< None without a breakdown.
+  std::vector<MemoryUse> memory;           ///< Empty if not recorded.
+  std::vector<MachineNote> machine_notes;  ///< Explanations from the metrics.
+  std::optional<LoopHost> loop;            ///< Null without a breakdown.
   std::optional<InputWait> input_wait;
-  std::optional<Throughput> throughput;  ///< None: the batch size is not known.
-  std::optional<EngineSummary> engine;   ///< None: there are no steps to replay.
+  std::optional<Throughput> throughput;  ///< Null if the batch size is unknown.
+  std::optional<EngineSummary> engine;   ///< Null if there are no steps to replay.
 };
 
 }  // namespace headroom

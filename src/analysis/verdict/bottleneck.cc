@@ -18,31 +18,32 @@
 namespace headroom {
 namespace {
 
-// The rules of the verdict, in one place. Shares are of the mean of all whole steps, so that waits
-// count that come in bursts; without steps, of the stretch. One slow step among five or more does
-// not decide: the verdict is then that of the others.
+// The rules of the verdict. Shares are of the mean over all whole steps, so that waits in bursts
+// count. Without steps, they are of the stretch. One slow step among five or more does not decide:
+// the verdict is then that of the others.
 //
-// 1. Where idle of unknown cause holds at least kClearPct and no less than any known wait, the
-//    verdict is unknown. But exposed communication of at least kClearPct that also outlasts the
-//    other GPU work is the verdict, at low confidence: kernels alone show no other wait.
-// 2. A cause other than GPU work is the verdict when it holds at least kClearPct and at least
+// 1. If idle time of unknown cause takes at least kClearPct and at least as much as any known wait,
+//    the verdict is unknown. Exception: exposed communication of at least kClearPct that also
+//    outlasts the other GPU work. It is the verdict at low confidence, because kernels alone show
+//    no other wait.
+// 2. A cause other than GPU work is the verdict if it takes at least kClearPct and at least
 //    kLeadFactor times the next such cause.
-// 3. GPU work is the verdict when all waiting together, less what recording cost the host, stays
-//    below kClearPct; also, at low confidence, when the GPU works twice as long as it waits and no
-//    cause of waiting holds kClearPct. It is bound by memory when more GPU time is (by the
-//    roofline; where shapes are missing, by class) bound by memory than by arithmetic.
-// 4. Everything else is balanced.
+// 3. GPU work is the verdict if all waits together, without the host's cost of recording, stay
+//    below kClearPct. It is also the verdict, at low confidence, if the GPU works twice as long as
+//    it waits and no cause of waiting reaches kClearPct. It is memory-bound if more GPU time is
+//    limited by memory than by arithmetic: by the roofline, or without shapes by kernel class.
+// 4. Otherwise the verdict is balanced.
 //
-// The profiler slows the host. A step is called host-bound only if the host would still hold
-// kClearPct of it without the rough cost of recording (profiler_cost.h); if it would not, nobody
-// can tell from the trace alone: balanced, at low confidence.
+// The profiler slows the host. A step is host-bound only if the host would still take kClearPct of
+// it without the rough cost of recording (profiler_cost.h). Otherwise the trace does not decide:
+// the verdict is balanced, at low confidence.
 constexpr double kClearPct = 15;
-constexpr double kSurePct = 30;  // From here on the confidence in a wait is high.
+constexpr double kSurePct = 30;  // At least this share gives high confidence in a wait.
 constexpr double kLeadFactor = 1.3;
 constexpr std::int64_t kGpuLead = 2;
-constexpr double kMajorityPct = 50;  // Share of the GPU time that speaks for all of it.
+constexpr double kMajorityPct = 50;  // Share of the GPU time that is enough to judge all of it.
 
-/// When copies to the host run and nothing else does.
+/// Returns the times in which only copies to the host run.
 IntervalSet ExposedCopiesToHost(const Evidence& evidence) {
   const auto& tasks = evidence.store.gpu_tasks;
   IntervalSet copies, others;
@@ -79,7 +80,7 @@ CauseTimes MeanOf(std::span<const CauseTimes> rows, const std::vector<bool>& cou
   return mean;
 }
 
-/// The step that the verdict judges: the mean of all judged steps, or of the usual ones.
+/// The step that the verdict judges: the mean of all judged steps, or of the typical ones.
 struct MeanStep {
   const StepBreakdown& breakdown;
   const CauseTimes& causes;
@@ -107,7 +108,7 @@ MeanStep MeanStepOf(const Evidence& evidence, const StepBreakdown& breakdown,
   return mean;
 }
 
-/// "8.37 ms of the 19.11 ms step (43.8 %)".
+/// Returns "8.37 ms of the 19.11 ms step (43.8 %)".
 std::string Part(DurationNs time, const StepBreakdown& breakdown) {
   return fmt::format("{} of the {} {} ({})", FormatTime(time), FormatTime(breakdown.wall),
                      breakdown.is_stretch ? "recording" : "step",
@@ -148,7 +149,7 @@ struct Wait {
   std::string_view meaning;
 };
 
-/// Longest first.
+/// Returns the waits, longest first.
 std::array<Wait, 5> RankWaits(const CauseTimes& causes) {
   std::array<Wait, 5> waits = {{
       {Verdict::kHost, causes.host, "the GPU is idle because the next kernel is not launched yet"},
@@ -167,7 +168,7 @@ std::string BusyLine(const StepBreakdown& breakdown) {
   return fmt::format("the GPU is busy for {}", Part(breakdown.gpu.Sum(), breakdown));
 }
 
-/// Rule 2 for the host: recording may be what it is busy with.
+/// Applies rule 2 to the host, whose work may partly be the recording.
 Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
   const StepBreakdown& breakdown = step.breakdown;
   const DurationNs wall = breakdown.wall;
@@ -199,7 +200,7 @@ Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
   return verdict;
 }
 
-/// Sets the verdict to what `arithmetic` and `memory`, shares of the GPU time, say.
+/// Sets the verdict from `arithmetic` and `memory`, shares of the GPU time.
 void ChooseGpuBound(double arithmetic, double memory, Bottleneck& verdict) {
   verdict.verdict = memory > arithmetic ? Verdict::kGpuMemory : Verdict::kGpuCompute;
   const double more = std::max(arithmetic, memory);
@@ -209,13 +210,13 @@ void ChooseGpuBound(double arithmetic, double memory, Bottleneck& verdict) {
     verdict.LowerConfidence("compute and memory limit similar shares of the GPU time");
 }
 
-/// Matrix products of an iteration of a language model. They have a row for each token.
+/// Number of rows in the matrix products of a language model's iteration: one per token.
 struct FewRows {
   double rows = 0;
-  double turning_point = 0;  ///< FLOP per byte of weights, below which memory is the limit.
+  double turning_point = 0;  ///< FLOP per byte of weights; below this, memory is the limit.
 };
 /// Returns the rows if there are so few that reading the weights takes longer than the arithmetic.
-/// A product of n rows does n FLOP per byte of 16-bit weights, whatever its other sizes. 8-bit
+/// A product of n rows does n FLOP per byte of 16-bit weights, regardless of its other sizes. 8-bit
 /// weights double the FLOP per byte, and the peak.
 std::optional<FewRows> FindFewRows(const Evidence& evidence) {
   const std::vector<StepKindRow>& kinds = evidence.report.steps.kinds;
@@ -227,8 +228,8 @@ std::optional<FewRows> FindFewRows(const Evidence& evidence) {
   return few.rows < few.turning_point ? std::optional(few) : std::nullopt;
 }
 
-/// "by hardware counters, while the GPU works: tensor cores busy 12.0 %, memory 71.0 %"; empty: no
-/// counters.
+/// Returns "hardware counters, while the GPU is busy: tensor cores 12.0 %, memory 71.0 %"; empty
+/// without counters.
 std::string UnitsLine(const UnitUse& units) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, const std::optional<double>& pct) {
@@ -241,7 +242,7 @@ std::string UnitsLine(const UnitUse& units) {
   return fmt::format("hardware counters, while the GPU is busy: {}", fmt::join(parts, ", "));
 }
 
-/// Rule 3: whether GPU work is bound by memory or by arithmetic.
+/// Applies rule 3: decides between memory-bound and compute-bound GPU work.
 Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
   const TraceReport& report = evidence.report;
   const StepBreakdown& breakdown = step.breakdown;
@@ -259,7 +260,7 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
         FormatPercent(*use.memory_bound_pct)));
     return verdict;
   }
-  // Counters of the device know more than the kinds of its kernels.
+  // Hardware counters are more reliable than kernel classes.
   if (const UnitUse& units = use.units;
       std::max(units.tensor_active_pct.value_or(0), units.dram_active_pct.value_or(0)) >=
       kMajorityPct) {
@@ -292,11 +293,12 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
   } else {
     ChooseGpuBound(arithmetic, memory, verdict);
   }
-  if (verdict.confidence == "high") verdict.confidence = "medium";  // A class is a guess.
+  // A kernel class only suggests the limit.
+  if (verdict.confidence == "high") verdict.confidence = "medium";
   return verdict;
 }
 
-/// Rule 4, with the longest waits as evidence.
+/// Applies rule 4, with the longest waits as evidence.
 Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& causes,
                          std::span<const Wait> waits) {
   std::vector<Wait> all(waits.begin(), waits.end());
@@ -312,7 +314,7 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& cause
   if (SharePct(waits[0].time, breakdown.wall) >= kClearPct) {
     verdict.balance = "no cause clearly leads";
   } else if (SharePct(all[0].time, breakdown.wall) >= kClearPct) {
-    // No wait: idle in the queue, or copies to the host.
+    // Not a wait: idle time in the queue, or copies to the host.
     verdict.balance = fmt::format("mostly {}", all[0].meaning);
   } else {
     verdict.balance = "many causes each take a little";
@@ -356,7 +358,7 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
     verdict.evidence = {Holds(first.time, breakdown, first.meaning), BusyLine(breakdown)};
     if (first.verdict == Verdict::kInput && !evidence.unmarked.empty()) {
       verdict.evidence.push_back(UnmarkedText(evidence));
-      verdict.confidence = "medium";  // Only its position identifies it.
+      verdict.confidence = "medium";  // Only its place identifies the loader.
     }
     if (const std::optional<Stall> stall = MainStall(evidence);
         stall && first.verdict == Verdict::kSynchronization) {
@@ -385,13 +387,13 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
             ? fmt::format("recording explains about {} of the waiting", FormatTime(by_profiler))
             : Holds(
                   waiting, breakdown,
-                  fmt::format("the GPU computes nothing, for several reasons; the largest takes {}",
+                  fmt::format("the GPU computes nothing for several reasons; the largest takes {}",
                               FormatPercent(SharePct(longest, wall)))));
   }
   return verdict;
 }
 
-/// How many devices run the work of the steps.
+/// Returns the number of devices that run the steps' work.
 std::size_t CountDevices(const Evidence& evidence) {
   std::set<DeviceId> devices;
   for (std::size_t i = 0; i < evidence.store.gpu_tasks.rows(); ++i) {
@@ -401,8 +403,7 @@ std::size_t CountDevices(const Evidence& evidence) {
   return devices.size();
 }
 
-/// Returns the verdict on the mean step, or on the mean of the usual steps if unusual ones decide
-/// it.
+/// Returns the verdict on the mean step, or on the mean of the typical steps if outliers decide it.
 Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
   const std::vector<bool> all(evidence.rows.size(), true);
   Bottleneck verdict =
@@ -460,7 +461,7 @@ Causes FindCauses(const Evidence& evidence) {
   std::vector<Interval> spans;
   for (const std::size_t row : evidence.rows) spans.push_back(evidence.steps.spans[row]);
   const IntervalSet to_host = ExposedCopiesToHost(evidence);
-  // GPU idle outside the loader and callbacks: first what blocking calls caused, then late
+  // GPU idle time outside the loader and callbacks is due to blocking calls first, then to late
   // launches.
   IntervalSet idle = Subtract(IntervalSet::UnionOf(spans), evidence.steps.busy);
   idle = Subtract(Subtract(idle, evidence.host.data_wait), evidence.host.callback);
@@ -469,7 +470,7 @@ Causes FindCauses(const Evidence& evidence) {
     idle = Subtract(idle, cause);
     return taken;
   };
-  IntervalSet sync_idle;  // In order, as calls are priced.
+  IntervalSet sync_idle;  // In order, as PriceSyncs() returns the calls.
   for (const PricedSync& sync : evidence.syncs) sync_idle.AppendInOrder(sync.gpu_idle);
   Causes causes;
   const IntervalSet synchronization = take(sync_idle);
@@ -516,8 +517,8 @@ std::vector<bool> UsualOf(const Evidence& evidence) {
 
 namespace {
 
-/// Returns whether the job runs on the CPU: operators were recorded, none belongs to a GPU library,
-/// and the trace names no GPU. A host-only profile of a GPU job holds operators, too.
+/// Returns true if the job runs on the CPU: operators were recorded, none belongs to a GPU library,
+/// and the trace names no GPU. A host-only profile of a GPU job also contains operators.
 bool ComputesOnCpu(const Evidence& evidence) {
   if (!evidence.report.input.devices.empty()) return false;
   constexpr std::string_view kOfGpus[] = {"cudnn", "miopen", "cuda", "flash", "triton"};
@@ -528,7 +529,7 @@ bool ComputesOnCpu(const Evidence& evidence) {
   }
   return !operators.empty() && std::none_of(operators.begin(), operators.end(), [&](StringId id) {
     const std::string_view name = evidence.store.Text(id);
-    // A compiler names what it might do: "pass.move_constructors_to_cuda".
+    // A compiler names possible passes: "pass.move_constructors_to_cuda".
     if (name.find("::") == std::string_view::npos && !name.starts_with("triton_")) return false;
     return std::any_of(std::begin(kOfGpus), std::end(kOfGpus), [&](std::string_view word) {
       return name.find(word) != std::string_view::npos;
@@ -595,7 +596,7 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
     computes = OperatorTime(evidence);  // XLA's operators often have no phase.
     what = "operators on the CPU";
   }
-  // Compute that takes most of the step is the verdict, however clear a shorter wait is.
+  // Compute that takes most of the step is the verdict, even if a shorter wait is clear.
   if (SharePct(computes, breakdown.wall) >= kMajorityPct) {
     verdict.verdict = Verdict::kCpuCompute;
     verdict.share_pct = SharePct(computes, breakdown.wall);
@@ -646,7 +647,7 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
                                             : "the step";
   }
   if (verdict.verdict == Verdict::kUnknown) return verdict;
-  // Inferred steps and damage lower what can be said.
+  // Inferred steps and damage lower the confidence.
   const bool guessed_steps =
       report.steps.source == StepSource::kInferred && report.steps.confidence != "high";
   if (guessed_steps) verdict.LowerConfidence("the steps are inferred");

@@ -1,5 +1,5 @@
-// The one thing that holds the step back, and the findings below it. All rules of the verdict are
-// in bottleneck.cc, those of the findings in findings.cc.
+// The bottleneck of the step, and the findings. The rules of the verdict are in bottleneck.cc,
+// those of the findings in findings.cc.
 #pragma once
 
 #include <algorithm>
@@ -18,29 +18,29 @@
 
 namespace headroom {
 
-/// What the rules look at: the parts of the report that are ready, and the trace behind them.
+/// Input of the rules: the finished parts of the report, and the trace.
 struct Evidence {
   const TraceStore& store;
   NameFacts& names;
   const Attribution& attribution;
-  const StepAnalysis& steps;        ///< Without steps: the stretch as one.
-  const HostActivity& host;         ///< Around the judged steps.
+  const StepAnalysis& steps;        ///< Without steps, the stretch is the only step.
+  const HostActivity& host;         ///< Covers the judged steps.
   const UnmarkedLoading& unmarked;  ///< Part of host.data_wait.
   const std::vector<PricedSync>& syncs;
   const TraceReport& report;
-  const DeviceSpec* device;  ///< nullptr: unknown.
+  const DeviceSpec* device;  ///< nullptr if unknown.
 
-  /// Rows of steps.list that are judged: the whole ones, without overlap. Not empty.
+  /// Judged rows of steps.list: the whole ones, without overlap. Not empty.
   std::vector<std::size_t> rows;
   std::vector<StepBreakdown> breakdowns;  ///< By `rows`; report.breakdown is their mean.
-  std::size_t median_step = 0;            ///< Row of steps.list of the median one, an example.
+  std::size_t median_step = 0;            ///< Row of the median step in steps.list, as an example.
   bool is_stretch = false;                ///< There are no steps.
 
   /// Returns the mean per judged step of a total over all of them.
   DurationNs PerStep(DurationNs total) const {
     return DurationNs(total.ns() / static_cast<std::int64_t>(rows.size()));
   }
-  /// Returns whether a task belongs to a judged step.
+  /// Returns true if a task belongs to a judged step.
   bool Judges(GpuTaskId task) const {
     const std::int32_t step = steps.step_of_task[task.index()];
     return step != StepAnalysis::kNoStep &&
@@ -48,35 +48,36 @@ struct Evidence {
   }
 };
 
-/// FLOP per byte below which memory limits 16-bit matrix products: peak over bandwidth. None: not
-/// known.
+/// Returns the FLOP per byte (peak over bandwidth) below which memory limits 16-bit matrix
+/// products, or nullopt if unknown.
 std::optional<double> TurningPoint(const DeviceSpec& device);
-/// The same where the GPU is not known: that of no shipped GPU with matrix units is lower.
+/// TurningPoint() for an unknown GPU: the lowest of all shipped GPUs with matrix units.
 inline constexpr double kMinTurningPoint = 66;
 
-/// What tells a loader that marks nothing.
+/// Returns the evidence for a loader without marks.
 std::string UnmarkedText(const Evidence& evidence);
 
 /// Parts of a step by cause; they sum to it.
 struct CauseTimes {
   DurationNs gpu;            ///< A compute kernel, a copy inside the device or a set runs.
-  DurationNs communication;  ///< Exposed.
-  DurationNs
-      input;  ///< The GPU waits for data: host in the loader, or exposed copies to the device.
+  DurationNs communication;  ///< Exposed communication.
+  /// The GPU waits for data: the host is in the loader, or copies to the device are exposed.
+  DurationNs input;
   DurationNs callback;         ///< The GPU waits while a callback runs.
-  DurationNs synchronization;  ///< The GPU waits after it ran dry under a blocking call.
+  DurationNs synchronization;  ///< The GPU waits after a blocking call left it idle.
   DurationNs device_to_host;   ///< Only copies to the host run.
   DurationNs host;             ///< The GPU waits for the host to launch.
   DurationNs queue;            ///< The GPU waits although the next task was launched.
-  DurationNs unknown;  ///< The GPU waits, and the launch of the next task is not known, or no task
-                       ///< follows in the step.
+  /// The GPU waits, and the launch of the next task is unknown, or no task follows in the step.
+  DurationNs unknown;
 };
 
-/// Those of the mean step.
+/// Causes of the mean step.
 struct Causes : CauseTimes {
-  std::vector<CauseTimes> by_row;  ///< Of each judged step.
-  IntervalSet late;                ///< When the GPU waits for the host.
-  IntervalSet held;                ///< When it waits although the next task was launched.
+  std::vector<CauseTimes> by_row;  ///< Causes of each judged step.
+  IntervalSet late;                ///< Times in which the GPU waits for the host.
+  /// Times in which the GPU waits although the next task was launched.
+  IntervalSet held;
 };
 Causes FindCauses(const Evidence& evidence);
 
@@ -89,35 +90,36 @@ struct Stall {
 /// that blocking calls cause.
 std::optional<Stall> MainStall(const Evidence& evidence);
 
-/// Returns which of `rows` are usual (UsualSteps()).
+/// Returns, by `rows`, true if the step is typical (UsualSteps()).
 std::vector<bool> UsualOf(const Evidence& evidence);
 
-/// Returns the causes in usual steps, per judged step.
+/// Returns the causes in typical steps, per judged step.
 CauseTimes CausesInUsualSteps(const Evidence& evidence, const Causes& causes);
 
-/// Whether the host is far longer in the step than the step takes: the work of the GPU ends early
-/// in it, and what follows is in no figure. Steps of a loop that goes on take the host what they
-/// take.
+/// Returns true if the host works in the step far longer than the step takes. The GPU's work then
+/// ends early, and no figure includes the remaining host time. In a continuing loop, the host takes
+/// as long as the steps.
 bool HostRunsOn(const StepRow& step);
 
 Bottleneck Judge(const Evidence& evidence, const Causes& causes);
 
 /// Returns the mean time per judged step in which any thread of the process runs an operator of XLA
-/// or TensorFlow, without waits and callbacks; 0 in traces of others.
+/// or TensorFlow, without waits and callbacks. Returns 0 for traces of other frameworks.
 DurationNs OperatorTime(const Evidence& evidence);
 
-/// Judges a trace without GPU work: input, communication, callback or cpu-compute, else unknown. A
-/// GPU that was not recorded may hide any wait, so the confidence is at most medium.
+/// Judges a trace without GPU work: input, communication, callback or cpu-compute, else unknown.
+/// Unrecorded GPU work may hide any wait, so the confidence is at most medium.
 Bottleneck JudgeHostOnly(const Evidence& evidence);
 
-/// Returns whether the finding acts on what the verdict names, and does not slow the job down.
+/// Returns true if the finding acts on the verdict's cause and does not slow the job down.
 bool ActsOn(Verdict verdict, const Finding& finding);
-/// Puts the first finding that acts on what the verdict names in front of the others.
+/// Moves the first finding that acts on the verdict's cause to the front.
 void PutVerdictFirst(Verdict verdict, std::vector<Finding>& findings);
 
-/// At most seven: first one that acts on what the verdict names, then by the time that they hold.
+/// Returns at most kMaxFindings findings. The first acts on the verdict's cause; the others follow
+/// by the time that they account for.
 std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes);
-/// Those that need no GPU work.
+/// Returns the findings that need no GPU work.
 std::vector<Finding> FindHostFindings(const Evidence& evidence);
 
 }  // namespace headroom

@@ -8,8 +8,8 @@
 namespace headroom {
 namespace bottleneck_test {
 
-/// Five steps of 1000 us; `fill` draws the step that begins at a time. The GPU ends each step at
-/// 1000.
+/// Builds five steps of 1000 us; `fill` draws the step that begins at a time. The GPU ends each
+/// step at 1000.
 StoreBuilder Job(const std::function<void(StoreBuilder&, std::int64_t)>& fill) {
   StoreBuilder b;
   for (int i = 0; i < 5; ++i) {
@@ -41,14 +41,14 @@ void Callback(StoreBuilder& b, std::int64_t at, std::int64_t from, std::int64_t 
 void Synchronizing(StoreBuilder& b, std::int64_t at) {
   Busy(b, at, kGemm, 10, 500);
   b.Call("cudaStreamSynchronize", kMain, at + 20,
-         481);  // The GPU is dry at 500, the next launch is at 790.
+         481);  // The GPU is idle from 500; the next launch is at 790.
   b.Launch("aten::mm", kMain, at + 790, kGemm, kStream, at + 800, 190);
 }
 
 struct VerdictCase {
   const char* name;
   Verdict verdict;
-  double share_pct;  ///< -1: none.
+  double share_pct;  ///< -1 if there is no share.
   const char* confidence;
   std::function<void(StoreBuilder&, std::int64_t)> fill;
 };
@@ -138,8 +138,8 @@ TEST(Causes, SumToTheStep) {
 }
 
 TEST(Causes, IdleUnderTheLoaderIsNotASyncsToo) {
-  // The host waits for the GPU, then for data; without the first wait it would only wait for data
-  // longer.
+  // The host waits for the GPU, then for data. Without the first wait it would only wait longer for
+  // data.
   const TraceReport report = AnalyzeTrace(Job([](StoreBuilder& b, std::int64_t at) {
     Busy(b, at, kGemm, 10, 400);
     b.Call("cudaStreamSynchronize", kMain, at + 20, 381);
@@ -154,8 +154,8 @@ TEST(Causes, IdleUnderTheLoaderIsNotASyncsToo) {
 }
 
 TEST(Bottleneck, DoesNotBlameTheHostForWhatRecordingMayHaveTaken) {
-  // A quarter of the step waits for the host. An operator costs 1.6 us to record, and the host
-  // records while the GPU follows.
+  // A quarter of the step waits for the host. An operator costs 1.6 us to record, and the GPU waits
+  // for the host while it records.
   const auto late = [](int operators) {
     return [operators](StoreBuilder& b, std::int64_t at) {
       Busy(b, at, kGemm, 10, 740);
@@ -174,7 +174,7 @@ TEST(Bottleneck, DoesNotBlameTheHostForWhatRecordingMayHaveTaken) {
 }
 
 TEST(Bottleneck, OfKernelsAloneIsCommunicationThatOutlastsCompute) {
-  // No launch was recorded: the cause of idle time is unknown. Six kernels, then idle time.
+  // No launch was recorded, so the cause of idle time is unknown. Six kernels, then idle time.
   const auto kernels_only = [](std::int64_t compute, std::int64_t exchange) {
     StoreBuilder b;
     for (int step = 0; step < 12; ++step) {
@@ -214,7 +214,7 @@ TEST(Bottleneck, WithoutStepsIsThatOfTheWholeRecording) {
 }
 
 TEST(Bottleneck, OfBurstsIsThatOfTheMeanStep) {
-  // A loader of four workers: every fourth step waits for all of them.
+  // A loader with four workers: every fourth step waits for all of them.
   StoreBuilder b;
   std::int64_t at = 0;
   for (int i = 0; i < 16; ++i) {
@@ -277,7 +277,7 @@ TEST(Bottleneck, OfAnOptimizerThatStepsLessOftenIsNoOutlier) {
 }
 
 TEST(Bottleneck, OfWorkThatWaitedForWhatWasNotRecordedBeginsWithIt) {
-  // Launched 5 ms before the GPU began: it was at the work of the iteration before.
+  // Launched 5 ms before the GPU began, so the GPU was still running the previous iteration.
   StoreBuilder b;
   b.Annotation("execute_1_context_0(0)_generation_1(1)", kMain, 0, 400);
   b.Launch("aten::mm", kMain, 10, kGemm, kStream, 5010, 800);
@@ -311,7 +311,7 @@ TEST(Bottleneck, AbstainsAndSaysWhy) {
     EXPECT_EQ(report.bottleneck.verdict, Verdict::kUnknown) << c.says;
     EXPECT_TRUE(report.bottleneck.confidence.empty());
     EXPECT_FALSE(report.bottleneck.share_pct);
-    // Of a step without GPU work, nine tenths of which nothing tells of, that is said.
+    // The only finding is about the step without GPU work, 90 % of which has no explanation.
     EXPECT_EQ(report.findings.size(), &c.builder == &no_gpu ? 1u : 0u);
     ASSERT_FALSE(report.bottleneck.evidence.empty());
     EXPECT_NE(report.bottleneck.evidence[0].find(c.says), std::string::npos)
@@ -436,7 +436,7 @@ TEST(Bottleneck, OfABalancedStepSaysWhichRuleFired) {
               Callback(b, at, 790, 200);
             }).find("no cause clearly leads"),
             std::string::npos);
-  EXPECT_NE(balance([](StoreBuilder& b, std::int64_t at) {  // 200 us, of which recording is 160.
+  EXPECT_NE(balance([](StoreBuilder& b, std::int64_t at) {  // 200 us, 160 us of it from recording.
               Busy(b, at, kGemm, 10, 790);
               for (int k = 0; k < 98; ++k) b.Op("aten::view", kMain, at + 10 + k * 8, 2);
               b.Launch("aten::mm", kMain, at + 985, kGemm, kStream, at + 990, 5);

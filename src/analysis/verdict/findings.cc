@@ -19,10 +19,10 @@
 namespace headroom {
 namespace {
 
-// One function a rule. A rule returns nothing where its evidence is missing or what it found is too
+// Each rule is one function. It returns nullopt if its evidence is missing or its finding is too
 // small to matter.
 
-/// A finding and the time of the mean step that it holds, which ranks it.
+/// A finding and the time of the mean step that it accounts for, which ranks it.
 struct Ranked {
   Finding finding;
   DurationNs holds;
@@ -41,7 +41,7 @@ std::string_view Each(const Evidence& evidence) {
   return evidence.is_stretch ? "in total" : "per step";
 }
 
-/// The judged row whose `time` is nearest to the mean: an example.
+/// Returns the judged row whose `time` is nearest to the mean, as an example.
 template <typename TimeOf>
 std::size_t ExampleOf(const Evidence& evidence, DurationNs mean, TimeOf time_of) {
   std::size_t best = 0;
@@ -50,7 +50,7 @@ std::size_t ExampleOf(const Evidence& evidence, DurationNs mean, TimeOf time_of)
     if (distance(i) < distance(best)) best = i;
   }
   if (2 * time_of(best).ns() >= mean.ns()) return evidence.rows[best];
-  // Few steps have nearly all of it.
+  // A few steps account for nearly all of it.
   for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
     if (time_of(i) > time_of(best)) best = i;
   }
@@ -59,7 +59,7 @@ std::size_t ExampleOf(const Evidence& evidence, DurationNs mean, TimeOf time_of)
 
 bool HasGpuWork(const Evidence& evidence) { return !evidence.report.gpu_time.empty(); }
 
-/// Returns whether a remedy only removes GPU idle time.
+/// Returns true if a remedy only removes GPU idle time.
 bool IsOfIdle(Remedy remedy) {
   switch (remedy) {
     case Remedy::kLaunchless:
@@ -75,7 +75,8 @@ bool IsOfIdle(Remedy remedy) {
   }
 }
 
-/// Builds a finding about `holds` of the mean step, shown by `section`.
+/// Builds a finding that accounts for `holds` of the mean step and is shown in `section`. Returns
+/// nullopt if the share is below kWorthMentioningPct.
 std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::string id,
                             std::string title, std::string section, std::string figure,
                             std::string action, Remedy remedy) {
@@ -95,7 +96,7 @@ std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::str
   return ranked;
 }
 
-/// What recording cost the host in the mean step, roughly.
+/// Returns the rough cost of recording the host in the mean step.
 DurationNs MeanProfilerCost(const Evidence& evidence) {
   DurationNs cost;
   for (const std::size_t row : evidence.rows) cost += evidence.steps.steps.list[row].profiler_cost;
@@ -107,7 +108,7 @@ struct StepCounts {
   bool fused_optimizer = false;
 };
 
-/// Tasks of the mean step.
+/// Counts the tasks of the mean step.
 StepCounts CountTasks(const Evidence& evidence) {
   constexpr DurationNs kShort(5000);
   StepCounts counts;
@@ -130,7 +131,8 @@ StepCounts CountTasks(const Evidence& evidence) {
   return counts;
 }
 
-/// "of that, the host spends ... in ...": the parts that matter, of one step.
+/// Describes the host's work during the idle time of one step: "during that idle time the host
+/// spends ...". Lists only the parts that matter.
 std::string WhatTheHostDoes(const Evidence& evidence, std::size_t step, const LateIdle& idle) {
   constexpr double kMattersPct = 1;
   std::string spends;
@@ -148,7 +150,7 @@ std::string WhatTheHostDoes(const Evidence& evidence, std::size_t step, const La
                      FormatTime(idle.all), evidence.steps.steps.list[step].index, spends);
 }
 
-/// What to do about idle that the cost of many launches does not explain.
+/// Returns the action for idle time that is not due to many launches.
 std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
   const auto explains = [&](DurationNs time) { return 2 * time.ns() >= idle.all.ns(); };
   if (explains(idle.longest_time)) {
@@ -157,7 +159,7 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
     const bool launches = roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch);
     return launches ? "record after a few warm-up steps: the first launch of a kernel loads its "
                       "code. Investigate the call if it is slow in every step"
-                    : "check what it does and whether every step needs it";
+                    : "check whether every step needs it";
   }
   if (explains(idle.nothing)) {
     return evidence.report.lines.empty()
@@ -167,14 +169,14 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
                      RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as()))
                : "find out what the host does there: mark suspects with record_function";
   }
-  return explains(idle.dearest_time) ? "check what it does and whether every step needs it so often"
+  return explains(idle.dearest_time) ? "check whether every step needs it so often"
                                      : "start with the most expensive host call";
 }
 
 std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& causes) {
   const StepCounts counts = CountTasks(evidence);
   const std::string figure = FormatMs(causes.host);
-  // What only the recording takes is nothing that the job could win.
+  // The job cannot save the time that only recording takes.
   const DurationNs recording = MeanProfilerCost(evidence);
   const std::size_t example =
       ExampleOf(evidence, causes.host, [&](std::size_t i) { return causes.by_row[i].host; });
@@ -212,7 +214,7 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
           idle.operators > idle.launches ? ", the surrounding operators take longer" : ""));
     }
   } else if (SharePct(idle.dearest_time, idle.all) >= kWorthMentioningPct) {
-    // One event says more than the sum of its name, if it is most of that.
+    // A single event is more specific than the sum over its name, if it accounts for most of it.
     const bool single = 2 * idle.longest_time.ns() >= idle.dearest_time.ns();
     const StringId name =
         single ? evidence.store.host_events.name[idle.longest.index()] : idle.dearest;
@@ -232,7 +234,7 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
 
 std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   const DurationNs wait = evidence.report.breakdown->step.data_wait;
-  // Unusual steps are a finding of their own.
+  // Outlier steps have a separate finding.
   const std::vector<bool> usual = UsualOf(evidence);
   DurationNs unusual;
   for (std::size_t i = 0; i < usual.size(); ++i) {
@@ -240,7 +242,8 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   }
   if (unusual.ns() > 0 && 2 * evidence.PerStep(unusual).ns() >= wait.ns()) return std::nullopt;
   const std::string figure = FormatMs(wait);
-  // `headroom record` tells what the loader's workers do, and which loops have no such loader.
+  // `headroom record` records the work of the loader's workers, and shows whether a loop has such a
+  // loader.
   const bool loader_is_known = evidence.store.strings.Find("setting.loader.workers").valid();
   const bool is_own = evidence.store.metadata.recorded_as() == kPerfettoFormat;
   auto ranked =
@@ -322,7 +325,7 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
   return ranked;
 }
 
-/// What the program does in the step beside loading and training, where no GPU work is known.
+/// Reports the program's work in the step outside loading and training, if no GPU work is known.
 std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   constexpr double kWorthAFinding = 10, kHoldsTheStep = 50;
   const BreakdownParts& step = evidence.report.breakdown->step;
@@ -463,7 +466,7 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
   return ranked;
 }
 
-/// NAME of the `Optimizer.step#NAME.step` ranges; empty: none was recorded.
+/// Returns NAME of the `Optimizer.step#NAME.step` ranges; empty if none was recorded.
 std::string OptimizerName(const Evidence& evidence) {
   constexpr std::string_view kPrefix = "Optimizer.step#";
   const auto& events = evidence.store.host_events;
@@ -482,7 +485,7 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
   const DurationNs time = evidence.report.breakdown->step.optimizer;
   const DurationNs busy = evidence.report.breakdown->gpu.optimizer;
   const std::string figure = FormatMs(time);
-  // Those of torch.optim that have a fused form.
+  // Optimizers of torch.optim that have a fused form.
   constexpr std::string_view kFused[] = {"Adam", "AdamW", "SGD", "Adagrad"};
   const std::string name = OptimizerName(evidence);
   const bool has_fused = std::find(std::begin(kFused), std::end(kFused), name) != std::end(kFused);
@@ -511,11 +514,11 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
   return ranked;
 }
 
-/// The most that faster GPU work could take off the mean step before the host holds it: all but
-/// the host's own time, which is its step without the calls in which it waits for the GPU. Neither
-/// contains the rough cost of recording.
+/// Returns the maximum that faster GPU work could save per step before the host limits it. The
+/// host's own time is its step without the calls in which it waits for the GPU. Both exclude the
+/// rough cost of recording.
 DurationNs LeftByTheHost(const Evidence& evidence) {
-  // A launch takes microseconds; one that takes far longer waits for room in the launch queue.
+  // A launch takes microseconds; a far longer one waits for space in the launch queue.
   constexpr DurationNs kBlockedLaunch(100'000);
   const auto& events = evidence.store.host_events;
   std::vector<Interval> blocked;
@@ -532,7 +535,7 @@ DurationNs LeftByTheHost(const Evidence& evidence) {
   }
   const IntervalSet waiting = IntervalSet::UnionOf(std::move(blocked));
   // Host work after a step's GPU work is part of the next step's time. After the last step, only
-  // the usual amount counts.
+  // the typical amount counts.
   const auto end_of_gpu = [&](std::size_t row) {
     const StepRow& step = evidence.steps.steps.list[row];
     return step.start + step.wall;
@@ -553,7 +556,7 @@ DurationNs LeftByTheHost(const Evidence& evidence) {
   return std::max(unrecorded - std::max(evidence.PerStep(own), DurationNs(0)), DurationNs(0));
 }
 
-/// What to do about products in `dtype` that do not use the tensor cores of the device.
+/// Returns the action for products in `dtype` that do not use the device's tensor cores.
 std::string TensorCoreAction(const DeviceSpec& device, std::string_view dtype) {
   if (dtype == "fp16" || dtype == "bf16")
     return "make sizes (batch, channels, vocabulary) multiples of 8 so that tensor cores apply";
@@ -573,7 +576,7 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
       use.tensor_core_unknown_pct.value_or(0) > kMaxUnknownPct) {
     return std::nullopt;
   }
-  // The share of the GPU's work that such kernels hold, taken over the whole trace.
+  // Share of the GPU's work in such kernels, over the whole trace.
   const double unused_pct = *use.tensor_core_eligible_pct *
                             (100 - use.tensor_core_unknown_pct.value_or(0)) / 100 *
                             (100 - *use.tensor_core_used_pct) / 100;
@@ -597,8 +600,8 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
   return ranked;
 }
 
-/// Returns the part of a family's kernel time in judged steps that the optimizer launched, which a
-/// finding of its own is about.
+/// Returns the optimizer's share of a family's kernel time in judged steps, because the optimizer
+/// has a separate finding.
 double OptimizerPart(const Evidence& evidence, std::optional<WorkFamily> family) {
   const auto& tasks = evidence.store.gpu_tasks;
   DurationNs all, of_optimizer;
@@ -613,7 +616,7 @@ double OptimizerPart(const Evidence& evidence, std::optional<WorkFamily> family)
   return all.ns() > 0 ? static_cast<double>(of_optimizer.ns()) / static_cast<double>(all.ns()) : 0;
 }
 
-/// A kernel class that moves data rather than computes, without what the optimizer runs.
+/// Reports a kernel class that moves data rather than computes, without the optimizer's kernels.
 std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name,
                                  std::string_view id, std::string_view title,
                                  std::string_view action, Remedy remedy) {
@@ -698,7 +701,7 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
   return ranked;
 }
 
-/// What slow steps do more of than the others, and what to do about it.
+/// A cause of slow steps that exceeds the other steps' share, with its action.
 struct OutlierCause {
   DurationNs CauseTimes::*time;
   std::string_view does;
@@ -709,24 +712,24 @@ constexpr OutlierCause kOutlierCauses[] = {
      "check the loader for that batch: a slow sample, an epoch's end, restarting workers "
      "(persistent_workers=True) or too little prefetching (prefetch_factor)"},
     {&CauseTimes::host, "GPU idle until the host launches",
-     "look at what the host does there: a recompilation, a checkpoint, evaluation, logging or "
+     "find out what the host does there: a recompilation, a checkpoint, evaluation, logging or "
      "garbage collection"},
     {&CauseTimes::synchronization, "GPU idle after blocking calls",
-     "look at what waits for the GPU there: logging of values, a checkpoint, evaluation"},
+     "find out which code waits for the GPU there: logging of values, a checkpoint, evaluation"},
     {&CauseTimes::callback, "a callback", "call it less often, or on another thread"},
     {&CauseTimes::communication, "exposed communication", "find the rank that arrives last"},
     {&CauseTimes::gpu, "GPU work",
-     "look at what only these steps run: evaluation, a less frequent optimizer step, other batch "
+     "find out what only these steps run: evaluation, a less frequent optimizer step, other batch "
      "sizes"},
     {&CauseTimes::device_to_host, "copies to the host",
      "copy on a separate stream while the next kernels run, or copy less often"},
     {&CauseTimes::queue, "GPU idle although work is launched",
-     "look at what these kernels wait for"},
-    {&CauseTimes::unknown, "GPU idle whose cause is not recorded", "record the host as well"},
+     "find out what these kernels wait for"},
+    {&CauseTimes::unknown, "GPU idle of unknown cause", "record the host as well"},
 };
 
-/// The name of the event that holds most of what a slow step does more: a loader's range, or what
-/// the host is in while the GPU waits. Empty: not recorded.
+/// Returns the name of the event that accounts for most of a slow step's excess. This is a loader's
+/// range, or the host's event while the GPU waits. Empty if not recorded.
 std::string_view WhatASlowStepDoes(const Evidence& evidence, const Causes& causes,
                                    const OutlierCause& cause, std::size_t row) {
   const auto& events = evidence.store.host_events;
@@ -751,7 +754,7 @@ std::string_view WhatASlowStepDoes(const Evidence& evidence, const Causes& cause
              : "";
 }
 
-/// Idle of which the recording does not tell the cause, for the host is not in it.
+/// Reports idle time whose cause is unknown because the host was not recorded.
 std::optional<Ranked> UnexplainedIdle(const Evidence& evidence, const Causes& causes) {
   constexpr double kWorthAFinding = 5;
   if (SharePct(causes.unknown, Wall(evidence)) < kWorthAFinding) return std::nullopt;
@@ -775,7 +778,7 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
   const std::vector<StepRow>& list = evidence.steps.steps.list;
   if (evidence.rows.size() < 5 || evidence.report.steps.optimizer_every) return std::nullopt;
   const DurationNs median = list[evidence.median_step].wall;
-  std::vector<std::size_t> slow, others;  // Into evidence.rows.
+  std::vector<std::size_t> slow, others;  // Indices into evidence.rows.
   std::optional<std::size_t> worst;
   DurationNs excess;
   for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
@@ -788,12 +791,12 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
     excess += row.wall - median;
     if (!worst || row.wall > list[evidence.rows[*worst]].wall) worst = i;
   }
-  // Where every third step is slow, that is how the job runs, and the median is a matter of chance.
+  // If a third of the steps are slow, that is typical of the job, and the median is arbitrary.
   constexpr std::size_t kFew = 3;
   if (!worst || kFew * slow.size() >= evidence.rows.size()) return std::nullopt;
 
   const OutlierCause* cause = nullptr;
-  DurationNs of_cause;  // Beyond what the others spend on it.
+  DurationNs of_cause;  // Excess over the others' time for it.
   for (const OutlierCause& candidate : kOutlierCauses) {
     if (causes.by_row.empty()) break;
     DurationNs in_slow, in_others;
@@ -806,7 +809,7 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
     of_cause = more;
     cause = &candidate;
   }
-  // Loaders deliver in bursts: the wait itself is the finding then.
+  // Loaders deliver in bursts: the finding is then the wait.
   if (cause != nullptr && cause->time == &CauseTimes::input && UsualOf(evidence)[slow.front()])
     return std::nullopt;
   const StepRow& row = list[evidence.rows[*worst]];
@@ -819,7 +822,7 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
                       "steps", figure,
                       cause != nullptr
                           ? std::string(cause->action)
-                          : "look at what only these steps do: checkpoints, evaluation, logging, "
+                          : "find out what only these steps do: checkpoints, evaluation, logging, "
                             "garbage collection",
                       Remedy::kNone);
   if (!ranked) return ranked;
@@ -835,7 +838,8 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
   return ranked;
 }
 
-/// Evaluations inside training steps. They are in no figure of the steps, so no share of one.
+/// Reports evaluations inside training steps. The steps' figures exclude them, so the finding has
+/// no share.
 std::optional<Ranked> EvaluationInSteps(const Evidence& evidence, const Causes&) {
   DurationNs excess, all;
   const StepRow* slowest = nullptr;
@@ -874,7 +878,7 @@ constexpr Rule kRules[] = {
     ExposedCopiesToHost, CostlySyncs, UnfusedOptimizer, IdleTensorCores,      Elementwise,
     LayoutCopies,        QueueGaps,   UnexplainedIdle,  OutlierSteps,         EvaluationInSteps};
 
-/// Those that need no GPU work.
+/// Rules that need no GPU work.
 constexpr Rule kHostRules[] = {DataWait, Callbacks, OtherWork, OutlierSteps, EvaluationInSteps};
 
 std::vector<Finding> Find(std::span<const Rule> rules, const Evidence& evidence,
@@ -926,7 +930,7 @@ void PutVerdictFirst(Verdict verdict, std::vector<Finding>& findings) {
 }
 
 std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes) {
-  // Unusual steps are a finding of their own.
+  // Outlier steps have a separate finding.
   Causes of_usual = causes;
   static_cast<CauseTimes&>(of_usual) = CausesInUsualSteps(evidence, causes);
   std::vector<Finding> findings = Find(kRules, evidence, of_usual);

@@ -9,7 +9,7 @@ namespace findings_test {
 
 using Fill = std::function<void(StoreBuilder&, std::int64_t)>;
 
-/// Six steps of 1000 us; `fill` draws the step that begins at a time.
+/// Builds six steps of 1000 us; `fill` draws the step that begins at a time.
 StoreBuilder Job(const Fill& fill, const char* device = "NVIDIA H200") {
   StoreBuilder b;
   b.NameDevice(0, device);
@@ -41,7 +41,7 @@ constexpr const char* kFusedAdam =
     "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
     "namespace)::FusedOptimizerTensorListMetadata<4>";
 
-/// A step that nothing is wrong with: matrix products on tensor cores fill it.
+/// Draws a step without problems: matrix products on tensor cores fill it.
 void Sound(StoreBuilder& b, std::int64_t at) { Busy(b, at, kTensorCoreGemm, 2, 990); }
 
 void Optimizer(StoreBuilder& b, std::int64_t at, int kernels, const char* kernel) {
@@ -175,7 +175,7 @@ TEST(Findings, OfASoundJobAreNone) {
     ADD_FAILURE() << finding.id << ": " << finding.title;
 }
 
-/// A step full of float32 products on a device, of which the host's own work takes `host_us`.
+/// Draws a step full of float32 products on a device, with `host_us` of host work.
 Fill Float32Products(std::int64_t host_us) {
   return [host_us](StoreBuilder& b, std::int64_t at) {
     b.Op("aten::mm", kMain, at + 5, 2).Shapes("[[512, 512], [512, 512]]", R"(["float", "float"])");
@@ -213,7 +213,7 @@ TEST(Findings, OfSyncsNameTheOneInTheMedianStep) {
     step.Op("aten::item", kMain, at + 18, 490);
     step.Call("cudaStreamSynchronize", kMain, at + 20, 481);
   });
-  // Far dearer, before the first step.
+  // Far more expensive, before the first step.
   b.Launch("aten::mm", kMain, -90000, kTensorCoreGemm, kStream, -90000, 10);
   b.Call("cudaDeviceSynchronize", kMain, -80000, 79000);
   const TraceReport report = AnalyzeTrace(b);
@@ -266,7 +266,7 @@ TEST(Findings, LeaveOutLateLaunchesThatOnlyRecordingCauses) {
   EXPECT_EQ(Found(late(100), "late-launches"), nullptr);
 }
 
-/// What the finding about late launches says, in one text.
+/// Returns the text of the finding about late launches.
 std::string AboutLateLaunches(const Fill& fill) {
   const TraceReport report = AnalyzeTrace(Job(fill));
   const Finding* finding = Found(report, "late-launches");
@@ -336,8 +336,8 @@ TEST(Findings, OfGapsBetweenLaunchedKernelsTellStartsFromWaits) {
 }
 
 TEST(Findings, OfTensorCoresDoNotCountTheCostOfRecording) {
-  // A step that its 300 operators hold, 480 us of it their recording; without it the host would
-  // still take all of the step.
+  // The step's 300 operators limit it, with 480 us for recording them. Without recording the host
+  // would still take the whole step.
   const TraceReport report = AnalyzeTrace(Job([](StoreBuilder& b, std::int64_t at) {
     for (int k = 0; k < 10; ++k) {
       b.Op("aten::mm", kMain, at + k * 98, 90)

@@ -23,8 +23,8 @@
 namespace headroom {
 namespace {
 
-/// Whether anything of the host was recorded: annotations that a profiler draws over a stream, and
-/// rows without a meaning here, are nothing of the host.
+/// Returns true if any host event was recorded. Annotations that a profiler draws over a stream,
+/// and rows of unknown kind, do not count.
 bool HasHostEvents(const TraceStore& store) {
   const std::span<const HostEventKind> kinds = store.host_events.kind.values();
   return std::any_of(kinds.begin(), kinds.end(), [](HostEventKind kind) {
@@ -32,7 +32,7 @@ bool HasHostEvents(const TraceStore& store) {
   });
 }
 
-/// Whether the host launched GPU work.
+/// Returns true if the host launched GPU work.
 bool LaunchesWork(const TraceStore& store, NameFacts& names) {
   const auto& events = store.host_events;
   for (std::size_t row = 0; row < events.rows(); ++row) {
@@ -45,17 +45,17 @@ bool LaunchesWork(const TraceStore& store, NameFacts& names) {
   return false;
 }
 
-/// The spans whose category is not known, on tracks that nothing shows to be a thread of the host.
-/// Profilers of new devices write their kernels so.
+/// Spans of unknown category, on tracks that no event identifies as a host thread. Profilers of new
+/// devices write their kernels this way.
 struct NotUnderstood {
   std::int64_t spans = 0, tracks = 0;
-  double share_pct = 0;  ///< Of the recorded time.
+  double share_pct = 0;  ///< Share of the recorded time.
 };
 
 NotUnderstood FindNotUnderstood(const TraceStore& store) {
-  // Kineto's own span over the whole recording.
+  // Kineto's span over the whole recording.
   constexpr std::string_view kOfProfiler = "Trace";
-  // Other formats tell what each track is.
+  // Other formats state the kind of each track.
   const std::string& format = store.metadata.recorded_as();
   if (IsKnownFormat(format) && format != kKinetoFormat && format != kChromeFormat) return {};
   const auto& events = store.host_events;
@@ -133,7 +133,7 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
   if (tasks.rows() == 0 || !HasHostEvents(store)) return;
   DurationNs orphan_time, all_time;
   std::int64_t orphans = 0, drawn = 0;
-  // Some profilers draw collectives on a track of their own, without launches.
+  // Some profilers draw collectives on a separate track, without launches.
   std::vector<bool> has_launch(store.streams.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     if (tasks.launch[i].valid()) has_launch[tasks.stream[i].index()] = true;
@@ -172,7 +172,7 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
   if (lost_steps > 0) log.Add(ImportIssue::kStepWithoutKernels, -1, {}, lost_steps);
 }
 
-/// The work of graph launches whose captures are not known.
+/// Logs the work of graph launches whose captures are unknown.
 void AddReplayedGraphs(const TraceStore& store, NameFacts& names, ImportLog& log) {
   constexpr double kNegligiblePct = 1;
   DurationNs all, unknown;
@@ -193,9 +193,9 @@ void AddReplayedGraphs(const TraceStore& store, NameFacts& names, ImportLog& log
           count);
 }
 
-/// A rank is a process, and a trace is of one rank: several processes that launch GPU work are
-/// several ranks in one file. One process that drives several devices is no mixture, and processes
-/// that launch nothing (workers of a data loader) are none.
+/// Logs a file that mixes ranks. A rank is a process, so several processes that launch GPU work are
+/// several ranks in one file. One process with several devices is a single rank. Processes that
+/// launch nothing (workers of a data loader) are not ranks.
 void AddMixedRanks(const TraceStore& store, ImportLog& log) {
   std::set<ProcessId> processes;
   std::set<DeviceId> devices;
@@ -219,10 +219,10 @@ void AddProfilerOverhead(const TraceStore& store, ImportLog& log) {
     ++count;
     total += store.host_events.duration[row];
   }
-  if (count > 0) log.Add(ImportIssue::kBufferOverhead, -1, FormatTime(total) + " in all", count);
+  if (count > 0) log.Add(ImportIssue::kBufferOverhead, -1, FormatTime(total) + " in total", count);
 }
 
-/// A number that is no less than 0 among the arguments of an instant.
+/// Returns a number that is at least 0 from the arguments of an instant.
 std::optional<double> NumberOf(const TraceStore& store, std::size_t instant, std::string_view key) {
   const std::string_view text = store.Arg(store.instants.args[instant], key);
   double value = 0;
@@ -236,7 +236,7 @@ std::int64_t CountOf(double number) {
   return static_cast<std::int64_t>(std::min(number, kMaxCounted));
 }
 
-/// The beginning of a text among the arguments of an instant, as JSON writes it.
+/// Returns the first characters of a text argument of an instant, in JSON escapes.
 std::string_view Unquoted(const TraceStore& store, std::size_t instant, std::string_view key) {
   constexpr std::size_t kLongest = 300;
   std::string_view text = store.Arg(store.instants.args[instant], key);
@@ -244,10 +244,12 @@ std::string_view Unquoted(const TraceStore& store, std::size_t instant, std::str
   return text.substr(0, kLongest);
 }
 
-/// What the recording of GPU activity says, in points named `cupti_...`: see capture/activity.h.
+/// Messages from the recording of GPU activity, in instants named `cupti_...`: see
+/// capture/activity.h.
 struct ActivityMessages {
-  double lost_records = 0;  ///< Dropped by CUPTI, or without a time.
-  double cpu_ns = 0;        ///< What recording took, on its own thread and on the program's.
+  double lost_records = 0;  ///< Records that CUPTI dropped, or that have no time.
+  /// CPU time of recording, on the recorder's thread and on the program's.
+  double cpu_ns = 0;
   std::int64_t warnings = 0;
   std::string first_warning;
 };
@@ -268,14 +270,14 @@ void AddActivityMessage(const TraceStore& store, std::size_t instant, std::strin
   }
 }
 
-/// What a recording says of itself, in points of category `headroom`. Those named `self` count from
-/// the beginning each, so the last one holds.
+/// Logs a recording's report about its own state, in instants of category `headroom`. Instants
+/// named `self` have totals since the start, so the last one counts.
 void AddSelfReport(const TraceStore& store, ImportLog& log) {
   const auto& instants = store.instants;
   std::optional<std::size_t> last;
   ActivityMessages activity;
   std::string files;
-  std::size_t processes = 0;  // Further ones.
+  std::size_t processes = 0;  // Number of further processes.
   bool began = false, closed = false;
   for (std::size_t row = 0; row < instants.rows(); ++row) {
     if (store.Text(instants.category[row]) != "headroom") continue;
@@ -305,7 +307,7 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
     const auto say = [&](std::string_view text) {
       says += fmt::format("{}{}", says.empty() ? "" : ", ", text);
     };
-    // Only the words that we write ourselves are quoted.
+    // Quotes only the names that Headroom writes.
     for (const std::string_view clock : {"tsc", "monotonic", "monotonic-raw"}) {
       if (store.Arg(instants.args[*last], "clock") == fmt::format("\"{}\"", clock))
         say(fmt::format("clock {}", clock));
@@ -329,10 +331,10 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
     add("dropped_events", "arrived faster than they could be recorded");
     add("dropped_threads", "came from more than 128 threads at a time");
     add("dropped_depth", "were nested in 256 regions");
-    // These are recorded, under another name.
+    // These events are recorded, under another name.
     if (const double names = NumberOf(store, *last, "dropped_names").value_or(0); names >= 1)
       log.Add(ImportIssue::kTooManyNames, -1, "", CountOf(names));
-    constexpr double kBytesAnEvent = 25;  // A beginning or an end: docs/recording.md.
+    constexpr double kBytesAnEvent = 25;  // Size of a begin or end event: docs/recording.md.
     const double unwritten = NumberOf(store, *last, "lost_bytes").value_or(0);
     if (unwritten >= 1) {
       dropped += std::ceil(unwritten / kBytesAnEvent);
@@ -362,8 +364,8 @@ std::vector<std::string> SplitList(std::string_view list) {
   return parts;
 }
 
-/// What a cut says of an issue that it may have caused, in place of the remedy; empty: the cut has
-/// nothing to do with it.
+/// Returns the text that replaces the remedy of an issue that a cut may have caused; empty if the
+/// cut cannot have caused it.
 std::string_view ByTheCut(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
@@ -376,7 +378,7 @@ std::string_view ByTheCut(ImportIssue issue) {
     case ImportIssue::kOrphanTask:
     case ImportIssue::kLaunchWithoutTask:
     case ImportIssue::kStepWithoutKernels:
-      return "; the missing part may lie after the cut";
+      return "; the missing part may be after the cut";
     default:
       return "";
   }
@@ -386,7 +388,7 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
   const ImportIssueDoc& doc = DocOf(issue);
   const std::string_view by_the_cut = cut ? ByTheCut(issue) : std::string_view();
   std::string detail(doc.sentence);
-  // A setting that this exporter ignores is no remedy.
+  // This exporter ignores the setting, so it is not a remedy.
   if (store.metadata.names_and_times_only &&
       (issue == ImportIssue::kNoShapes || issue == ImportIssue::kNoStacks)) {
     return fmt::format(
@@ -406,7 +408,7 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
                            issue == ImportIssue::kStepWithoutKernels;
   if (may_be_lost && log.Count(ImportIssue::kLostEvent) > 0)
     return detail + "; the missing part may be among the lost events";
-  // No setting of the profiler mends a stamp.
+  // No setting of the profiler corrects a timestamp.
   if (issue == ImportIssue::kStepWithoutKernels && log.Count(ImportIssue::kMisplacedTask) > 0)
     return detail;
   if (const std::string remedy = RemedyOf(issue, store.metadata.recorded_as()); !remedy.empty())
@@ -414,19 +416,19 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
   return detail;
 }
 
-/// Damage is judged by how much it touches: a handful of lost events among a million changes
-/// nothing that is printed.
+/// Damage is negligible below this share of events: a few lost events among a million change no
+/// reported figure.
 constexpr double kNegligibleShare = 0.001;
 
-/// Whether an error counts single events, of which a few change nothing.
+/// Returns true if the error counts single events, of which a few have no effect.
 bool CountsEvents(ImportIssue issue) {
   return issue == ImportIssue::kLostEvent || issue == ImportIssue::kBadTime ||
          issue == ImportIssue::kOversizedEvent || issue == ImportIssue::kUnknownClock ||
          issue == ImportIssue::kDroppedRecords;
 }
 
-/// What is not there costs nothing where it need not be: a job on the CPU has no GPU work, and some
-/// profilers record no launches.
+/// Returns the grade. Missing parts cost nothing if they are not required: a job on the CPU has no
+/// GPU work, and some profilers record no launches.
 char GradeOf(const TraceStore& store, NameFacts& names, const ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   const bool has_host = HasHostEvents(store);
@@ -458,7 +460,7 @@ char GradeOf(const TraceStore& store, NameFacts& names, const ImportLog& log) {
   return 'A';
 }
 
-/// What the exporter's cap cut off, where the reader did not tell.
+/// Logs the exporter's cap, if the reader did not.
 void AddCap(const TraceStore& store, ImportLog& log) {
   if (IsCapped(store) && log.Count(ImportIssue::kEventCap) == 0) log.Add(ImportIssue::kEventCap);
 }

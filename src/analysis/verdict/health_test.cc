@@ -8,7 +8,7 @@
 namespace headroom {
 namespace health_test {
 
-/// A job of three steps with everything in its place.
+/// Builds a complete job of three steps.
 StoreBuilder SoundJob() {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
@@ -31,7 +31,7 @@ std::int64_t CountOf(const Health& health, ImportIssue issue) {
   return 0;
 }
 
-/// Health of the job with a hand in its import log or metadata.
+/// Returns the health of the job after a change to its import log or metadata.
 template <typename Change>
 Health HealthAfter(const StoreBuilder& b, Change change) {
   const std::unique_ptr<TraceStore> store = b.Build();
@@ -61,7 +61,7 @@ TEST(Health, SaysWhichPartsAreMissing) {
   StoreBuilder gpu_only;
   gpu_only.Kernel(kGemm, kStream, 0, 10);
   gpu_only.Event(HostEventKind::kGpuAnnotation, "ProfilerStep#0", kStream, 0,
-                 10);  // Drawn over the stream: nothing of the host.
+                 10);  // Drawn over the stream, so not a host event.
   gpu_only.Event(HostEventKind::kOther, "PyTorch Profiler (0)", 9, 0, 100);
   health = HealthOf(gpu_only);
   EXPECT_EQ(health.grade, 'A') << "some profilers record no launches";
@@ -192,7 +192,7 @@ TEST(Health, LaunchesIntoAGraphNeedNoTask) {
 TEST(Health, LaunchesWithoutATaskAreCountedOnceThroughNestedCalls) {
   StoreBuilder b = SoundJob();
   for (int i = 0; i < 4;
-       ++i) {  // Joined through the runtime call; the driver call inside carries the same number.
+       ++i) {  // Joined through the runtime call; the driver call inside has the same number.
     b.Call("cudaLaunchKernelExC", kMain, 400 + 10 * i, 5, 100 + i);
     b.DriverCall("cuLaunchKernelEx", kMain, 401 + 10 * i, 3, 100 + i);
     b.Kernel(kGemm, kStream, 405 + 10 * i, 2, 100 + i);
@@ -200,11 +200,11 @@ TEST(Health, LaunchesWithoutATaskAreCountedOnceThroughNestedCalls) {
   EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kLaunchWithoutTask), 0);
   b.Call("cudaLaunchKernel", kMain, 500, 5, 200);
   b.Call("cudaMemcpyAsync", kMain, 510, 5, 201);  // Copies to the same place make no task.
-  b.Call("cudaLaunchKernel", kMain, 520, 5);      // No number: captured into a graph, say.
+  b.Call("cudaLaunchKernel", kMain, 520, 5);      // No number: for example, captured into a graph.
   EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kLaunchWithoutTask), 1);
 }
 
-// Level Zero numbers its own calls, and sets arguments before it launches.
+// Level Zero numbers its calls separately, and sets arguments before it launches.
 TEST(Health, LaunchesInsideALaunchAreOneWhateverTheirNumbers) {
   StoreBuilder b = SoundJob();
   b.Call("urEnqueueKernelLaunch", kMain, 400, 20, 100);
@@ -223,7 +223,7 @@ TEST(Health, SpansThatAreNotUnderstoodAreCountedAndNoAbsenceOfGpuWork) {
   b.Op("aten::mm", kMain, 10, 50);
   constexpr std::int64_t kDevice = 77;
   for (int i = 0; i < 4; ++i) b.Event(HostEventKind::kOther, "job", kDevice, 20 * i, 10);
-  b.Event(HostEventKind::kOther, "detail", kMain, 20, 10);  // Of a thread of the host.
+  b.Event(HostEventKind::kOther, "detail", kMain, 20, 10);  // On a thread of the host.
   const TraceReport report = AnalyzeTrace(b);
   EXPECT_EQ(CountOf(report.health, ImportIssue::kNotUnderstood), 4);
   EXPECT_EQ(CountOf(report.health, ImportIssue::kNoGpu), 0);
@@ -283,7 +283,7 @@ TEST(Health, SeveralProcessesThatLaunchWorkAreMixedRanks) {
       .Device(1);  // One process, two devices.
   EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kMixedRanks), 0);
   b.InProcess("3").Launch("aten::mm", kMain, 20, kGemm, kStream, 302,
-                          1);  // The same device number: of another machine.
+                          1);  // The same device number, but on another machine.
   const Health health = HealthOf(b);
   EXPECT_EQ(CountOf(health, ImportIssue::kMixedRanks), 1);
   EXPECT_EQ(health.grade, 'C');

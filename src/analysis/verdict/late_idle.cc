@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-/// What an event says about the host; earlier ones say more.
+/// Kinds of host activity; earlier ones are more specific.
 enum class Doing : std::uint8_t { kLaunch, kCall, kOperator, kRange, kNothing };
 
 Doing WhatIs(const TraceStore& store, NameFacts& names, std::size_t row) {
@@ -32,7 +32,7 @@ Doing WhatIs(const TraceStore& store, NameFacts& names, std::size_t row) {
 
 constexpr auto kDoings = static_cast<std::size_t>(Doing::kNothing);
 
-/// An event, and the one of its kind around it.
+/// An event, and the innermost one of its kind around it.
 struct Doer {
   HostEventId event, around;
   Interval time;
@@ -53,7 +53,7 @@ std::set<ThreadId> LaunchingThreads(const TraceStore& store, const StepAnalysis&
 
 LateIdle MeasureLateIdle(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
                          std::size_t step, const IntervalSet& late) {
-  // A launch with its operator and the Python around it takes the host tens of microseconds.
+  // A launch with its operator and the Python code around it takes the host tens of microseconds.
   constexpr DurationNs kShortGap(100'000);
   const auto& events = store.host_events;
   const Interval host = steps.hosts[step];
@@ -65,17 +65,17 @@ LateIdle MeasureLateIdle(const TraceStore& store, NameFacts& names, const StepAn
   if (late.empty()) return out;
   const Interval span = {late.intervals().front().start, late.intervals().back().end};
 
-  // Nor do steps say what is done in them.
+  // Marks of steps do not show the work in them.
   const std::set<HostEventId> marks(store.steps.event.values().begin(),
                                     store.steps.event.values().end());
   std::vector<Doer> doers[kDoings];
   for (const ThreadId thread : LaunchingThreads(store, steps, step)) {
     const TraceStore::RowRange range = store.HostEventsOf(thread);
-    std::vector<HostEventId> around[kDoings];  // What is open, outer first.
+    std::vector<HostEventId> around[kDoings];  // Open events, outermost first.
     for (std::uint32_t row = range.first; row < range.last && events.start[row] < span.end; ++row) {
       const Interval time = {events.start[row], store.HostEnd(HostEventId(row))};
       const Doing doing = WhatIs(store, names, row);
-      // What spans the step says nothing about what is done in it.
+      // An event that spans the step does not show the work in it.
       if (doing == Doing::kNothing || marks.contains(HostEventId(row)) ||
           (time.start <= host.start && time.end >= host.end))
         continue;
@@ -92,7 +92,7 @@ LateIdle MeasureLateIdle(const TraceStore& store, NameFacts& names, const StepAn
     }
   }
 
-  std::map<HostEventId, DurationNs> own;  // Less what says more, and less what is inside.
+  std::map<HostEventId, DurationNs> own;  // Self time, without more specific events.
   IntervalSet left = late;
   const auto take = [&](Doing doing) {
     std::vector<Interval> times;

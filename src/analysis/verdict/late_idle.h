@@ -1,4 +1,4 @@
-// What the host does while the GPU waits for it to launch.
+// Host work while the GPU waits for a launch.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,33 @@
 
 namespace headroom {
 
-/// Idle of one step that ends with a launch, by what the threads that launch its work do meanwhile.
+/// Idle time of one step that ends with a launch, by the concurrent work of the threads that launch
+/// the step's tasks.
 struct LateIdle {
   DurationNs all;
-  DurationNs in_short_gaps;  ///< In gaps no longer than launches with their operators take.
+  DurationNs in_short_gaps;  ///< In gaps up to the length of a launch with its operator.
 
-  // They sum to `all`; a moment belongs to the first that holds on any of the threads.
+  // These sum to `all`. A moment belongs to the first kind that applies on any of the threads.
   DurationNs launches;   ///< In calls that launch.
   DurationNs calls;      ///< In other runtime and driver calls.
   DurationNs operators;  ///< In operators.
   DurationNs ranges;     ///< In annotations and Python frames that do not span the step.
-  DurationNs nothing;    ///< Nothing was recorded.
+  DurationNs nothing;    ///< Time without recorded events.
 
-  /// What holds most of it by itself (without what it calls, and without what another thread says
-  /// more about): the longest single event, and the name. None: nothing was recorded.
+  /// The single event and the name with the most of this time. Excludes events inside, and times in
+  /// which another thread is more specific. None() if nothing was recorded.
   HostEventId longest;
   DurationNs longest_time;
   StringId dearest;
   DurationNs dearest_time;
   std::int64_t dearest_count = 0;
 
-  std::int64_t launch_calls = 0;  ///< Of the step, and their summed length.
+  std::int64_t launch_calls = 0;  ///< Launch calls of the step, and their total length.
   DurationNs launch_time;
 };
 
-/// `late`: when the GPU waits for a launch in the step of this row of steps.list.
+/// Measures the step in this row of steps.list. `late` holds the times in which the GPU waits for a
+/// launch.
 LateIdle MeasureLateIdle(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
                          std::size_t step, const IntervalSet& late);
 

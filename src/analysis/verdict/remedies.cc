@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-/// Of an export of Nsight Systems.
+/// Remedies for an export of Nsight Systems.
 std::string RemedyForNsight(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
@@ -40,7 +40,7 @@ std::string RemedyForNsight(ImportIssue issue) {
   }
 }
 
-/// Of a trace of rocprofv3.
+/// Remedies for a trace of rocprofv3.
 std::string RemedyForRocprof(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
@@ -65,19 +65,20 @@ std::string RemedyForRocprof(ImportIssue issue) {
   }
 }
 
-/// Of a profile of JAX or TensorFlow.
+/// Remedies for a profile of JAX or TensorFlow.
 std::string RemedyForXla(ImportIssue issue, std::string_view format) {
   switch (issue) {
     case ImportIssue::kNoGpu:
-      return "profile where JAX or TensorFlow see a GPU; a process without access to the GPU's "
-             "profiler records its host alone";
+      return "profile where JAX or TensorFlow sees a GPU; a process without access to the GPU's "
+             "profiler records only its host";
     case ImportIssue::kNoHost:
-      return "host_tracer_level of the profiler's options from 1 on";
+      return "host_tracer_level=1 or higher in the profiler's options";
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
       return "none with this profiler: it writes operations of compiled programs, without shapes";
     case ImportIssue::kNoDeviceProperties:
-      return "none: this profiler writes no product names; `headroom predict --from NAME` takes it";
+      return "none: this profiler writes no product names; state it with `headroom predict --from "
+             "NAME`";
     case ImportIssue::kNoStacks:
       return "python_tracer_level=1 in the profiler's options";
     case ImportIssue::kNoSteps:
@@ -89,28 +90,28 @@ std::string RemedyForXla(ImportIssue issue, std::string_view format) {
     case ImportIssue::kStepWithoutKernels:
       return "block_until_ready() before the profiler stops";
     case ImportIssue::kRecorderWarning:
-      return "what the profiler says of itself: see its log";
+      return "see the profiler's log";
     case ImportIssue::kEventCap:
       return format == kXlaJsonFormat
-                 ? "the writer stops at 1,000,000 events; use the .xplane.pb beside it"
+                 ? "the writer stops at 1,000,000 events; use the .xplane.pb next to it"
                  : std::string();
     default:
       return std::string(DocOf(issue).remedy);
   }
 }
 
-/// Of a memory snapshot: it holds what the allocator did, and nothing else.
+/// Remedies for a memory snapshot, which only contains the allocator's history.
 std::string RemedyForMemorySnapshot(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
     case ImportIssue::kNoHost:
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
-      return "torch.profiler records it; a memory snapshot holds the allocator's history alone";
+      return "torch.profiler records it; a memory snapshot contains only the allocator's history";
     case ImportIssue::kNoStacks:
       return "torch.cuda.memory._record_memory_history(stacks=\"all\")";
     case ImportIssue::kNoSteps:
-      return "record stacks that hold the optimizer's step "
+      return "record stacks that contain the optimizer's step "
              "(torch.cuda.memory._record_memory_history(stacks=\"all\"))";
     case ImportIssue::kTruncated:
       return "let _dump_snapshot() finish, or copy the file again";
@@ -119,7 +120,7 @@ std::string RemedyForMemorySnapshot(ImportIssue issue) {
   }
 }
 
-/// Of a Chakra execution trace that another tool wrote.
+/// Remedies for a Chakra execution trace from another tool.
 std::string RemedyForChakra(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
@@ -127,12 +128,12 @@ std::string RemedyForChakra(ImportIssue issue) {
              "(chakra_trace_link)";
     case ImportIssue::kNoHost:
     case ImportIssue::kOrphanTask:
-      return "nodes of the host (is_cpu_op), on which those of the GPU depend";
+      return "host nodes (is_cpu_op), on which the GPU nodes depend";
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
-      return "the profiler's own trace that the nodes were made from";
+      return "the profiler's trace, from which the nodes were made";
     case ImportIssue::kNoStacks:
-      return "PyTorch's profiler's own trace, with with_stack=True";
+      return "the trace of PyTorch's profiler, with with_stack=True";
     case ImportIssue::kNoSteps:
       return "torch.profiler.record_function(f\"step {i}\") around each iteration that the "
              "execution trace records";
@@ -141,18 +142,19 @@ std::string RemedyForChakra(ImportIssue issue) {
   }
 }
 
-/// Of spans that some program wrote down.
+/// Remedies for a file of spans from any program.
 std::string RemedyForChrome(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
-      return "a file of spans holds none; a profiler that sees the GPU records it: `headroom "
+      return "a file of spans has no GPU work; a profiler that sees the GPU records it: `headroom "
              "record`, torch.profiler, nsys or rocprofv3";
     case ImportIssue::kNoHost:
-      return "spans of what the program does (\"ph\": \"X\", or \"B\" and \"E\")";
+      return "spans of the program's work (\"ph\": \"X\", or \"B\" and \"E\")";
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
     case ImportIssue::kNoStacks:
-      return "a file of spans holds none; of a PyTorch program, torch.profiler records them";
+      return "a file of spans does not have them; torch.profiler records them for a PyTorch "
+             "program";
     case ImportIssue::kNoSteps:
       return "name spans \"step 0\", \"step 1\", ...";
     default:
@@ -160,12 +162,12 @@ std::string RemedyForChrome(ImportIssue issue) {
   }
 }
 
-/// Of a recording of ours, and what other tools write in its format.
+/// Remedies for a recording of Headroom, or of another tool in its format.
 std::string RemedyForPerfetto(ImportIssue issue) {
   const std::string_view remedy = DocOf(issue).remedy;
   switch (issue) {
     case ImportIssue::kNoGpu:
-      return "headroom record on a machine with a GPU; headroom doctor tells what is missing";
+      return "headroom record on a machine with a GPU; headroom doctor shows what is missing";
     case ImportIssue::kNoHost:
       return "mark the host's work (headroom.scope(), headroom.step()), or let the tool that wrote "
              "the file record calls and ranges";

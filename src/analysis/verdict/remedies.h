@@ -1,4 +1,4 @@
-// What would have avoided what is wrong with a trace, in terms of the tool that wrote it.
+// Remedies for the problems of a trace, in terms of the tool that recorded it.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace headroom {
 
-/// What would have avoided an issue, by the format in which the trace was recorded
-/// (TraceMetadata::recorded_as()): flags of PyTorch's profiler are of no use to who recorded with
-/// another tool. Empty: nothing.
+/// Returns the setting or action that avoids an issue, for the format in which the trace was
+/// recorded (TraceMetadata::recorded_as()). Flags of PyTorch's profiler do not help users of
+/// another tool. Empty if there is no remedy.
 std::string RemedyOf(ImportIssue issue, std::string_view format);
 
-/// What somebody can do whose trace has no steps: mark them, or name what begins one.
+/// Returns the advice for a trace without steps: mark them, or name the range that begins one.
 std::string HowToTellSteps(std::string_view format);
 
 }  // namespace headroom

@@ -20,7 +20,7 @@ double Share(DurationNs part, DurationNs whole) {
 Status NoBatch(const LoaderProfile& loader) {
   if (loader.probed) {
     return Status::NoAnswer(
-        "the run ended during its probe (--probe-input): record more of it; some 300 steps are "
+        "the run ended during its probe (--probe-input): record a longer run; 300 steps are "
         "enough");
   }
   std::string why = "the loader gave the loop no batch";
@@ -35,7 +35,7 @@ Result<std::vector<NamedLoadingChange>> ParseLoadingChanges(const std::vector<st
   std::vector<NamedLoadingChange> changes;
   for (const std::string& text : texts) {
     if (text.empty())
-      return Status::Usage("an empty change: give a key and a value, as in workers=4");
+      return Status::Usage("empty change: give a key and a value, such as workers=4");
     Result<LoadingChange> change = ParseLoadingChange(text);
     if (!change.ok()) return change.status();
     changes.push_back({.name = text, .change = std::move(change).value()});
@@ -61,8 +61,8 @@ LoopView LoopViewOf(const TraceReport& report, const TraceStore& store) {
 
 struct DataAnswer::Kept {
   std::int64_t loader = 1;
-  DataReport report;  ///< Of a question without changes; its loader is the first.
-  /// None: nothing can be simulated, as the report says.
+  DataReport report;  ///< The report without changes. Its loader is the first.
+  /// nullopt if no simulation is possible; the report gives the reason.
   std::optional<LoadingModel> model = {};
   std::optional<LoadingForecaster> forecaster = {};
 
@@ -74,7 +74,7 @@ DataAnswer::DataAnswer(const TraceStore& store, std::string path, const LoopView
 DataAnswer::~DataAnswer() = default;
 DataAnswer::DataAnswer(DataAnswer&&) noexcept = default;
 
-/// Fills in what needs a simulation.
+/// Fills in the figures that need a simulation.
 void DataAnswer::Kept::Forecast(const TraceStore& store) {
   const LoaderProfile& profile = report.loaders.front();
   Result<LoadingModel> modelled = ModelLoading(profile, CpuQuotaOf(store));
@@ -127,7 +127,7 @@ Result<std::unique_ptr<DataAnswer::Kept>> DataAnswer::Prepare(std::int64_t loade
   std::rotate(loaders.begin(), loaders.begin() + (loader - 1), loaders.begin() + loader);
   if (loaders.front().fetches.empty()) return NoBatch(loaders.front());
   kept->report.split = SplitLoading(loaders.front(), view_);
-  // One that found no loader to probe is told under any.
+  // A probe that found no loader is reported with every loader.
   if (loaders.front().probed || ProbeSpans(*store_).empty())
     kept->report.probe = FindInputProbe(*store_);
   kept->Forecast(*store_);

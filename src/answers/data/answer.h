@@ -16,47 +16,47 @@
 
 namespace headroom {
 
-/// A change with the words that ask for it, which name its row in the answer.
+/// A change with its text, which names its row in the answer.
 struct NamedLoadingChange {
   std::string name;
   LoadingChange change;
 };
 
-/// Each by ParseLoadingChange(). Fails (kUsage) with what is wrong with the first that is.
+/// Parses each with ParseLoadingChange(). Fails with kUsage and the error of the first invalid one.
 Result<std::vector<NamedLoadingChange>> ParseLoadingChanges(const std::vector<std::string>& texts);
 
-/// What the mean step tells of the loop, as `headroom report` has it.
+/// Returns the figures of the loop in the mean step, as `headroom report` has them.
 LoopView LoopViewOf(const TraceReport& report, const TraceStore& store);
 
-/// Answers about one recording, as often as one asks. What every answer about a loader shares is
-/// kept for the loader that was asked about last.
+/// Answers questions about one recording. Keeps the shared work of the loader that was asked about
+/// last.
 class DataAnswer {
  public:
   /// @param store  frozen; outlives the answers
   /// @param path   the recording's, for the report and for messages
-  /// @param view   LoopViewOf(), or what is known of it
+  /// @param view   LoopViewOf(); it may lack data that the trace lacks
   DataAnswer(const TraceStore& store, std::string path, const LoopView& view);
   ~DataAnswer();
   DataAnswer(DataAnswer&&) noexcept;
 
-  /// @param loader  of several, the K-th by how long the loop waited for them; from 1
+  /// Fails with kUsage if the question is wrong, and with kNoAnswer if the recording lacks data. If
+  /// no simulation is possible, the report says so.
   ///
-  /// Fails with what is wrong with the question (kUsage), or what the recording lacks (kNoAnswer).
-  /// What cannot be simulated at all is told in the report.
+  /// @param loader  the K-th loader by the loop's waiting time, counted from 1
   Result<DataReport> Ask(std::int64_t loader, const std::vector<NamedLoadingChange>& changes);
 
  private:
-  /// A loader's part of all answers.
+  /// The shared part of all answers about a loader.
   struct Kept;
 
-  /// Of a recording in which nothing of a loader was found.
+  /// Returns the report of a recording without a data loader.
   Result<DataReport> OfLoop(bool wants_forecast) const;
   Result<std::unique_ptr<Kept>> Prepare(std::int64_t loader) const;
 
   const TraceStore* store_;
   std::string path_;
   LoopView view_;
-  std::unique_ptr<Kept> kept_;  ///< Null: nothing has been asked yet.
+  std::unique_ptr<Kept> kept_;  ///< Null before the first question.
 };
 
 }  // namespace headroom

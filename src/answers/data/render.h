@@ -1,5 +1,5 @@
-// The report of `headroom data`: which stage of the input pipeline holds the loop back, and what
-// other settings would buy.
+// The report of `headroom data`: the stage of the input pipeline that limits the loop, and the
+// gains of other settings.
 #pragma once
 
 #include <optional>
@@ -16,24 +16,24 @@ namespace headroom {
 
 struct DataReport {
   std::string path;
-  /// The first is what all below is about. Empty: the trace knows the loop alone, and there is a
-  /// `split` and nothing else.
+  /// The rest of the report is about the first one. If empty, the trace has only the loop: the
+  /// report has only `split`.
   std::vector<LoaderProfile> loaders;
   LoadingSplit split = {};
-  std::optional<InputProbe> probe = {};  ///< None: not asked for.
-  /// None: see `no_forecast`.
+  std::optional<InputProbe> probe = {};  ///< Absent if not requested.
+  /// Absent: see `no_forecast`.
   std::optional<LoadingModel> model = {};
-  double correction = 1;  ///< Recorded over simulated period of the recorded setting.
+  double correction = 1;  ///< Recorded period over simulated period, both of the recorded setting.
   LoadingSearch search = {};
-  std::vector<LoadingOption> asked = {};  ///< In the order in which the user named them.
-  std::string no_forecast = {};           ///< Why there is none.
+  std::vector<LoadingOption> asked = {};  ///< In the order of the command line.
+  std::string no_forecast = {};           ///< Why there is no forecast.
 };
 
-/// headroom.data/1, docs/data.md.
+/// Returns headroom.data/1, see docs/data.md.
 std::string RenderDataJson(const DataReport& report);
-/// One screen.
+/// Returns one screen.
 std::string RenderDataSummary(const DataReport& report, const PageStyle& style);
-/// All sections.
+/// Returns all sections.
 std::string RenderDataText(const DataReport& report, const PageStyle& style);
 
 }  // namespace headroom

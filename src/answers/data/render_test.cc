@@ -34,7 +34,7 @@ LoadingOption Option(const std::string& name, double step_ms) {
   return option;
 }
 
-/// Two workers that compute all the time; four are enough.
+/// Two workers that compute all the time. Four suffice.
 DataReport Demo() {
   DataReport report;
   report.path = "a.json";
@@ -77,7 +77,7 @@ DataReport Demo() {
   return report;
 }
 
-/// A trace in which nothing of a loader was recorded.
+/// A trace without data of a loader.
 DataReport OfLoop() {
   DataReport report;
   report.path = "a.json";
@@ -94,11 +94,11 @@ TEST(DataText, HasVerdictStagesAndSettings) {
   for (const char* words :
        {"Input pipeline: preparation ",
         "  The loop waits 10.0 ms (25.0 %) of each 40.0 ms step for its batch.\n",
-        "The most expensive stage is decode: 3.75 ms of a sample, 75.0 %.",
+        "The most expensive stage is decode: 3.75 ms per sample, 75.0 %.",
         "  loader   2 workers, 1 batch ahead per worker, batches of 4; 8 cores\n",
         "20.0 ms to prepare: 16.0 ms (80.0 %) computing, 3.00 ms (15.0 %) blocked, ",
         "0.5 batches ready when the loop asks; workers are busy 99.0 % of their time",
-        "  decode                  3.75 ms  75.0 %   90.0 %      8\n",
+        "  decode                    3.75 ms  75.0 %   90.0 %      8\n",
         "1.00x        100  as recorded\n", "1.33x        133  enough\n",
         "cheapest setting within 2 % of the best\n  one is workers=4,prefetch=1.\n",
         "Check: the simulation of the recorded setting takes 40.0 ms, the recording 40.0 ms."})
@@ -122,7 +122,7 @@ TEST(DataText, EachBoundHasAWordAndASentence) {
   } kCases[] = {{LoadingBound::kNone, "keeps up", "Batches are ready when the loop asks"},
                 {LoadingBound::kFetch, "fetching", "A worker mostly waits for files"},
                 {LoadingBound::kCores, "too few cores", "Workers are ready but have no core"},
-                {LoadingBound::kThrottled, "a quota on processors", "the control group's quota"},
+                {LoadingBound::kThrottled, "a CPU quota", "the control group's quota"},
                 {LoadingBound::kTransfer, "transfer to the device", "pin_memory=True"},
                 {LoadingBound::kHandover, "hand-over", "Batches are ready"},
                 {LoadingBound::kUnknown, "unknown", "was not recorded"}};
@@ -144,7 +144,7 @@ TEST(DataText, WithoutAForecastSaysWhy) {
   const std::string text = Text(report);
   ExpectHas(text, "  Unknown: too few batches.\n");
   ExpectHas(text, "No step was recorded from one batch to the next");
-  ExpectHas(text, "  a batch  20.0 ms to prepare\n");
+  ExpectHas(text, "  batch    20.0 ms to prepare\n");
 }
 
 TEST(DataText, WarnsOfCrowdedCoresMemoryAndGuesses) {
@@ -157,7 +157,8 @@ TEST(DataText, WarnsOfCrowdedCoresMemoryAndGuesses) {
       true;
   const std::string text = Text(report);
   for (const char* words :
-       {"asked for, crowded, ", "crowded: more threads want to run than there are cores.\n",
+       {"asked for, oversubscribed, ",
+        "oversubscribed: more threads want to run than there are cores.\n",
         "too much memory: workers=64 has 2.00 GB of batches in flight, and 1.00 GB were free",
         "That is far off", "a rough guess. A recording with one worker measures it",
         "storage=N sets how many", "cores=N sets it"})

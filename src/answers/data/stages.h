@@ -1,4 +1,4 @@
-// Rows of the report of `headroom data`, for both of its forms.
+// Rows of the report of `headroom data`, for JSON and text.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace headroom {
 
-/// What a stage is to a reader: names of stages are the program's, the others are ours.
+/// A stage as the report shows it. Names of stages are the program's, all other names are
+/// Headroom's.
 struct StageRow {
   std::string name;
   std::string kind;  ///< "stage", "sample", "collate", "batch", "send", "pin".
@@ -22,11 +23,11 @@ struct StageRow {
   double per_sample_us = 0, share_pct = 0;
 };
 
-/// Everything that a batch goes through in the order of what it costs; own times add up to the
-/// time of all batches, and what is done to them afterwards.
+/// Returns all stages of a batch, most expensive first. Own times sum to the time of all batches
+/// and of the work on them afterwards.
 std::vector<StageRow> StageRows(const LoaderProfile& loader);
 
-/// How many times as many samples per second; of steps where the batch size is not known.
+/// Returns the speedup in samples per second, or in steps if the batch size is unknown.
 double SpeedupOf(const LoadingOutcome& outcome, const LoadingModel& recorded);
 
 }  // namespace headroom

@@ -40,7 +40,7 @@ std::string_view BoundTitle(LoadingBound bound) {
     case LoadingBound::kCores:
       return "too few cores";
     case LoadingBound::kThrottled:
-      return "a quota on processors";
+      return "a CPU quota";
     case LoadingBound::kTransfer:
       return "transfer to the device";
     case LoadingBound::kHandover:
@@ -55,17 +55,17 @@ std::string BoundSentence(const DataReport& report) {
   const bool workers = !report.loaders.empty() && report.loaders.front().settings.workers > 0;
   switch (report.split.bound) {
     case LoadingBound::kNone:
-      return "Batches are ready when the loop asks for them: another loader gains next to nothing.";
+      return "Batches are ready when the loop asks for them: another loader gains almost nothing.";
     case LoadingBound::kFetch:
       return fmt::format(
-          "{} mostly waits for files, a network or a lock: read less, closer or "
-          "earlier; more workers help as long as the storage scales.",
+          "{} mostly waits for files, a network or a lock: read less data, from closer storage, or "
+          "earlier. More workers help as long as the storage scales.",
           workers ? "A worker" : "The loop");
     case LoadingBound::kPreparation:
       return workers ? "Workers compute nearly all the time. More workers help while cores are "
                        "free; after that, only a cheaper stage or a cache helps."
-                     : "The loop prepares its batches itself, between its steps: workers would do "
-                       "it in parallel.";
+                     : "The loop prepares its batches itself, between its steps: workers would "
+                       "prepare them in parallel.";
     case LoadingBound::kCores:
       return "Workers are ready but have no core: use fewer threads, more cores or a cheaper "
              "stage. More workers gain little or nothing.";
@@ -84,7 +84,7 @@ std::string BoundSentence(const DataReport& report) {
   return "The workers' activity was not recorded.";
 }
 
-/// What to begin with, where preparation is the matter.
+/// Returns a sentence about the most expensive stage, if preparation limits the loop.
 std::string CostliestStage(const DataReport& report) {
   const LoadingBound bound = report.split.bound;
   if (bound == LoadingBound::kNone || bound == LoadingBound::kTransfer ||
@@ -92,13 +92,13 @@ std::string CostliestStage(const DataReport& report) {
     return "";
   const std::vector<StageRow> rows = StageRows(report.loaders.front());
   if (rows.empty()) return "";
-  return fmt::format(" The most expensive stage is {}: {} of a sample, {}.", TitleOf(rows.front()),
+  return fmt::format(" The most expensive stage is {}: {} per sample, {}.", TitleOf(rows.front()),
                      FormatMs(rows.front().per_sample_us / 1e3),
                      FormatPercent(rows.front().share_pct));
 }
 
 void WriteStages(TextPage& page, const LoaderProfile& loader) {
-  page.Heading("Stages", "of a sample", Style::kDim);
+  page.Heading("Stages", "per sample", Style::kDim);
   page.Paragraph("  ",
                  "Preparation time per stage, without inner stages. running: share of that time "
                  "on a core; the rest waits for files, locks or a core.",
@@ -107,7 +107,7 @@ void WriteStages(TextPage& page, const LoaderProfile& loader) {
   WriteTable<StageRow>(
       page, rows,
       {{"stage", Kind::kName, [](const StageRow& r) { return Span{TitleOf(r)}; }},
-       {"a sample", Kind::kNumber,
+       {"per sample", Kind::kNumber,
         [](const StageRow& r) {
           return Span{FormatMs(r.per_sample_us / 1e3), Style::kBold};
         }},
@@ -209,13 +209,13 @@ void WriteOptionTable(TextPage& page, const DataReport& report, std::span<const 
                       const auto add = [&](bool holds, std::string_view what) {
                         if (holds) note += fmt::format("{}{}", note.empty() ? "" : ", ", what);
                       };
-                      add(r.option->oversubscribed, "crowded");
+                      add(r.option->oversubscribed, "oversubscribed");
                       add(r.option->exceeds_memory, "too much memory");
                       return Span{note, Style::kDim};
                     }}});
   if (std::ranges::any_of(rows, [](const Row& r) { return r.option->oversubscribed; })) {
-    page.Paragraph("  ", "crowded: more threads want to run than there are cores.", Style::kPlain,
-                   Style::kDim);
+    page.Paragraph("  ", "oversubscribed: more threads want to run than there are cores.",
+                   Style::kPlain, Style::kDim);
   }
 }
 
@@ -230,7 +230,7 @@ void WriteOptions(TextPage& page, const DataReport& report) {
     page.Paragraph(
         "  ",
         fmt::format("too much memory: {} has {} of batches in flight, and {} were free (/dev/shm, "
-                    "machine or control group): workers would be killed.",
+                    "machine or control group): the system would kill workers.",
                     row.option->name, FormatBytes(row.option->memory_bytes),
                     FormatBytes(*report.model->memory_bytes)),
         Style::kPlain, Style::kDim);
@@ -255,8 +255,8 @@ void WriteOptions(TextPage& page, const DataReport& report) {
   if (std::max(report.correction, 1 / report.correction) > kFarOff) {
     page.Paragraph(
         "  - ",
-        "That is far off. Most likely other programs used these cores. All forecasts include their "
-        "effect and hold only while it lasts. headroom report names who used the machine.");
+        "That is far off. Other programs probably used these cores. All forecasts include their "
+        "effect and hold only while it lasts. headroom report names the programs on the machine.");
   }
   if (report.model->pickling_guessed) {
     page.Paragraph(
@@ -285,7 +285,7 @@ void WriteGpu(TextPage& page, const LoadingSplit& split) {
   page.Paragraph(fmt::format("  {:<9}", "GPU"), text, Style::kDim);
 }
 
-/// What a trace without a recorded loader has.
+/// Writes the report of a trace without a recorded loader.
 void WriteLoop(TextPage& page, const DataReport& report) {
   const LoadingSplit& split = report.split;
   const bool waits = split.bound == LoadingBound::kUnknown;
@@ -301,7 +301,8 @@ void WriteLoop(TextPage& page, const DataReport& report) {
                  "the program.");
 }
 
-/// What was recorded and asked for, the cheapest that is enough, and the next best ones.
+/// Returns the recorded and the requested settings, the cheapest one that is enough, and the next
+/// best ones.
 std::vector<OptionRow> BestRows(const DataReport& report) {
   constexpr std::size_t kRows = 6;
   std::vector<OptionRow> rows = OptionRows(report);
@@ -371,12 +372,12 @@ std::string RenderDataText(const DataReport& report, const PageStyle& style) {
   if (s.cpus) settings += fmt::format("; {}", Plural(*s.cpus, "core"));
   line("loader", settings);
   if (split.cpu) {
-    line("a batch", fmt::format("{} to prepare: {} computing, {} blocked, {} without a core",
-                                FormatTime(split.batch), WithShare(*split.cpu, split.batch),
-                                WithShare(*split.blocked, split.batch),
-                                WithShare(*split.queued, split.batch)));
+    line("batch", fmt::format("{} to prepare: {} computing, {} blocked, {} without a core",
+                              FormatTime(split.batch), WithShare(*split.cpu, split.batch),
+                              WithShare(*split.blocked, split.batch),
+                              WithShare(*split.queued, split.batch)));
   } else {
-    line("a batch", fmt::format("{} to prepare", FormatTime(split.batch)));
+    line("batch", fmt::format("{} to prepare", FormatTime(split.batch)));
   }
   if (split.called_bytes && *split.called_bytes > 0) {
     line("files", fmt::format("{} read per batch, {} of it from storage, the rest from memory",
@@ -390,7 +391,7 @@ std::string RenderDataText(const DataReport& report, const PageStyle& style) {
                               FormatTime(split.handover)));
   }
   if (split.epoch_start.ns() > 0) {
-    line("epochs", fmt::format("{} to begin one, {} of them", FormatTime(split.epoch_start),
+    line("epochs", fmt::format("{} to begin each of {}", FormatTime(split.epoch_start),
                                FormatCount(loader.epochs)));
   }
   WriteGpu(page, split);

@@ -18,8 +18,9 @@
 namespace headroom {
 namespace {
 
-/// Gives each file its rank, and returns whether there are several ranks. The traces tell the rank;
-/// the file names do if no trace does. Fails with kUsage if the rank of only some files is known.
+/// Gives each file its rank. Returns true if there are several ranks. Ranks come from the traces,
+/// or from the file names if no trace states one. Fails with kUsage if the rank of only some files
+/// is known.
 Result<bool> HasSeveralRanks(std::vector<ProfiledTrace>& files) {
   const bool all_silent = std::none_of(files.begin(), files.end(), [](const ProfiledTrace& file) {
     return file.timeline.rank.has_value();
@@ -38,19 +39,20 @@ Result<bool> HasSeveralRanks(std::vector<ProfiledTrace>& files) {
   }
   if (ranks.size() < 2 || (all_silent && !without.empty())) return false;
   if (!without.empty()) {
-    return Status::Usage(fmt::format(
-        "{} does not say its rank, and other files are of ranks {}: leave it out, or give the "
-        "traces of one rank",
-        without, fmt::join(ranks, ", ")));
+    return Status::Usage(
+        fmt::format("{} does not state its rank, but other files have ranks {}: leave it out, or "
+                    "give the traces of one rank",
+                    without, fmt::join(ranks, ", ")));
   }
   if (worlds.size() > 1) {
-    return Status::Usage(fmt::format("the files are from jobs of {} ranks: give those of one job",
-                                     fmt::join(worlds, " and of ")));
+    return Status::Usage(
+        fmt::format("the files are from jobs of {} ranks: give the files of one job",
+                    fmt::join(worlds, " and of ")));
   }
   return true;
 }
 
-/// Adds who waits for whom, with the figures of the report.
+/// Adds the waits between ranks, with the figures of the report.
 void AddWaiting(const JobRanks& job, JobProfile& profile) {
   const JobWaits& waits = job.waits;
   if (waits.steps == 0 || waits.ranks.size() != job.ranks.size()) return;
@@ -120,7 +122,8 @@ Result<ProfiledTrace> ProfileTrace(const TraceStore& store, const std::string& p
     timeline.host = HostOfFileName(path);
     if (question.rank) timeline.rank = question.rank;
   }
-  analyzed.value().attribution.reset();  // The forecasts need memory of their own.
+  analyzed.value().attribution.reset();  // Frees its memory before the forecasts, which need their
+                                         // own.
   TraceReport& report = analyzed.value().report;
   if (Status status = ForecastFindings(store, reference, question.calibration,
                                        question.measured_step_ms, report);

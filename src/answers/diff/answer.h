@@ -1,4 +1,4 @@
-// What `headroom diff` compares: the profile of a job, of one trace or of several.
+// Makes the profile of a job, from one trace or several, for `headroom diff`.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,24 @@ namespace headroom {
 struct ProfileQuestion {
   AnalysisOptions analysis = {};
   CalibrationFlags calibration = {};
-  std::optional<double> measured_step_ms = {};  ///< Without a profiler.
-  std::optional<std::int64_t> rank = {};  ///< If the store is a rank's part of a merged trace.
-  bool has_others = false;                ///< Other traces may be of other ranks of the job.
+  std::optional<double> measured_step_ms = {};  ///< Measured without a profiler.
+  std::optional<std::int64_t> rank = {};  ///< Set if the store is a rank's part of a merged trace.
+  bool has_others = false;                ///< True if other traces may be of other ranks of the
+                                          ///< job.
 };
 
 struct ProfiledTrace {
   JobProfile profile;
-  RankTimeline timeline;  ///< Its rank is what the trace says. Void without `has_others`.
+  RankTimeline timeline;  ///< Its rank comes from the trace. Invalid without `has_others`.
 };
 
 /// Fails as AnalyzeTrace(), MakeProfile() and ForecastFindings() do.
 Result<ProfiledTrace> ProfileTrace(const TraceStore& store, const std::string& path,
                                    const ReferenceData& reference, const ProfileQuestion& question);
 
-/// Joins the traces of a job: ranks of a run, repeated runs, or both. A trace that does not tell
-/// its rank has that of its file name, if no trace tells one. Fails with kUsage if the traces are
-/// not of one job, or the runs not of the same ranks.
+/// Joins the traces of a job: ranks of a run, repeated runs, or both. If no trace states its rank,
+/// uses the file names. Fails with kUsage if the traces are not of one job, or the runs not of the
+/// same ranks.
 Result<JobProfile> JoinTraces(std::vector<ProfiledTrace> traces);
 
 }  // namespace headroom

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace diff_answer_test {
 
-/// A trace whose median step takes so long. `rank`: what the trace says.
+/// A trace whose median step takes `median_ms`. It states `rank`.
 ProfiledTrace Trace(const std::string& path, double median_ms,
                     std::optional<std::int64_t> rank = {}) {
   ProfiledTrace trace;
@@ -55,10 +55,11 @@ TEST(JoinTraces, RefusesTracesThatDoNotBelongTogether) {
   const struct {
     std::vector<ProfiledTrace> traces;
     const char* words;
-  } kCases[] = {{{Trace("a", 10, 0), Trace("b", 10, 1), Trace("c", 10)}, "c does not say its rank"},
-                {{of_job, of_other_job}, "the files are from jobs of 2 and of 8 ranks"},
-                {{Trace("a", 10, 0), Trace("b", 10, 1), Trace("c", 10, 1)},
-                 "rank 0 has 1 files and rank 1 has 2"}};
+  } kCases[] = {
+      {{Trace("a", 10, 0), Trace("b", 10, 1), Trace("c", 10)}, "c does not state its rank"},
+      {{of_job, of_other_job}, "the files are from jobs of 2 and of 8 ranks"},
+      {{Trace("a", 10, 0), Trace("b", 10, 1), Trace("c", 10, 1)},
+       "rank 0 has 1 files and rank 1 has 2"}};
   for (const auto& c : kCases) {
     const Result<JobProfile> job = JoinTraces(c.traces);
     ASSERT_FALSE(job.ok()) << c.words;

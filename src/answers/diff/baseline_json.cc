@@ -11,8 +11,8 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Six decimals, a nanosecond of a millisecond: more are noise, and lines of a file in version
-/// control that change.
+/// Rounds milliseconds to six decimals, a nanosecond. More digits are noise, which would change
+/// lines under version control.
 double Rounded(double value) {
   constexpr double kDecimals = 1e6;
   return std::round(value * kDecimals) / kDecimals;
@@ -83,7 +83,7 @@ std::string RenderBaseline(std::string_view name, const JobProfile& profile) {
   json.Key("schema").String(kBaselineSchema);
   json.Key("name").String(name);
   json.Key("sources").BeginArray();
-  // File names alone: a folder of the one who saved it is nobody else's business.
+  // Writes only file names: the user's folders are private.
   for (const std::string& path : profile.paths)
     json.String(std::string_view(path).substr(path.rfind('/') + 1));
   json.EndArray();

@@ -1,4 +1,4 @@
-// A job's profile as a small file that suits version control: format headroom.baseline/1, which
+// Writes a job's profile as a small file for version control: format headroom.baseline/1, which
 // compare/baseline_file.h reads.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// A row a line, in a stable order, so that a change of one figure is a change of one line.
+/// Writes one row per line, in a stable order, so that a change of one figure changes one line.
 std::string RenderBaseline(std::string_view name, const JobProfile& profile);
 
 }  // namespace headroom

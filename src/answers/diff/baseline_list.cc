@@ -86,7 +86,8 @@ std::string RenderBaselinesText(const BaselineList& list, const PageStyle& style
   }
   using Kind = TextColumn::Kind;
   if (rows.empty()) {
-    page.Paragraph("  ", "No baselines. headroom baseline save NAME TRACE... saves one.");
+    page.Paragraph("  ",
+                   "There are no baselines. `headroom baseline save NAME TRACE...` saves one.");
   } else {
     page.Table({{"name", Kind::kName},
                 {"step"},

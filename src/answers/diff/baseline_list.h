@@ -12,21 +12,20 @@ namespace headroom {
 
 /// A file of the folder.
 struct ListedBaseline {
-  std::string file;          ///< Its name.
-  JobProfile profile = {};   ///< Where there is no problem.
+  std::string file;          ///< File name.
+  JobProfile profile = {};   ///< Valid unless there is a problem.
   std::string problem = {};  ///< Why the file is not a readable baseline; empty if it is.
 };
 
 struct BaselineList {
   std::string folder;
-  std::vector<ListedBaseline> baselines;  ///< By name of the file.
+  std::vector<ListedBaseline> baselines;  ///< Sorted by file name.
 };
 
-/// Returns no baselines where there is no such folder. Fails (kBadInput) for one that cannot be
-/// read.
+/// Returns no baselines if the folder does not exist. Fails with kBadInput if it is unreadable.
 Result<BaselineList> ListBaselines(const std::string& folder);
 
-/// headroom.baselines/1, docs/diff.md.
+/// Returns headroom.baselines/1, see docs/diff.md.
 std::string RenderBaselinesJson(const BaselineList& list);
 std::string RenderBaselinesText(const BaselineList& list, const PageStyle& style);
 

@@ -60,7 +60,8 @@ TEST_F(BaselineListTest, AFolderThatIsNotThereHasNone) {
   const Result<BaselineList> list = ListBaselines((folder_ / "gone").string());
   ASSERT_TRUE(list.ok());
   EXPECT_TRUE(list.value().baselines.empty());
-  EXPECT_NE(RenderBaselinesText(list.value(), {.charset = Charset::kAscii}).find("No baselines."),
+  EXPECT_NE(RenderBaselinesText(list.value(), {.charset = Charset::kAscii})
+                .find("There are no baselines."),
             std::string::npos);
 }
 

@@ -33,7 +33,7 @@ std::string_view NameOf(RowChange::State state) {
   return "changed";
 }
 
-/// The members of a change, of a figure in any unit.
+/// Writes the members of a change of a figure, in any unit.
 void WriteChange(const Difference& change, JsonWriter& json) {
   json.Key("a").Number(change.a);
   json.Key("b").Number(change.b);

@@ -128,7 +128,7 @@ std::string RenderDiffMarkdown(const DiffReport& report, std::size_t max_bytes) 
   }
   if (out.size() <= max_bytes) return out;
   constexpr std::string_view kRemark = "\nThe rest is left out: a larger `--max-bytes` shows it.\n";
-  // Whole lines: what begins one is markup. And no part that folds is left open.
+  // Cuts after whole lines, because a line begins with markup. Leaves no <details> open.
   out.resize(out.rfind('\n', max_bytes - kRemark.size() - 1) + 1);
   const std::size_t opened = out.rfind("\n<details>"), closed = out.rfind("</details>");
   if (opened != std::string::npos && (closed == std::string::npos || closed < opened))

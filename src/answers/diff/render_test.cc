@@ -38,7 +38,7 @@ JobProfile Side(const std::string& path, double median_ms) {
   return side;
 }
 
-/// B is 20 ms faster, for the optimizer runs another kernel.
+/// B is 20 ms faster, because the optimizer runs another kernel.
 DiffReport Demo() {
   DiffReport report;
   JobDiff& diff = report.diff;
@@ -116,7 +116,7 @@ TEST(DiffSentences, ChangesHaveASign) {
 TEST(DiffSentences, OfTheStep) {
   const JobDiff diff = Demo().diff;
   EXPECT_EQ(StepSentence(diff),
-            "100 ms -> 80.0 ms, -20.0 ms (-20.0 %); 95 % sure of -21.0 ms to -19.0 ms");
+            "100 ms -> 80.0 ms, -20.0 ms (-20.0 %); 95 % interval -21.0 ms to -19.0 ms");
   EXPECT_EQ(ExplanationSentence(diff),
             "aten::add_ -25.0 ms; against it GPU idle: waits for the host +5.00 ms");
   ExpectHas(NoiseSentence(diff), "The change is beyond noise (the spread over steps, and ");

@@ -16,7 +16,7 @@ namespace {
 
 DurationNs FromMs(double ms) { return DurationNs(std::llround(ms * 1e6)); }
 
-/// What the rows of the account that are no operator are.
+/// Labels of the account's rows that are not operators.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kLabels = {{
     {"other_operators", "all other GPU work"},
     {"exposed_communication", "exposed communication"},
@@ -56,7 +56,8 @@ std::string StepSentence(const JobDiff& diff) {
       fmt::format("{} -> {}, {}", MsText(step.a), MsText(step.b), ChangeMsText(step.delta));
   if (step.a > 0) text += fmt::format(" ({})", ChangePctText(step.a, step.b));
   if (step.bounded) {
-    text += fmt::format("; 95 % sure of {} to {}", ChangeMsText(step.low), ChangeMsText(step.high));
+    text +=
+        fmt::format("; 95 % interval {} to {}", ChangeMsText(step.low), ChangeMsText(step.high));
   }
   return text;
 }
@@ -86,7 +87,7 @@ std::string AccountLabel(const AccountRow& row) {
   for (const auto& [name, label] : kLabels) {
     if (name == row.name) return std::string(label);
   }
-  // Of a job without GPU work.
+  // A phase of a job without GPU work.
   constexpr std::string_view kPhase = "phase.";
   std::string label = row.name.starts_with(kPhase) ? row.name.substr(kPhase.size()) : row.name;
   std::replace(label.begin(), label.end(), '_', ' ');
@@ -129,15 +130,15 @@ std::vector<std::string> RankSentences(const JobDiff& diff) {
   const auto both = [&](const auto& text_of, std::string_view format) {
     const std::string a = text_of(diff.a), b = text_of(diff.b);
     if (!a.empty() || !b.empty()) {
-      sentences.push_back(fmt::format(fmt::runtime(format), a.empty() ? "not known" : a,
-                                      b.empty() ? "not known" : b));
+      sentences.push_back(
+          fmt::format(fmt::runtime(format), a.empty() ? "unknown" : a, b.empty() ? "unknown" : b));
     }
   };
   both(
       [](const JobProfile& side) -> std::string {
         const std::optional<Imbalance> imbalance = ImbalanceOf(side);
         if (!imbalance) return "";
-        constexpr double kMin = 0.001;  // Below a microsecond none is busier.
+        constexpr double kMin = 0.001;  // Differences below a microsecond do not count.
         if (imbalance->ms < kMin) return "no rank is busier";
         return fmt::format("{} (rank {})", MsText(imbalance->ms), imbalance->busiest);
       },

@@ -17,9 +17,10 @@ namespace {
 using Kind = TextColumn::Kind;
 using Cells = std::vector<std::vector<Span>>;
 
-constexpr double kMinShown = 0.0005;  ///< Of the step: what a table of changes still shows.
+constexpr double kMinShown = 0.0005;  ///< Smallest change that a table shows, as a share of the
+                                      ///< step.
 
-/// Green for less time, red for more, neither for noise.
+/// Returns green for less time, red for more, and neither for noise.
 Style StyleOfChange(const Difference& change) {
   if (change.is_noise()) return Style::kDim;
   return change.delta < 0 ? Style::kGood : Style::kBad;
@@ -34,7 +35,7 @@ class DiffText {
   DiffText(const DiffReport& report, const PageStyle& style)
       : report_(report), diff_(report.diff), page_(style) {}
 
-  /// One screen: the step, what may make the two incomparable, and where the change is.
+  /// Returns one screen: the step, reasons against comparing the two, and the parts of the change.
   std::string Summary() {
     const bool changed = diff_.step_changed();
     page_.Paragraph(!changed               ? "No change beyond noise: "
@@ -69,7 +70,7 @@ class DiffText {
     Head();
     if (report_.gate) Gate(*report_.gate);
     Facts();
-    page_.Heading("What the change consists of", "ms per step; the rows sum to the step's change",
+    page_.Heading("Parts of the change", "ms per step; the rows sum to the step's change",
                   Style::kDim);
     Account(diff_.account.size());
     Sides();
@@ -85,7 +86,7 @@ class DiffText {
   std::string Shown(std::string_view text) const { return Printable(text, page_.charset()); }
 
   void Head() {
-    page_.Heading("What changed", "B less A", Style::kDim);
+    page_.Heading("Change from A to B", "B minus A", Style::kDim);
     page_.Paragraph("  A       ", Shown(SideText(diff_.a)), Style::kBold);
     page_.Paragraph("  B       ", Shown(SideText(diff_.b)), Style::kBold);
     const bool changed = diff_.step_changed();
@@ -127,7 +128,7 @@ class DiffText {
   }
 
   void Facts() {
-    page_.Heading("Are they comparable?", diff_.comparable ? "yes, as far as it is known" : "no",
+    page_.Heading("Are they comparable?", diff_.comparable ? "yes, by all known facts" : "no",
                   diff_.comparable ? Style::kDim : Style::kWarning);
     std::vector<std::string> same, unknown;
     Cells rows;
@@ -165,7 +166,7 @@ class DiffText {
   std::string Number(double ms) const { return fmt::format("{:.{}f}", ms, digits_); }
   std::string Change(double ms) const { return fmt::format("{:+.{}f}", ms, digits_); }
 
-  /// The facts that keep the two from being compared.
+  /// Returns the facts that make the two incomparable.
   std::string Differences() const {
     std::string text;
     for (const ComparedFact& fact : diff_.facts) {
@@ -175,7 +176,7 @@ class DiffText {
     return text;
   }
 
-  /// The largest `top` parts of the change, the rest of them as one.
+  /// Writes the largest `top` parts of the change, and the rest as one row.
   void Account(std::size_t top) {
     std::vector<const AccountRow*> order;
     for (const AccountRow& row : diff_.account) order.push_back(&row);
@@ -319,7 +320,7 @@ class DiffText {
     if (left_out > 0) {
       page_.Paragraph(
           "  ",
-          fmt::format("{} more, {} in all; --json has every row",
+          fmt::format("{} more, {} in total; --json has every row",
                       Plural(static_cast<std::int64_t>(left_out), "row"), ChangeMsText(rest)),
           Style::kPlain, Style::kDim);
     }
@@ -350,7 +351,7 @@ class DiffText {
   const DiffReport& report_;
   const JobDiff& diff_;
   TextPage page_;
-  int digits_ = diff_.step.a < 10 ? 3 : 2;  ///< After the point, of milliseconds.
+  int digits_ = diff_.step.a < 10 ? 3 : 2;  ///< Decimals of milliseconds.
 };
 
 }  // namespace

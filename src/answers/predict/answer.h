@@ -18,7 +18,7 @@
 
 namespace headroom {
 
-/// One question, asked of several jobs for the same GPUs.
+/// One question about several jobs for the same GPUs.
 class PredictAnswer {
  public:
   /// Reads the prices and grids that the plan names. Fails as JobPlanQuestion::Check() and
@@ -28,19 +28,19 @@ class PredictAnswer {
   static Result<PredictAnswer> Make(const GpuModels& models, std::vector<DeviceRates> targets,
                                     JobPlanQuestion plan);
 
-  /// Adds a recorded job. Where the forecaster has no forecasts, the report says why. Fails as
+  /// Adds a recorded job. If the forecaster has no forecasts, the report gives the reason. Fails as
   /// AddRecordedStep() does.
   ///
   /// @param note    CalibratedJob::note
   /// @param source  SourceGpuOf()
   Status AddTrace(const Job& job, const Forecaster& forecaster, const std::string& note,
                   const DeviceRates& source, const RecordedStepQuestion& question);
-  /// Adds steps that are known by operators and shapes. Fails as AddListedSteps() does.
+  /// Adds steps from lists of operators and shapes. Fails as AddListedSteps() does.
   Status AddLists(std::span<const OperatorList> lists, const std::string& path);
   /// Adds a trace that cannot be replayed.
   void AddAbstention(const std::string& trace, const std::string& why);
 
-  /// Returns the report of all that was added.
+  /// Returns the report of all added steps.
   PredictReport Finish() &&;
 
  private:

@@ -69,7 +69,7 @@ TEST(PredictAnswer, ThePlanTurnsStepsIntoHours) {
   EXPECT_NEAR(*report.targets[0].hours, report.targets[0].step.mid / 10, 1e-9);
 }
 
-// The recording lacks what the host did before the first step, so the replay is 5.2 % off.
+// The recording lacks the host's work before the first step, so the replay is 5.2 % off.
 TEST(PredictAnswer, SaysWhyAReplayThatIsOffIsNotUsed) {
   StoreBuilder b;
   for (std::int64_t step = 0, at = 0; step < 10; ++step, at += 110) {

@@ -23,14 +23,14 @@
 namespace headroom {
 namespace {
 
-/// The GPU whose CO2 is put into things that people grasp.
+/// The GPU whose CO2 is compared with everyday things.
 struct ShownGpu {
-  const PredictedTarget* target = nullptr;  ///< None: of no GPU is the CO2 known.
+  const PredictedTarget* target = nullptr;  ///< Null if no GPU's CO2 is known.
   std::string why;
 };
 
-/// The recorded one, else the cheapest, if all prices are in one currency, else the fastest; of
-/// those that the job fits, or may fit.
+/// Chooses the recorded GPU, else the cheapest if all prices have one currency, else the fastest.
+/// Considers only GPUs that the job fits or may fit.
 ShownGpu ChooseShown(std::span<const PredictedTarget> targets, const PredictReport& report) {
   const PredictedTarget *cheapest = nullptr, *fastest = nullptr;
   bool comparable = true;
@@ -54,13 +54,15 @@ ShownGpu ChooseShown(std::span<const PredictedTarget> targets, const PredictRepo
 
 constexpr double kGramsPerKg = 1e3, kMsPerHour = 3.6e6;
 
-/// "2024-05-31", by the world's clock: where a price was listed, it may be a day later than here.
+/// Returns tomorrow's date in UTC, such as "2024-05-31". At the place of a listing it may be a day
+/// later than here.
 std::string Tomorrow() {
   const auto now = std::chrono::system_clock::now() + std::chrono::days(1);
   return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
 }
 
-/// As machines of a cluster file are named: "azure", "Standard_ND96asr_v4" -> "azure-nd96asr-v4".
+/// Returns the name of a machine in a cluster file: "azure-nd96asr-v4" for "azure",
+/// "Standard_ND96asr_v4".
 std::string ClusterNameOf(const InstancePrice& price) {
   constexpr std::string_view kOfAzure = "standard-";
   std::string instance = LowerCase(price.instance);
@@ -168,7 +170,7 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices) {
   for (const InstancePrice& price : prices_) {
     const DeviceSpec* device = devices.Find(price.gpu);
     if (device == nullptr) {
-      return Refuse(price, fmt::format("has a GPU '{}' that is not known", price.gpu));
+      return Refuse(price, fmt::format("has an unknown GPU '{}'", price.gpu));
     }
     gpu_of_price_.push_back(device->short_name);
   }
@@ -193,23 +195,23 @@ Status JobPlan::FindMachines() {
     if (!price.cluster.empty() && cluster == clusters.value().end()) {
       std::vector<std::string_view> names;
       for (const Topology& known : clusters.value()) names.push_back(known.name);
-      return Refuse(price, fmt::format("is of a cluster '{}'; there are {}", price.cluster,
-                                       fmt::join(names, ", ")));
+      return Refuse(price, fmt::format("names an unknown cluster '{}'; the known ones are {}",
+                                       price.cluster, fmt::join(names, ", ")));
     }
     if (price.gpus == 1) continue;
     if (price.cluster.empty()) cluster = named(ClusterNameOf(price));
     if (cluster != clusters.value().end() && cluster->gpus_per_node < price.gpus) {
       if (!price.cluster.empty()) {
-        return Refuse(price, fmt::format("has {} GPUs, and a machine of {} {}", price.gpus,
+        return Refuse(price, fmt::format("has {} GPUs, but a machine of {} has {}", price.gpus,
                                          cluster->name, cluster->gpus_per_node));
       }
-      cluster = clusters.value().end();  // It only has the same name.
+      cluster = clusters.value().end();  // The machine only has the same name.
     }
     PlannedMachine machine{.price = i, .gpu = gpu_of_price_[i], .gpus = price.gpus, .topology = {}};
     if (cluster != clusters.value().end()) {
       machine.topology = *cluster;
     } else {
-      // Nothing leaves the machine, so its network does not count.
+      // No data leaves the machine, so its network does not matter.
       constexpr double kGbps = 100;
       machine.topology = FlatTopology(kGbps, DurationNs(0), price.gpus);
       machine.topology.description = fmt::format("{} GPUs behind PCIe 4.0", price.gpus);
@@ -220,7 +222,7 @@ Status JobPlan::FindMachines() {
 }
 
 JobPlan::Place JobPlan::PlaceOf(const InstancePrice& price) const {
-  // What the user says holds; else the grid and the overhead of the place itself, where known.
+  // The user's values take precedence over the grid and the overhead of the place.
   const GridRegion* there = carbon_.FindRegion(price.provider + ":" + price.region);
   if (there == nullptr) there = carbon_.FindRegion(price.region);
   const PueEntry* overhead = carbon_.FindPue(price.provider);
@@ -241,7 +243,7 @@ Status JobPlan::Load(const DeviceCatalog& devices) {
 
 void JobPlan::AddMoneyPerSample(PredictedTarget& target) const {
   if (!target.samples || target.fits == false) return;
-  // The job's GPUs work on as many times the samples, so that their number cancels out.
+  // With N GPUs a job processes N times the samples, so N cancels out.
   constexpr double kMillion = 1e6;
   const double hours =
       kMillion / static_cast<double>(*target.samples) * target.step.mid / kMsPerHour;
@@ -279,7 +281,7 @@ std::optional<PlannedOption> JobPlan::OptionOn(std::size_t price, const Predicte
   DeploymentOption& option = planned.option;
   option.hours = *target.hours;
   option.instances = InstancesFor(target.gpus, instance.gpus);
-  std::optional<double> joules;  // Of a step.
+  std::optional<double> joules;  // Per step.
   double steps = *report.total_steps;
   if (target.energy) joules = target.energy->joules;
   if (target.gpus == 1 && instance.gpus > 1) {
@@ -325,7 +327,7 @@ void JobPlan::AddOptions(std::size_t begin, std::size_t end, PredictReport& repo
       std::optional<PlannedOption> on = OptionOn(price, target, report);
       if (!on) continue;
       const DeploymentOption& option = on->option;
-      // Of several currencies, in that of the first: they cannot be compared.
+      // Prices in several currencies cannot be compared, so it uses the currency of the first.
       const bool comparable =
           target.currency.empty() || target.currency == option.instance.currency;
       if (!option.scaled_out && comparable && (!target.money || option.money < *target.money)) {
@@ -358,7 +360,7 @@ void JobPlan::AddEquivalents(std::size_t begin, std::size_t end, PredictReport& 
     double times = 0;
     std::string_view name;
   };
-  // Of those that can be grasped, the fewest; a thousandth of a day tells nobody anything.
+  // Chooses the smallest count of at least 0.5: a thousandth of a day means little to people.
   constexpr double kMin = 0.5;
   std::optional<Counted> best;
   for (const Equivalent& equivalent : carbon_.equivalents()) {

@@ -1,4 +1,4 @@
-// What a whole job takes where: hours, money and CO2 of each target of a prediction.
+// Plans a whole job: hours, money and CO2 on each target of a prediction.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ namespace headroom {
 
 inline constexpr std::int64_t kMaxTotalSteps = 1'000'000'000'000;
 
-/// What is asked of a whole job, as the flags of the same names of `headroom predict` say it; what
-/// is empty was not given.
+/// Options for a whole job, with the names of the flags of `headroom predict`. Empty means not
+/// given.
 struct JobPlanQuestion {
   std::optional<std::int64_t> total_steps = {};
   std::string prices_path = {}, provider = {}, region = {}, pue = {}, carbon_path = {};
-  std::optional<double> max_hours = {}, max_money = {};  ///< Of an option; above 0.
+  std::optional<double> max_hours = {}, max_money = {};  ///< Limits of an option; above 0.
 
-  /// Fails (kUsage) where something is said of a whole job whose length is not given.
+  /// Fails with kUsage if options of a whole job are given without its length.
   Status Check() const;
 };
 
@@ -36,44 +36,43 @@ class JobPlan {
   JobPlan(const JobPlan&) = delete;
   JobPlan(JobPlan&&) = default;
 
-  /// Returns whether the question gives the job's length.
+  /// Returns true if the question gives the job's length.
   bool has_length() const { return question_.total_steps.has_value(); }
 
-  /// Reads prices and, if the job's length was given, grids. BadInput and kUsage name what is
-  /// wrong.
+  /// Reads prices and, if the job's length was given, grids. Fails with kBadInput or kUsage.
   Status Load(const DeviceCatalog& devices);
 
-  /// Those of the list that have several GPUs: what a step takes there is to be predicted first.
+  /// Returns the listed machines with several GPUs. Their steps must be predicted before Make().
   const std::vector<PlannedMachine>& machines() const { return machines_; }
 
-  /// Fills in the money per million samples of the targets, and, if the job's length was given,
-  /// their hours, money and CO2, and all options. Only options that the job fits count, and that
-  /// take no more time and money than asked for; each is as many instances as have all GPUs of the
-  /// job (InstancesFor()), or one whose GPUs share the steps of a job of one. REQUIRES: Load().
+  /// Fills in the money per million samples of the targets. If the job's length was given, also
+  /// fills in hours, money, CO2, and all options. Options must fit the job, and keep its limits of
+  /// time and money. Each option has enough instances for all GPUs of the job (InstancesFor()). For
+  /// a job of one GPU, it may also be one instance whose GPUs share the steps. Requires Load().
   void Make(PredictReport& report) const;
 
  private:
   Status LoadCarbon();
-  /// Of the chosen provider.
+  /// Loads the prices of the chosen provider.
   Status LoadPrices(const DeviceCatalog& devices);
   Status FindMachines();
   void AddMoneyPerSample(PredictedTarget& target) const;
-  /// BadInput, with the line of the list.
+  /// Returns kBadInput with the line of the list.
   Status Refuse(const InstancePrice& price, std::string_view why) const;
-  /// Where an instance stands.
+  /// Location of an instance.
   struct Place {
     const GridRegion* grid = nullptr;  ///< Not null.
     double pue = 1;
-    std::string text = {};  ///< Both in words.
+    std::string text = {};  ///< Description of both.
   };
   Place PlaceOf(const InstancePrice& price) const;
-  /// Of one workload, whose targets begin and end there.
+  /// Adds the options of one workload, whose targets are [`begin`, `end`).
   void AddOptions(std::size_t begin, std::size_t end, PredictReport& report) const;
-  /// How a job runs on an instance; nullopt: it does not, or takes too much time or money, which
-  /// the report counts.
+  /// Returns how a job runs on an instance. Returns nullopt if it does not fit, or exceeds a limit
+  /// of time or money, which the report counts.
   std::optional<PlannedOption> OptionOn(std::size_t price, const PredictedTarget& target,
                                         PredictReport& report) const;
-  /// The same.
+  /// Adds the equivalents of one workload's CO2.
   void AddEquivalents(std::size_t begin, std::size_t end, PredictReport& report) const;
 
   JobPlanQuestion question_;

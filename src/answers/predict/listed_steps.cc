@@ -17,7 +17,7 @@
 namespace headroom {
 namespace {
 
-/// Adds what the step takes on the machines that have the target's GPU.
+/// Adds the steps on the machines with the target's GPU.
 void ScaleOut(const OperatorList& list, const DeviceRates& rate, const StepEstimate& estimate,
               const KernelConstants& constants, std::span<const PlannedMachine> machines,
               PredictedTarget& target) {
@@ -54,7 +54,7 @@ Status AddListedSteps(std::span<const OperatorList> lists, const std::string& pa
       const std::string doubt = list.Doubt();
       report.abstained.push_back(
           {.trace = path,
-           .why = fmt::format("no operator{} has kernels that are known (docs/predict.md){}{}",
+           .why = fmt::format("no operator{} has known kernels (docs/predict.md){}{}",
                               list.name.empty() ? "" : fmt::format(" of '{}'", list.name),
                               doubt.empty() ? "" : ": ", doubt)});
       continue;
@@ -65,11 +65,12 @@ Status AddListedSteps(std::span<const OperatorList> lists, const std::string& pa
         return Status::Of(estimate.status().code(),
                           fmt::format("{}: {}", path, estimate.status().message()));
       }
-      std::string why = fmt::format("{} of {} operators have no kernels: views, or not known",
-                                    list.without_work, list.operators);
+      std::string why =
+          fmt::format("{} of {} operators have no kernels: they are views, or unknown",
+                      list.without_work, list.operators);
       if (list.collectives > 0) {
         why +=
-            fmt::format("; {} of communication between GPUs {} not in it",
+            fmt::format("; {} of communication between GPUs {} not included",
                         Plural(list.collectives, "kernel"), list.collectives == 1 ? "is" : "are");
       }
       std::string doubt = list.Doubt();

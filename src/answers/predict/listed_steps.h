@@ -16,7 +16,7 @@ namespace headroom {
 /// known kernels.
 ///
 /// @param path      of the lists, for messages
-/// @param machines  to which the job of one GPU may be scaled out
+/// @param machines  candidates to scale out a job of one GPU
 Status AddListedSteps(std::span<const OperatorList> lists, const std::string& path,
                       std::span<const DeviceRates> targets, const GpuModels& models,
                       std::span<const PlannedMachine> machines, PredictReport& report);

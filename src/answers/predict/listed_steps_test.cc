@@ -63,7 +63,7 @@ TEST_F(ListedSteps, EachListOnEachGpuInOrder) {
                 target.step.mid, 1e-9 * target.step.mid);
   }
   EXPECT_GT(report.targets[0].step.mid, report.targets[1].step.mid) << "a T4 is slower";
-  // Twice the same operators take twice as long.
+  // Twice as many operators take twice as long.
   EXPECT_NEAR(report.targets[2].step.mid / report.targets[0].step.mid, 2, 1e-6);
   EXPECT_EQ(report.targets[0].why.rfind("1 of ", 0), 0u) << report.targets[0].why;
 }

@@ -1,4 +1,4 @@
-// A job of one GPU, scaled out to machines that have several.
+// Scales out a job of one GPU to machines with several.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace headroom {
 
-/// Adds the steps on those machines that have the target's GPU.
+/// Adds the steps on the machines with the target's GPU.
 ///
 /// @param job     of the target, as `headroom scale` sees it
-/// @param joules  of one of the GPUs, in a step of so many milliseconds; nullopt: not known
+/// @param joules  energy of one GPU in a step of `step_ms` milliseconds; nullopt if unknown
 void AddMachineSteps(ScalableJob& job, std::span<const PlannedMachine> machines,
                      const std::function<std::optional<double>(double step_ms)>& joules,
                      PredictedTarget& target);

@@ -31,12 +31,12 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
   std::vector<std::string> remarks;
   const std::vector<std::string> misspelt = MisspeltColumns(table);
   if (!misspelt.empty())
-    remarks.push_back(fmt::format("not read: {} {}", misspelt.size() == 1 ? "column" : "columns",
+    remarks.push_back(fmt::format("ignored: {} {}", misspelt.size() == 1 ? "column" : "columns",
                                   fmt::join(misspelt, ", ")));
   const TableUncertainty doubts = UncertaintyOf(operators, source, models.constants());
   if (doubts.implausible > 0) {
     remarks.push_back(
-        fmt::format("{}: {} took a time that {} cannot have taken, or 100 times what it should; "
+        fmt::format("{}: {} has a time that {} cannot reach, or 100 times the expected one; "
                     "latency_ms is in milliseconds",
                     table.Place(doubts.first),
                     doubts.implausible == 1
@@ -50,13 +50,14 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
         Plural(on_tensor_cores, "row"), kTensorCoreDoubt));
   }
   if (elsewhere > 0) {
-    remarks.push_back(fmt::format("{} rows are of another device than {} and have no prediction",
-                                  elsewhere, source.device->short_name));
+    remarks.push_back(
+        fmt::format("{} rows were measured on another device than {} and have no prediction",
+                    elsewhere, source.device->short_name));
   }
   if (without_model > 0)
-    remarks.push_back(
-        fmt::format("{} rows have a type that {} or {} has no peak for, and no prediction",
-                    without_model, source.device->short_name, target.device->short_name));
+    remarks.push_back(fmt::format("{} rows have no prediction: {} or {} has no peak for their type",
+                                  without_model, source.device->short_name,
+                                  target.device->short_name));
   const std::string why = models.WhyExtrapolated(target);
   if (!why.empty()) remarks.push_back(fmt::format("{}: {}", target.device->short_name, why));
   return remarks;
@@ -68,7 +69,7 @@ Result<PredictedTable> PredictOperatorTable(const CsvTable& table, const std::st
                                             const DeviceRates& source, const DeviceRates& target,
                                             const GpuModels& models) {
   const DeviceCatalog& catalog = models.devices();
-  std::map<std::string, bool> is_source;  // By name of a device.
+  std::map<std::string, bool> is_source;  // True by name of a device that is the source.
   const Result<std::vector<MeasuredOperator>> operators =
       ReadMeasuredOperators(table, [&](const std::string& name) {
         const auto [entry, is_new] = is_source.try_emplace(name);
@@ -80,19 +81,18 @@ Result<PredictedTable> PredictOperatorTable(const CsvTable& table, const std::st
       PredictOperators(operators.value(), source, target, models.constants());
   if (operators.value().empty())
     return Status::NoAnswer(fmt::format(
-        "{}: has a header and no row; each row is an operator (docs/predict.md)", path));
+        "{}: has a header but no row; each row is an operator (docs/predict.md)", path));
   if (std::none_of(predictions.begin(), predictions.end(),
                    [](const auto& prediction) { return prediction.has_value(); })) {
-    return Status::NoAnswer(fmt::format(
-        "{}: no row can be predicted: none was measured on {}, or in a type that it and {} have a "
-        "peak for",
-        path, source.device->short_name, target.device->short_name));
+    return Status::NoAnswer(
+        fmt::format("{}: no row can be predicted: none was measured on {}, or in a type for which "
+                    "it and {} have a peak",
+                    path, source.device->short_name, target.device->short_name));
   }
   std::vector<std::string> cells = table.header;
   for (const char* column : {"predicted_ms", "predicted_low_ms", "predicted_high_ms"}) {
     if (table.Column(column)) {
-      return Status::BadInput(
-          fmt::format("{}: has a column {} already; leave it out", path, column));
+      return Status::BadInput(fmt::format("{}: already has a column {}; remove it", path, column));
     }
     cells.emplace_back(column);
   }

@@ -1,4 +1,4 @@
-// A table of operators measured on one GPU, with what they take on another.
+// Predicts a table of operators from one GPU for another.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace headroom {
 
 struct PredictedTable {
   std::string csv;  ///< The rows, with predicted_ms, predicted_low_ms and predicted_high_ms.
-  std::vector<std::string> remarks;  ///< One sentence each: columns and rows that are in doubt.
+  std::vector<std::string> remarks;  ///< One sentence per remark on doubtful columns and rows.
 };
 
-/// Predicts the rows that were measured on `source`. Fails with kNoAnswer if there are none, and
-/// with kBadInput if the table has the columns of a prediction already.
+/// Predicts the rows that were measured on `source`. Fails with kNoAnswer if there are none. Fails
+/// with kBadInput if the table already has the columns of a prediction.
 ///
 /// @param path  of the table, for messages
 Result<PredictedTable> PredictOperatorTable(const CsvTable& table, const std::string& path,

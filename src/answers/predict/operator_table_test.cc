@@ -71,7 +71,7 @@ TEST(PredictOperatorTable, AnImpossibleTimeIsNamedByItsLine) {
   ASSERT_TRUE(predicted.ok()) << predicted.status().message();
   const std::vector<std::string>& remarks = predicted.value().remarks;
   EXPECT_TRUE(std::any_of(remarks.begin(), remarks.end(), [](const auto& remark) {
-    return remark.starts_with("t.csv, line 3: the row took a time that ");
+    return remark.starts_with("t.csv, line 3: the row has a time that ");
   }));
 }
 
@@ -84,7 +84,7 @@ TEST(PredictOperatorTable, RefusesWhatHasNoAnswer) {
       {kHead, StatusCode::kNoAnswer, "t.csv: has a header and no row"},
       {std::string(kHead) + kElsewhere, StatusCode::kNoAnswer, "t.csv: no row can be predicted"},
       {"op,rows,cols,device,latency_ms,predicted_ms\nadd,32768,1024,V100,0.5,1\n",
-       StatusCode::kBadInput, "t.csv: has a column predicted_ms already"}};
+       StatusCode::kBadInput, "t.csv: already has a column predicted_ms"}};
   for (const auto& c : kCases) {
     const auto predicted = Predict(c.text);
     ASSERT_FALSE(predicted.ok()) << c.words;

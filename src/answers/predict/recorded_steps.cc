@@ -40,7 +40,7 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
 
 /// Returns the GPUs of the whole job: one for each rank, or as many as one rank uses.
 std::int64_t GpusOf(const Job& job) {
-  constexpr std::int64_t kMax = 1'000'000;  // A trace may say anything; no job has more.
+  constexpr std::int64_t kMax = 1'000'000;  // A trace may hold any number, but no job has more.
   std::int64_t gpus = WorkingGpus(job.store(), job.steps().spans);
   for (const std::optional<std::int64_t>& told :
        {job.store().metadata.world_size, RecordedGpus(job)}) {
@@ -49,14 +49,14 @@ std::int64_t GpusOf(const Job& job) {
   return gpus;
 }
 
-/// Returns the energy of all GPUs of the job. Assumes that each takes what the recorded one takes.
+/// Returns the energy of all GPUs of the job. Assumes that each needs as much as the recorded one.
 std::optional<StepEnergy> OfAll(std::optional<StepEnergy> energy, std::int64_t gpus) {
   if (energy) energy->Times(static_cast<double>(gpus));
   return energy;
 }
 
-/// Returns the energy of one GPU in a step that waiting makes longer: that of its own step, and the
-/// model's for the rest of the time.
+/// Returns the energy of one GPU in a step that waiting makes longer. It is the energy of the GPU's
+/// step, plus the model's for the rest of the time.
 std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& energy,
                                StepActivity activity, const DeviceRates& rates,
                                const KernelConstants& constants) {
@@ -67,7 +67,7 @@ std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& 
   return energy->joules + waiting->joules - alone->joules;
 }
 
-/// Returns whether the trace names the GPU, rather than giving its size alone.
+/// Returns true if the trace names the GPU. Otherwise it gives only its size.
 bool IsNamed(const GpuModels& models, const Job& job) {
   const DeviceSpec* const found = models.devices().Find(job.device()->short_name);
   const auto names = job.store().devices.name.values();
@@ -81,11 +81,11 @@ bool IsNamed(const GpuModels& models, const Job& job) {
 Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const std::string& trace,
                                 const std::string& from) {
   if (!from.empty()) {
-    // Whoever asks knows better than a size does.
+    // The user's --from is more reliable than a GPU that was inferred from its size.
     if (job.device() != nullptr && IsNamed(models, job) &&
         models.devices().Find(from) != models.devices().Find(job.device()->short_name)) {
-      return Status::Usage(fmt::format("--from {}: {} was recorded on {}, as it says", from, trace,
-                                       job.device()->name));
+      return Status::Usage(fmt::format("--from {}: {} states that it was recorded on {}", from,
+                                       trace, job.device()->name));
     }
     return models.RatesNamed(from);
   }
@@ -95,18 +95,18 @@ Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const s
   for (std::size_t row = 0; row < devices.rows(); ++row) {
     if (devices.name[row].valid()) all.emplace(job.store().Text(devices.name[row]));
   }
-  // Other devices of the machine may have no name in the trace.
+  // The trace may not name other devices of the machine.
   if (all.size() == 1) {
     const DeviceSpec* device = models.devices().Find(*all.begin());
     if (device != nullptr) return models.RatesOfDevice(*device);
   }
   const std::string names = fmt::format("{}", fmt::join(all, ", "));
-  return Status::NoAnswer(fmt::format(
-      "{}: {}; name the GPU with --from NAME, or add its data sheet with --gpu-file FILE "
-      "(docs/devices.md)",
-      trace,
-      names.empty() ? "the trace does not say which GPU it was recorded on"
-                    : fmt::format("not recorded on one GPU that is known: {}", names)));
+  return Status::NoAnswer(
+      fmt::format("{}: {}; name the GPU with --from NAME, or add its data sheet with --gpu-file "
+                  "FILE (docs/devices.md)",
+                  trace,
+                  names.empty() ? "the trace does not name its GPU"
+                                : fmt::format("not recorded on exactly one known GPU: {}", names)));
 }
 
 Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels& models,
@@ -126,14 +126,14 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
     measured->PartsLike(*modelled);
     measured_over_model = MeasuredOverModel(*measured, *modelled);
   }
-  // Where nothing marks the steps, the whole recording is one.
+  // Without step marks, the whole recording is one step.
   const bool has_steps = job.steps().steps.source != StepSource::kNone;
   const std::optional<std::int64_t> samples =
       has_steps ? SamplesPerStep(job) : std::optional<std::int64_t>();
   if ((whole_job || question.batch_curve) && !has_steps) {
-    return Status::NoAnswer(fmt::format(
-        "{}: nothing marks its steps, which --total-steps and --batch-curve require; {}",
-        question.trace, HowToTellSteps(job.store().metadata.recorded_as())));
+    return Status::NoAnswer(
+        fmt::format("{}: has no marked steps, which --total-steps and --batch-curve require; {}",
+                    question.trace, HowToTellSteps(job.store().metadata.recorded_as())));
   }
   if (question.batch_curve && !samples) {
     return Status::NoAnswer(fmt::format(
@@ -167,7 +167,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
   for (const DeviceRates& target : targets) {
     const JobPrediction prediction = predictor.Predict(target, question.host_factor);
     const bool same = target.device->short_name == source.device->short_name;
-    // The same GPU and host: the job as it was recorded, with the range that its baseline states.
+    // Same GPU and host: uses the job as recorded, with the range of its baseline.
     const bool as_recorded = same && question.host_factor == 1;
     const PredictedMs& taken = as_recorded ? step : prediction.step;
     const std::optional<StepEnergy> energy =
@@ -177,7 +177,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
     std::string why = prediction.why;
     if (energy && energy->carried) {
       why += fmt::format(
-          "; energy is the model's times {:.2f}, what was measured on {} over the model",
+          "; energy is the model's times {:.2f}, the ratio of measured to modelled energy on {}",
           *energy->carried, source.device->short_name);
     }
     std::string doubt = same ? "" : models.WhyExtrapolated(target);
@@ -199,14 +199,14 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
          .why = std::move(why),
          .doubt = std::move(doubt)});
     if (gpus == 1) {
-      // What all GPUs sum lies in the reducer's buckets, too.
+      // The reducer's buckets also hold all gradients.
       const double needed = memory.PeakAt(1).value_or(0) + gradient_bytes;
       if (needed > target.device->UsableBytes().value_or(needed)) {
         for (const PlannedMachine& machine : machines)
           report.targets.back().machines.push_back(
               {.price = machine.price,
                .step = {},
-               .no_answer = "buckets as large as its gradients do not fit beside the job"});
+               .no_answer = "its buckets, as large as its gradients, do not fit next to the job"});
       } else {
         PredictedJob several(job, predictor, target, question.host_factor, taken);
         AddMachineSteps(
@@ -234,7 +234,7 @@ std::optional<StepEnergy> EnergyOn(const DeviceRates& rates, const StepActivity&
   if (energy && measured_over_model)
     energy = Carried(*energy, *measured_over_model, activity.step_ms, *rates.device);
   if (!energy || step.mid <= 0) return energy;
-  // A step that takes longer takes more.
+  // A longer step needs more energy.
   const double of_time = std::max(step.high / step.mid - 1, 1 - step.low / step.mid);
   energy->error = std::hypot(energy->error, of_time);
   return energy;

@@ -16,33 +16,34 @@
 namespace headroom {
 
 struct RecordedStepQuestion {
-  std::string trace;          ///< Its path.
-  std::string workload = {};  ///< The same, where it is one of several; else empty.
-  double host_factor = 1;     ///< How many times as fast the other machine's host is.
+  std::string trace;          ///< Path of the trace.
+  std::string workload = {};  ///< Name of the workload if there are several; else empty.
+  double host_factor = 1;     ///< Speed of the other machine's host, relative to this one.
   bool batch_curve = false;
   std::optional<RecordedMemory> timeline = {};
 };
 
-/// The GPU of a trace; fails (kNoAnswer) where it does not tell.
+/// Returns the GPU of a trace. Fails with kNoAnswer if the trace does not state it.
 ///
-/// @param from  name of the user's; empty: what the trace says. kUsage where it says another.
+/// @param from  the user's name of it; empty uses the trace. Fails with kUsage if the trace states
+/// another.
 Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const std::string& trace,
                                 const std::string& from);
 
-/// Adds the job, and what it takes on each target. Fails (kNoAnswer) with what the trace lacks.
+/// Adds the job and its step on each target. Fails with kNoAnswer if the trace lacks data.
 ///
 /// @param baseline   Forecaster's, of the job
 /// @param source     SourceGpuOf()
-/// @param whole_job  hours are asked for, so there must be steps
-/// @param machines   to which a job of one GPU may be scaled out
+/// @param whole_job  hours are requested, so there must be steps
+/// @param machines   candidates to scale out a job of one GPU
 Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels& models,
                        const DeviceRates& source, std::span<const DeviceRates> targets,
                        const RecordedStepQuestion& question, bool whole_job,
                        std::span<const PlannedMachine> machines, PredictReport& report);
 
-/// By the model, with what the step's own range adds to its error.
+/// Returns the model's energy. The step's own range adds to its error.
 ///
-/// @param measured_over_model  MeasuredOverModel() of the recorded GPU; nullopt: nothing was
+/// @param measured_over_model  MeasuredOverModel() of the recorded GPU; nullopt if it was not
 ///                             measured
 std::optional<StepEnergy> EnergyOn(const DeviceRates& rates, const StepActivity& activity,
                                    const PredictedMs& step, const KernelConstants& constants,

@@ -29,7 +29,7 @@ struct Shape {
   bool marked = true;              ///< Each step has a marker.
 };
 
-/// Three steps of 10 ms, each with one product for which the host waits.
+/// Three steps of 10 ms, each with one matrix product for which the host waits.
 StoreBuilder Steps(const Shape& shape = {}) {
   StoreBuilder b;
   for (int step = 0; step < kSteps; ++step) {
@@ -97,25 +97,25 @@ TEST(SourceGpuOf, TheTraceOrElseTheUserNamesIt) {
   const struct {
     const StoreBuilder& builder;
     const char* from;
-    const char* gpu;  ///< nullptr: fails with `words`.
+    const char* gpu;  ///< nullptr means that it fails with `words`.
     StatusCode code = StatusCode::kOk;
     const char* words = "";
   } kCases[] = {
       {named, "", "H200"},
       {named, "NVIDIA H200 SXM", "H200"},
       {named, "T4", nullptr, StatusCode::kUsage,
-       "--from T4: a.json was recorded on NVIDIA H200, as it says"},
+       "--from T4: a.json states that it was recorded on NVIDIA H200"},
       {sized, "", "T4"},
       {sized, "H200", "H200"},
       {beside_unnamed, "", "H200"},
       {beside_t4, "", nullptr, StatusCode::kNoAnswer,
-       "a.json: not recorded on one GPU that is known: NVIDIA H200, Tesla T4; name the GPU"},
+       "a.json: not recorded on exactly one known GPU: NVIDIA H200, Tesla T4; name the GPU"},
       {unnamed, "T4", "T4"},
-      {unnamed, "T44", nullptr, StatusCode::kUsage, "no GPU 'T44' is known; near names"},
+      {unnamed, "T44", nullptr, StatusCode::kUsage, "unknown GPU 'T44'; similar names"},
       {unnamed, "", nullptr, StatusCode::kNoAnswer,
-       "a.json: the trace does not say which GPU it was recorded on; name the GPU with --from"},
+       "a.json: the trace does not name its GPU; name the GPU with --from"},
       {unknown, "", nullptr, StatusCode::kNoAnswer,
-       "a.json: not recorded on one GPU that is known: Acme 9000; name the GPU with --from"},
+       "a.json: not recorded on exactly one known GPU: Acme 9000; name the GPU with --from"},
   };
   for (const auto& c : kCases) {
     const RecordedJob recorded(c.builder);
@@ -187,7 +187,7 @@ TEST(AddRecordedStep, MeasuredEnergyIsOfTheRecordedGpuAndOfAllRanks) {
   EXPECT_EQ(other.targets[0].energy->source, EnergySource::kModel);
 }
 
-// The model has about 350 W for a busy H200. It clamps the ratio 33 / 350 to 0.5.
+// The model assumes about 350 W for a busy H200. It clamps the ratio 33 / 350 to 0.5.
 TEST(AddRecordedStep, OtherGpusCarryWhatTheModelIsOffBy) {
   StoreBuilder builder = Steps();
   const RecordedJob modelled(builder);
@@ -197,8 +197,8 @@ TEST(AddRecordedStep, OtherGpusCarryWhatTheModelIsOffBy) {
   const PredictedTarget carried = Predicted(measured, {"T4"}).targets[0];
   EXPECT_NEAR(carried.energy->joules, by_model.energy->joules / 2, kTolerance);
   EXPECT_EQ(carried.why, by_model.why +
-                             "; energy is the model's times 0.50, what was measured on H200 over "
-                             "the model");
+                             "; energy is the model's times 0.50, the ratio of measured to "
+                             "modelled energy on H200");
 }
 
 TEST(AddRecordedStep, IgnoresAWorldSizeAboveAMillion) {
@@ -215,8 +215,8 @@ TEST(AddRecordedStep, RefusesQuestionsAboutStepsOrSamplesThatTheTraceLacks) {
     bool whole_job;
     const char* words;
   } kCases[] = {
-      {unmarked, {.trace = "a.json"}, true, "a.json: nothing marks its steps, which "},
-      {unmarked, {.trace = "a.json", .batch_curve = true}, false, "a.json: nothing marks its "},
+      {unmarked, {.trace = "a.json"}, true, "a.json: has no marked steps, which "},
+      {unmarked, {.trace = "a.json", .batch_curve = true}, false, "a.json: has no marked "},
       {shapeless,
        {.trace = "a.json", .batch_curve = true},
        false,
@@ -261,7 +261,7 @@ TEST(AddRecordedStep, OnlyAJobOfOneGpuThatFitsIsScaledOut) {
   ASSERT_EQ(report.targets[0].machines.size(), 1u);
   EXPECT_EQ(report.targets[0].machines[0].price, 6u);
   EXPECT_EQ(report.targets[0].machines[0].no_answer,
-            "buckets as large as its gradients do not fit beside the job");
+            "its buckets, as large as its gradients, do not fit next to the job");
 }
 
 // 700 W for 100 ms is 70 J.

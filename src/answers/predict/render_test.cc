@@ -23,7 +23,7 @@ PredictedTarget Target(const std::string& gpu, double step_ms) {
   return target;
 }
 
-/// A trace of an A100, asked about two other GPUs, the slower one first.
+/// A trace of an A100 with two other GPUs, the slower one first.
 PredictReport Demo() {
   PredictReport report;
   report.source_gpu = "A100";
@@ -46,7 +46,7 @@ PredictReport Demo() {
   return report;
 }
 
-/// The same as a whole job with one option.
+/// Demo() as a whole job with one option.
 PredictReport WholeJob() {
   PredictReport report = Demo();
   report.total_steps = 1e6;
@@ -101,7 +101,7 @@ TEST(PredictText, AsciiHasNoSignBeyondIt) {
 TEST(PredictText, NeighboursWhoseRangesOverlapAreNotOrdered) {
   PredictReport report = Demo();
   report.targets.push_back(Target("H100", 58));
-  ExpectHas(Text(report), "  H200, H100: ranges of neighbours in this line overlap");
+  ExpectHas(Text(report), "  H200, H100: ranges of neighbours overlap");
   EXPECT_EQ(Text(Demo()).find("overlap"), std::string::npos);
 }
 
@@ -114,8 +114,8 @@ TEST(PredictText, AnEnergyOfWhichLittleIsKnownHasAnUpperEnd) {
 TEST(PredictText, AWholeJobHasTimeMoneyAndPlaces) {
   const std::string text = Text(WholeJob());
   for (const char* words :
-       {"The whole job", "12.50 USD", "does not fit", "Where to run it  by price", "cloud big west",
-        "2024-05  best\n", "  Prices    list of 2024-05\n",
+       {"The whole job", "12.50 USD", "does not fit", "Instances to rent  by price",
+        "cloud big west", "2024-05  best\n", "  Prices    list of 2024-05\n",
         "of the GPUs, at any location: 400 g/kWh", "as much as a car drives"})
     ExpectHas(text, words);
 }
@@ -132,7 +132,7 @@ TEST(PredictText, MoneyBelowACentKeepsItsDigits) {
 TEST(PredictText, WithoutOptionsSaysWhy) {
   PredictReport report = WholeJob();
   report.options.clear();
-  ExpectHas(Text(report), "no instance in the list has one of these GPUs and fits");
+  ExpectHas(Text(report), "no instance in the list has one of these GPUs with enough memory");
   report.options_over_limits = 1;
   ExpectHas(Text(report), "1 option over --max-hours or --max-money is\n            left out\n");
   report.options_over_limits = 0;

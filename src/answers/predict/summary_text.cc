@@ -1,4 +1,4 @@
-// The first screen of `headroom predict`: one line per GPU.
+// Writes the first screen of `headroom predict`: one line per GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-/// GPUs that people buy or rent today, of each class.
+/// Common GPUs to buy or rent today, of each class.
 constexpr std::array<std::string_view, 8> kCurrentGpus = {"B200",   "MI355X",      "H200", "H100",
                                                           "MI300X", "A100-SXM-80", "L40S", "L4"};
 
@@ -120,7 +120,8 @@ std::string RenderPredictSummary(const PredictReport& report, const PageStyle& s
   }
   page.Blank();
   if (extrapolated) {
-    page.Paragraph("* ", "not measured on this GPU; --full says why.", Style::kPlain, Style::kDim);
+    page.Paragraph("* ", "not measured on this GPU; --full gives the reason.", Style::kPlain,
+                   Style::kDim);
   }
   if (priced) page.Paragraph("Prices: ", report.prices + ".", Style::kDim, Style::kDim);
   page.Paragraph("More: ", "--gpu all, --full, --batch-curve, --total-steps N", Style::kDim,

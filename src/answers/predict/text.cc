@@ -39,25 +39,25 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
   page.Paragraph("  Memory    ", text, Style::kBold);
   if (memory.recorded) {
     const RecordedMemory& told = *memory.recorded;
-    page.Paragraph("  Recorded  ",
-                   fmt::format("{} at the peak, which counts: parameters {}, gradients {}, "
-                               "optimizer {}, activations {}, "
-                               "inputs {}, temporary {}, of autograd {}, unknown {}",
-                               FormatBytes(told.Total()), FormatBytes(told.parameters),
-                               FormatBytes(told.gradients), FormatBytes(told.optimizer_state),
-                               FormatBytes(told.activations), FormatBytes(told.inputs),
-                               FormatBytes(told.temporaries), FormatBytes(told.autograd),
-                               FormatBytes(told.unknown)),
-                   Style::kBold);
+    page.Paragraph(
+        "  Recorded  ",
+        fmt::format("{} at the peak: parameters {}, gradients {}, optimizer {}, activations {}, "
+                    "inputs {}, temporary {}, of autograd {}, unknown {}",
+                    FormatBytes(told.Total()), FormatBytes(told.parameters),
+                    FormatBytes(told.gradients), FormatBytes(told.optimizer_state),
+                    FormatBytes(told.activations), FormatBytes(told.inputs),
+                    FormatBytes(told.temporaries), FormatBytes(told.autograd),
+                    FormatBytes(told.unknown)),
+        Style::kBold);
   }
   if (const std::string doubt = memory.Doubt(); !doubt.empty())
-    page.Paragraph("            ", "Is the timeline of this job? " + doubt, Style::kBold,
-                   Style::kWarning);
+    page.Paragraph("            ", "Check that the timeline belongs to this job: " + doubt,
+                   Style::kBold, Style::kWarning);
   if (const std::string doubt = memory.BatchDoubt(); !doubt.empty()) {
     page.Paragraph("            ",
                    doubt +
-                       ": ranges of memory and batches are from a workspace that stays to one "
-                       "that grows with the batch",
+                       ": the ranges of memory and batches assume workspaces that stay constant or "
+                       "grow with the batch",
                    Style::kBold, Style::kWarning);
   }
   if (memory.sharded.empty()) return;
@@ -79,7 +79,7 @@ void WriteEnergyParts(TextPage& page, const StepEnergy& energy, std::int64_t gpu
                   FormatEnergy(energy.phase_joules[2]), FormatEnergy(energy.phase_joules[3]),
                   FormatEnergy(energy.idle_joules));
   if (samples)
-    text += fmt::format("; {} a sample",
+    text += fmt::format("; {} per sample",
                         FormatEnergy(energy.joules / static_cast<double>(*samples * gpus)));
   page.Paragraph("            ", text, Style::kBold);
 }
@@ -95,8 +95,8 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
                  Style::kBold);
   if (baseline.gpus > 1) {
     page.Paragraph("  Job       ",
-                   fmt::format("on {} GPUs, each assumed to do what the recorded one does; energy, "
-                               "money and CO2 are totals",
+                   fmt::format("on {} GPUs, assumed to do the same work as the recorded one; "
+                               "energy, money and CO2 are totals",
                                baseline.gpus),
                    Style::kBold);
   }
@@ -126,7 +126,7 @@ std::string Optional(const std::optional<double>& value, std::string_view format
   return value ? fmt::format(fmt::runtime(format), *value) : "";
 }
 
-/// What several GPUs have in common, said once: "A, B: text".
+/// Writes a text that several GPUs have in common once: "A, B: text".
 void WriteGrouped(TextPage& page, const std::vector<PredictedTarget>& targets,
                   std::string PredictedTarget::*text) {
   std::vector<const PredictedTarget*> told;
@@ -154,7 +154,7 @@ void WriteCalibrated(TextPage& page, const std::vector<PredictedTarget>& targets
   }
 }
 
-/// Of GPUs in the order of time, where each one's range overlaps with that of the one before.
+/// Writes the GPUs, by time, whose range overlaps with that of the previous one.
 void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
   constexpr std::size_t kMaxNames = 8;
   for (std::size_t begin = 0; begin < targets.size();) {
@@ -166,26 +166,24 @@ void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
     std::string text;
     if (count > kMaxNames) {
       text = fmt::format(
-          "{} to {}, {} GPUs one below the other: ranges of neighbours overlap, so their order is "
+          "{} to {}, {} GPUs in adjacent rows: ranges of neighbours overlap, so their order is "
           "uncertain.",
           names.front(), names.back(), count);
     } else if (count > 1) {
-      text = fmt::format(
-          "{}: ranges of neighbours in this line overlap, so their order is not "
-          "certain.",
-          fmt::join(names, ", "));
+      text = fmt::format("{}: ranges of neighbours overlap, so their order is uncertain.",
+                         fmt::join(names, ", "));
     }
     if (!text.empty()) page.Paragraph("  ", text, Style::kPlain, Style::kDim);
     begin = end;
   }
 }
 
-/// "A100-80", or of several "8 x A100-80".
+/// Returns "A100-80", or "8 x A100-80" for several.
 std::string Times(std::int64_t count, std::string_view what) {
   return count == 1 ? std::string(what) : fmt::format("{} x {}", count, what);
 }
 
-/// "53.15 USD"; what is less than a cent keeps two digits.
+/// Returns a text such as "53.15 USD". Amounts below a cent keep two digits.
 std::string Money(double amount, std::string_view currency) {
   constexpr double kCent = 0.01, kMin = 0.0001;
   if (amount >= kCent || amount <= 0) return fmt::format("{:.2f} {}", amount, currency);
@@ -195,7 +193,7 @@ std::string Money(double amount, std::string_view currency) {
 
 std::string Co2(const std::optional<double>& kg) { return kg ? FormatMass(*kg) : ""; }
 
-/// What a job on a GPU is worth nothing without: that it fits.
+/// Returns a note unless the job fits: otherwise its time is useless.
 Span FitNote(const PredictedTarget& target) {
   if (target.fits == false) return {"does not fit", Style::kBad};
   if (!target.fits && target.memory_bytes) return {"may not fit", Style::kWarning};
@@ -250,7 +248,7 @@ void WriteCurve(TextPage& page, const PredictedTarget& target) {
 }
 
 std::string EnergyText(const StepEnergy& energy, Charset charset) {
-  // Beyond twice as much, no energy would be below 0.
+  // With a larger error, the range would begin below 0.
   return energy.error < 1
              ? fmt::format("{} {}{:.0f} %", FormatEnergy(energy.joules),
                            charset == Charset::kUtf8 ? "\u00b1" : "+-", 100 * energy.error)
@@ -315,11 +313,11 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
   }
 }
 
-/// Of one job.
+/// Writes the options of one job.
 void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
   constexpr std::size_t kMonth = std::string_view("2024-05").size();
   const std::string& job = options.front().workload;
-  page.Heading("Where to run it", job.empty() ? "by price" : job, Style::kDim);
+  page.Heading("Instances to rent", job.empty() ? "by price" : job, Style::kDim);
   WriteTable<PlannedOption>(
       page, options,
       {{"instance", Kind::kName,
@@ -333,7 +331,7 @@ void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
           return Span{
               Times(o.option.scaled_out ? o.option.instance.gpus : 1, o.option.instance.gpu)};
         }},
-       {"an hour", Kind::kNumber,
+       {"per hour", Kind::kNumber,
         [](const PlannedOption& o) {
           return Span{fmt::format("{:.2f}", static_cast<double>(o.option.instances) *
                                                 o.option.instance.price_per_hour)};
@@ -372,7 +370,7 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
                    Style::kPlain, Style::kDim);
   };
   if (report.options.empty()) {
-    std::string why = "no instance in the list has one of these GPUs and fits";
+    std::string why = "no instance in the list has one of these GPUs with enough memory";
     if (!over_limits.empty())
       why = fmt::format("no instance in the list meets the limits: {}", over_limits);
     else if (!not_scaled_out.empty())
@@ -387,7 +385,7 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
     while (end < all.size() && all[end].workload == all[begin].workload) ++end;
     WriteOptionsOf(page, all.subspan(begin, end - begin));
   }
-  std::vector<std::string> places;  // Each once.
+  std::vector<std::string> places;  // Each place once.
   for (const PlannedOption& planned : all) {
     if (!planned.co2_kg) continue;
     const InstancePrice& instance = planned.option.instance;
@@ -400,7 +398,7 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
     page.Paragraph("  CO2       ", fmt::format("of instances: {}", fmt::join(places, "; ")),
                    Style::kBold, Style::kDim);
   }
-  std::vector<std::string> links;  // Each once.
+  std::vector<std::string> links;  // Each link once.
   for (const PlannedOption& planned : all) {
     if (!planned.scaled_out) continue;
     const InstancePrice& instance = planned.option.instance;

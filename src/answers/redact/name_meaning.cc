@@ -14,8 +14,9 @@
 namespace headroom {
 namespace {
 
-/// Returns the part that the analyses read of a name that Headroom's recorders or PyTorch's
-/// profiler wrote: the first word, and all of what the input probe says. Empty for another's name.
+/// Returns the part of a name that the analyses read, if Headroom's recorders or PyTorch's profiler
+/// wrote it. This is the first word, or the whole name for the input probe. Returns "" for other
+/// names.
 std::string_view OwnName(std::string_view name) {
   constexpr std::string_view kOwn[] = {"ProfilerStep#", "loader.", "setting.loader.", "step."};
   const bool is_own = std::any_of(std::begin(kOwn), std::end(kOwn),
@@ -24,7 +25,7 @@ std::string_view OwnName(std::string_view name) {
   return name.starts_with("loader.probe ") ? name : name.substr(0, name.find(' '));
 }
 
-/// Returns whether the analyses know the value: a category, a data type, a collective, a GPU.
+/// Returns true if the analyses know the value: a category, a data type, a collective, a GPU.
 bool IsListed(const ReferenceData& reference, std::string_view value) {
   return value == "headroom" || RuleOfCategory(value) != CategoryRule::kOther ||
          DTypeFromName(value) || DTypeFromProfiler(value) != DType::kUnknown ||
@@ -45,7 +46,7 @@ bool MeanTheSame(const ReferenceData& reference, std::string_view a, std::string
   if (role == NameRole::kListed && (IsListed(reference, a) || IsListed(reference, b)))
     return a == b;
   const HostRoles roles = reference.host().RolesOf(a);
-  // The rest of its first word names the optimizer.
+  // The rest of the first word names the optimizer.
   const auto first_word = [](std::string_view name) { return name.substr(0, name.find(' ')); };
   return OwnName(a) == OwnName(b) && NumberedStep(a) == NumberedStep(b) &&
          roles == reference.host().RolesOf(b) &&

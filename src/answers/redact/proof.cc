@@ -20,7 +20,8 @@
 namespace headroom {
 namespace {
 
-/// With its forecasts, by the shipped calibration: that of this machine is for its own traces.
+/// Returns the report with its forecasts, by the shipped calibration. This machine's calibration is
+/// only for its own traces.
 Result<nlohmann::json> ReportOf(const TraceStore& store, const ReferenceData& reference) {
   const Result<TraceReport> report =
       AnswerReport(store, reference, {.calibration = {.path = {}, .no_local_state = true}});
@@ -34,12 +35,13 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
                               const ReferenceData& reference, TextRedactor& redactor) {
   OpenOptions open;
   open.threads = copy.threads;
-  open.expansion.max_ratio = INT64_MAX;  // What was just written is no bomb.
+  open.expansion.max_ratio = INT64_MAX;  // This program wrote the file, so it is not a
+                                         // decompression bomb.
   const Result<std::unique_ptr<TraceStore>> after = OpenTrace(copy.path, open);
   if (!after.ok()) return after.status();
   const auto failed = [&](const std::string& why) {
-    return Status::Environment(
-        fmt::format("{}: not written, as its proof failed: {}", Printable(copy.final_path), why));
+    return Status::Environment(fmt::format("{}: not written, because its proof failed: {}",
+                                           Printable(copy.final_path), why));
   };
   RedactProof proof;
   const LeakScan scan(redactor.Replacements(), redactor);
@@ -49,8 +51,8 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
   const bool of_format = leak.value() && leak.value()->asked;
   if (leak.value() && !of_format) {
     return failed(
-        fmt::format("'{}' is still there ({}, byte {}); --word and --pattern remove a text "
-                    "wherever it is, --keep allows a word",
+        fmt::format("'{}' is still in the copy ({}, byte {}); --word and --pattern remove a text "
+                    "everywhere, --keep allows a word",
                     Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
   }
   std::string leaked;
@@ -59,36 +61,39 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
     const std::string_view address =
         redactor.removes(SecretKind::kHosts) ? redactor.AddressIn(text) : std::string_view();
     if (!address.empty()) {
-      leaked = fmt::format("the address {} is still there, in '{}'; --keep {} lets it stay",
+      leaked = fmt::format("the address {} is still in the copy, in '{}'; --keep {} allows it",
                            Printable(address), Printable(text), Printable(address));
       return;
     }
     if (const auto found = scan.LeakedText(text))
-      leaked = fmt::format("'{}' is still there, in '{}'", Printable(*found), Printable(text));
+      leaked =
+          fmt::format("'{}' is still in the copy, in '{}'", Printable(*found), Printable(text));
   });
   if (!leaked.empty()) return failed(leaked);
   if (of_format) {
-    // No text of the trace has it any more.
-    return failed(fmt::format(
-        "--word {0}: '{0}' stands outside the texts of the trace ({1}, byte {2}), where the format "
-        "of the copy has words of its own; leave that --word out, or write the other format "
-        "(-o FILE.json or FILE.pftrace)",
-        Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
+    // The texts of the trace no longer contain it.
+    return failed(
+        fmt::format("--word {0}: '{0}' occurs outside the texts of the trace ({1}, byte {2}), in "
+                    "words of the copy's format; leave out that --word, or write the other format "
+                    "(-o FILE.json or FILE.pftrace)",
+                    Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
   }
-  // A copy may have another format than the trace.
+  // The copy may have another format than the trace.
   before.metadata.copied_from = before.metadata.recorded_as();
   before.metadata.format = after.value()->metadata.format;
   const Result<nlohmann::json> was = ReportOf(before, reference);
   if (!was.ok()) return was.status();
   const Result<nlohmann::json> is = ReportOf(*after.value(), reference);
   if (!is.ok()) return is.status();
-  const std::vector<Needed> decisive = redactor.decisive();  // Before texts of the report are read.
+  const std::vector<Needed> decisive = redactor.decisive();  // Must precede the reading of the
+                                                             // report's texts.
   if (const auto place = FirstDifference(was.value(), is.value(), redactor, proof.compared)) {
     if (const auto& needed = redactor.needed()) {
-      return failed(fmt::format(
-          "the report says something else at {}: '{}' was asked for and is part of '{}', by which "
-          "the analyses know what the event is; leave that --word or --pattern out, or narrow it",
-          *place, Printable(needed->part), Printable(needed->text)));
+      return failed(
+          fmt::format("the report differs at {}: '{}' matches a --word or --pattern and is part of "
+                      "'{}', by which the analyses recognize the event; leave out that --word or "
+                      "--pattern, or narrow it",
+                      *place, Printable(needed->part), Printable(needed->text)));
     }
     if (!decisive.empty()) {
       std::string words, keeps;
@@ -98,16 +103,14 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
         keeps += fmt::format(" --keep {}", Printable(one.part));
       }
       return failed(
-          fmt::format("the report says something else at {}: it depends on {}. If the name is "
-                      "public, add{}",
+          fmt::format("the report differs at {}: it depends on {}. If the name is public, add{}",
                       *place, words, keeps));
     }
-    return failed(fmt::format(
-        "the report says something else at {}; {}", *place,
-        redactor.asked().empty()
-            ? "if a word decides it, --keep that word"
-            : "leave out the --word or --pattern that is part of what frameworks write, or, where "
-              "it is none of these, --keep the word that decides it"));
+    return failed(fmt::format("the report differs at {}; {}", *place,
+                              redactor.asked().empty()
+                                  ? "if a word decides it, --keep that word"
+                                  : "leave out the --word or --pattern that matches a name of a "
+                                    "framework; if none does, --keep the word that decides it"));
   }
   return proof;
 }

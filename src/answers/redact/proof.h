@@ -1,4 +1,4 @@
-// The proof of a redacted copy: nothing that was removed is in it, and its report says the same.
+// Proves a redacted copy: it contains no removed text, and its report is the same.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace headroom {
 
-/// A copy that was written, but does not have its name yet.
+/// A copy that was written, but not yet renamed.
 struct RedactedCopy {
   std::string path;
   std::string final_path;
-  int threads = 1;  ///< For reading it.
+  int threads = 1;  ///< Threads that read it.
 };
 
 /// Size of the check.
 struct RedactProof {
-  std::int64_t bytes = 0;     ///< Of the copy, decompressed.
-  std::int64_t compared = 0;  ///< Values of the report.
-  std::size_t texts = 0;      ///< Removed ones that were looked for.
+  std::int64_t bytes = 0;     ///< Size of the copy, decompressed.
+  std::int64_t compared = 0;  ///< Compared values of the report.
+  std::size_t texts = 0;      ///< Removed texts that the scan looked for.
 };
 
-/// Reads the copy back. Fails (kEnvironment) with what is wrong with it and the remedy, and as
-/// OpenTrace() does.
+/// Reads the copy back. Fails with kEnvironment if the copy is wrong, and states the remedy. Fails
+/// as OpenTrace() does.
 ///
 /// @param before    the trace; its metadata take the copy's format, and `copied_from`
 /// @param redactor  that made the copy; reads the texts of both reports

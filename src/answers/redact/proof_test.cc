@@ -16,7 +16,7 @@ namespace redact_proof_test {
 
 class ProveCopyTest : public TestFolder {
  protected:
-  /// A trace of one operator, inside a range.
+  /// Writes a trace of one operator, inside a range.
   std::string Write(const char* file, const std::string& range, int us = 5) const {
     std::string path = (folder_ / file).string();
     std::ofstream(path) << fmt::format(
@@ -27,7 +27,7 @@ class ProveCopyTest : public TestFolder {
     return path;
   }
 
-  /// Redacts "bluebird" of the trace, and proves a copy in whose range is `range`.
+  /// Redacts "bluebird" in the trace, and proves a copy in whose range is `range`.
   Result<RedactProof> Proved(const std::string& range, int us = 5) {
     auto before = OpenTrace(Write("before.json", "bluebird"), {});
     EXPECT_TRUE(before.ok()) << before.status().message();
@@ -56,16 +56,17 @@ TEST_F(ProveCopyTest, CountsWhatItLookedAt) {
 TEST_F(ProveCopyTest, FailsWhereARemovedTextIsStillThere) {
   const Result<RedactProof> proof = Proved("my Bluebird run");
   ASSERT_FALSE(proof.ok());
-  EXPECT_EQ(proof.status().message().rfind(
-                "share.json: not written, as its proof failed: 'bluebird' is still there", 0),
-            0u)
+  EXPECT_EQ(
+      proof.status().message().rfind(
+          "share.json: not written, because its proof failed: 'bluebird' is still in the copy", 0),
+      0u)
       << proof.status().message();
 }
 
 TEST_F(ProveCopyTest, FailsWhereTheReportSaysSomethingElse) {
   const Result<RedactProof> proof = Proved("", 6);
   ASSERT_FALSE(proof.ok());
-  EXPECT_NE(proof.status().message().find("the report says something else at /"), std::string::npos)
+  EXPECT_NE(proof.status().message().find("the report differs at /"), std::string::npos)
       << proof.status().message();
 }
 

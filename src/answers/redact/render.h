@@ -1,4 +1,4 @@
-// The report of `headroom redact`: what was replaced, and what the proof of the copy looked at.
+// The report of `headroom redact`: the replaced texts, and the scope of the proof.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace headroom {
 
 struct RedactAnswer {
   std::string output;    ///< Path of the copy.
-  std::string map = {};  ///< Path of what stands for what; empty: not asked for.
+  std::string map = {};  ///< Path of the list of replacements; empty if not requested.
   std::int64_t events = 0;
   std::vector<Replacement> removed = {};
   ChangedColumns changed = {};
@@ -30,7 +30,7 @@ struct RedactAnswer {
   }
 };
 
-/// headroom.redact/1, docs/redact.md.
+/// Returns headroom.redact/1, see docs/redact.md.
 std::string RenderRedactJson(const RedactAnswer& answer);
 std::string RenderRedactText(const RedactAnswer& answer, Charset charset);
 

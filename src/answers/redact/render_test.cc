@@ -30,18 +30,19 @@ TEST(RenderRedactText, SaysWhatWasReplacedAndProved) {
       "         2 names\n"
       "In rows of\n"
       "         3 host_event.name\n"
-      "Proved: none of 3 removed texts is in the 2.00 kB that were written, plain or encoded; "
-      "1,234 values of the report are equal but for names.\n"
-      "It still tells: times and sizes, shapes, the GPU, versions, when it was recorded, and "
+      "Proved: none of 3 removed texts occurs in the 2.00 kB that were written, plain or encoded; "
+      "1,234 values of the report are equal except for names.\n"
+      "The copy still contains times and sizes, shapes, the GPU, versions, the date of the "
+      "recording, and "
       "words that frameworks use.\n"
       "Wrote share.json: 12 events.\n");
   answer.map = "names.json";
   EXPECT_NE(RenderRedactText(answer, Charset::kAscii)
-                .find("What stands for what is in names.json: keep it to yourself.\n"),
+                .find("The replacements are in names.json: do not share this file.\n"),
             std::string::npos);
 }
 
-// A proof of no texts is no proof that they are gone.
+// Without searched texts, the proof does not show that they were removed.
 TEST(RenderRedactText, SaysWhyNoTextWasLookedFor) {
   RedactAnswer answer = Answer();
   answer.proof.texts = 0;
@@ -50,9 +51,11 @@ TEST(RenderRedactText, SaysWhyNoTextWasLookedFor) {
     const std::size_t begin = text.find("Proved: ") + 8;
     return text.substr(begin, text.find(';') - begin);
   };
-  EXPECT_EQ(proved(), "what is gone are numbers or public words, which may stand elsewhere");
+  EXPECT_EQ(proved(),
+            "the removed texts are numbers or public words, which may also occur elsewhere");
   for (Replacement& row : answer.removed) row.kind = SecretKind::kArguments;
-  EXPECT_EQ(proved(), "what is gone was dropped for its place, whatever its text");
+  EXPECT_EQ(proved(),
+            "all removed texts were dropped because of their place, regardless of their content");
   answer.changed.clear();
   EXPECT_EQ(proved(), "nothing had to be replaced");
 }

@@ -25,20 +25,22 @@ std::string RenderRedactText(const RedactAnswer& answer, Charset charset) {
                   [](const auto& row) { return row.kind == SecretKind::kArguments; });
   const std::string scanned =
       answer.proof.texts == 0
-          ? std::string(!any_changed ? "nothing had to be replaced"
-                        : for_its_place
-                            ? "what is gone was dropped for its place, whatever its text"
-                            : "what is gone are numbers or public words, which may stand elsewhere")
-          : fmt::format("none of {} removed texts is in the {} that were written, plain or encoded",
-                        FormatCount(static_cast<std::int64_t>(answer.proof.texts)),
-                        FormatBytes(static_cast<double>(answer.proof.bytes)));
-  text += fmt::format("Proved: {}; {} values of the report are equal but for names.\n", scanned,
+          ? std::string(!any_changed    ? "nothing had to be replaced"
+                        : for_its_place ? "all removed texts were dropped because of their place, "
+                                          "regardless of their content"
+                                        : "the removed texts are numbers or public words, which "
+                                          "may also occur elsewhere")
+          : fmt::format(
+                "none of {} removed texts occurs in the {} that were written, plain or encoded",
+                FormatCount(static_cast<std::int64_t>(answer.proof.texts)),
+                FormatBytes(static_cast<double>(answer.proof.bytes)));
+  text += fmt::format("Proved: {}; {} values of the report are equal except for names.\n", scanned,
                       FormatCount(answer.proof.compared));
   text +=
-      "It still tells: times and sizes, shapes, the GPU, versions, when it was recorded, and words "
-      "that frameworks use.\n";
+      "The copy still contains times and sizes, shapes, the GPU, versions, the date of the "
+      "recording, and words that frameworks use.\n";
   if (!answer.map.empty())
-    text += fmt::format("What stands for what is in {}: keep it to yourself.\n",
+    text += fmt::format("The replacements are in {}: do not share this file.\n",
                         Printable(answer.map, charset));
   return text + fmt::format("Wrote {}: {}.\n", Printable(answer.output, charset),
                             Plural(answer.events, "event"));

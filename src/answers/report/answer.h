@@ -1,5 +1,5 @@
-// Answers `headroom report` of one trace, for the page, Python and the proof of `headroom redact`.
-// The command itself also reads what it compares between ranks (cli/inputs/file_report).
+// Answers `headroom report` for one trace: for the page, Python and the proof of `headroom redact`.
+// The command itself also reads the data that compares ranks (cli/inputs/file_report).
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace headroom {
 struct ReportQuestion {
   AnalysisOptions analysis = {};
   CalibrationFlags calibration = {};
-  std::optional<double> measured_step_ms = {};  ///< Without a profiler.
+  std::optional<double> measured_step_ms = {};  ///< Measured without a profiler.
 };
 
 /// Returns the report with its forecasts. Fails as AnalyzeTrace() and ForecastFindings() do.

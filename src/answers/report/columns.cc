@@ -77,7 +77,7 @@ constexpr ReportColumn<RowOfFile<IdleRow>> kIdle[] = {
 
 using RankedTime = RowOfFile<TimeRow>;
 
-/// Without GPU work nothing is known of its time: a zero would be a measurement.
+/// Without GPU work its time is unknown: a zero would be a measurement.
 Cell GpuUs(const RankedTime& r, DurationNs time) {
   return r.file->gpu_time.empty() ? Cell() : Us(time);
 }
@@ -132,7 +132,7 @@ constexpr std::array<ReportColumn<RankedTime>, 1> kFamily = {{
     {"family", [](const auto& r) { return TextOrNone(r.row->kind); }},
 }};
 
-/// Returns the columns of several arrays in one.
+/// Joins the columns of several arrays.
 template <std::size_t... kSizes>
 constexpr auto Joined(const std::array<ReportColumn<RankedTime>, kSizes>&... parts) {
   std::array<ReportColumn<RankedTime>, (kSizes + ...)> all{};
@@ -325,7 +325,7 @@ constexpr ReportColumn<RowOfRanks> kCollectives[] = {
     {"bus_gbs", [](const auto& r) { return Number(ClassOf(r).bus_gbs); }},
 };
 
-/// How JSON writes each kind of value.
+/// Writes each kind of value for JSON.
 struct JsonOf {
   JsonWriter& json;
 
@@ -349,7 +349,7 @@ struct JsonOf {
   }
 };
 
-/// The same for CSV.
+/// Writes each kind of value for CSV.
 struct CsvOf {
   std::string operator()(std::monostate) const { return ""; }
   std::string operator()(bool value) const { return value ? "true" : "false"; }

@@ -1,4 +1,4 @@
-// The columns of the report's tables: JSON and CSV are both made of this declaration.
+// The columns of the report's tables. JSON and CSV both use this declaration.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace headroom {
 
-/// A number or time as both formats write it.
+/// A number or time, with the same digits in both formats.
 struct Decimal {
   std::string digits;
 };
@@ -32,7 +32,7 @@ enum class CsvPlace : std::uint8_t { kInOrder, kFirst, kLast };
 
 template <typename Row>
 struct ReportColumn {
-  std::string_view key;  ///< With its unit, as docs/report.md defines it.
+  std::string_view key;  ///< Ends in the unit, as docs/report.md defines it.
   Cell (*value)(const Row&);
   CsvPlace csv = CsvPlace::kInOrder;
   bool in_json = true;
@@ -41,13 +41,13 @@ struct ReportColumn {
 template <typename Row>
 using ReportColumns = std::span<const ReportColumn<Row>>;
 
-/// A finding, with what its commands need.
+/// A finding with the options for its commands.
 struct FindingToShow {
   RowOfFile<Finding> finding;
   const ReportOptions* options;
 };
 
-/// A holder of memory, with the device that it is of.
+/// A holder of memory, with its device.
 struct HolderOfDevice {
   const MemoryHolder* holder;
   const MemoryUse* use;
@@ -60,10 +60,10 @@ struct RowOfRanks {
   std::size_t index;
 };
 
-/// Kernels, operators or layers: they differ in what can be known.
+/// Kernels, operators or layers, which have different data.
 enum class TimeTable : std::uint8_t { kKernels, kOperators, kLayers };
 
-/// Returns the word that ids of rows are made of: "kernel", "operator", "layer".
+/// Returns the word in the ids of rows: "kernel", "operator", "layer".
 std::string_view KindOf(TimeTable table);
 
 namespace columns {
@@ -91,7 +91,7 @@ void WriteJson(const Cell& cell, JsonWriter& json);
 /// Returns a field of RFC 4180.
 std::string CsvText(const Cell& cell);
 
-/// Writes the row's columns into an object that is open.
+/// Writes the row's columns into an open object.
 template <typename Row>
 void WriteColumns(ReportColumns<Row> columns, const Row& row, JsonWriter& json) {
   for (const ReportColumn<Row>& column : columns) {
@@ -108,7 +108,7 @@ void WriteRow(ReportColumns<Row> columns, const Row& row, JsonWriter& json) {
   json.EndObject();
 }
 
-/// A CSV file with a header line.
+/// Writes a CSV file with a header line.
 template <typename Row>
 class CsvWriter {
  public:

@@ -44,7 +44,7 @@ std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
   return std::move(table).Take();
 }
 
-/// Returns who holds what at the peak. What was allocated before the recording has no holder.
+/// Returns the holders of memory at the peak. Memory from before the recording has no holder.
 std::string HoldersCsv(const JobReport& job) {
   CsvWriter table(columns::Holders());
   for (const TraceReport& file : job.files()) {

@@ -1,4 +1,4 @@
-// `headroom report --csv DIR`: one CSV file a list.
+// `headroom report --csv DIR`: one CSV file per list.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// A file to be written: its name within the folder, and its content.
+/// A file to write: its name within the folder, and its content.
 struct NamedFile {
   std::string name;
   std::string content;
@@ -25,9 +25,9 @@ inline constexpr std::array<std::string_view, 18> kCsvFiles = {
     "regions.csv", "timings.csv",     "callbacks.csv", "metrics.csv",  "waits.csv",
     "clocks.csv",  "collectives.csv", "memory.csv"};
 
-/// A file a list: RFC 4180 with a header line, UTF-8, keys and units of the JSON report; an absent
-/// value is an empty field. A text that a spreadsheet would take for a formula has a ' before it.
-/// REQUIRES: `files` is not empty.
+/// Returns one file per list: RFC 4180 with a header line, in UTF-8, with keys and units of the
+/// JSON report. An absent value is an empty field. A ' precedes text that a spreadsheet would read
+/// as a formula. Requires that `files` is not empty.
 std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const ReportOptions& options);
 
 }  // namespace headroom

@@ -38,11 +38,11 @@ std::vector<std::vector<std::string>> Parse(const std::string& text) {
       field.push_back(text[i]);
     }
   }
-  rows.pop_back();  // The last line ends, too.
+  rows.pop_back();  // The last line also ends with a newline.
   return rows;
 }
 
-/// Two ranks, one of which is late.
+/// Two ranks. One is late.
 const JobRanks& TwoRanks() {
   static const JobRanks job = [] {
     RankBuilder b(2);
@@ -90,9 +90,9 @@ TEST(RenderCsv, HeadersAreTheKeysOfTheJsonReport) {
                             : json["job_ranks"].contains(list) ? json["job_ranks"][list]
                                                                : json[list];
     for (const auto& [key, value] : json_rows[0].items()) keys.insert(key);
-    if (list == "findings") keys.insert("rank");  // Several files have it.
+    if (list == "findings") keys.insert("rank");  // Only several files have this key.
     if (list == "memory")
-      keys.insert({"rank", "device", "process"});  // Of the entry that holds the list.
+      keys.insert({"rank", "device", "process"});  // Keys of the entry that holds the list.
     EXPECT_EQ(std::set<std::string>(rows[0].begin(), rows[0].end()), keys) << name;
   }
 }

@@ -13,7 +13,7 @@ namespace headroom {
 namespace {
 
 Status Broken(std::string_view what) {
-  return Status::Environment(fmt::format("the page that was built in {}: build ui/ anew", what));
+  return Status::Environment(fmt::format("the page that was built in {}: rebuild ui/", what));
 }
 
 std::string_view FileNamed(std::span<const NamedText> page, std::string_view name) {
@@ -23,7 +23,7 @@ std::string_view FileNamed(std::span<const NamedText> page, std::string_view nam
   return {};
 }
 
-/// A source of a content policy that stands for exactly this script or style.
+/// Returns the source of a content policy that allows only this script or style.
 std::string HashSource(std::string_view content) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> hash{};
   SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), hash.data());
@@ -31,7 +31,7 @@ std::string HashSource(std::string_view content) {
                                         reinterpret_cast<const char*>(hash.data()), hash.size())));
 }
 
-/// Nothing from elsewhere, no script and no style but these.
+/// Allows no other sources, scripts or styles.
 std::string PolicyTag(std::string_view script, std::string_view style) {
   return fmt::format(
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {}; "
@@ -39,8 +39,8 @@ std::string PolicyTag(std::string_view script, std::string_view style) {
       HashSource(script), HashSource(style));
 }
 
-/// JSON that holds nothing which ends or nests a script element, or a line in JavaScript. What is
-/// escaped can only stand in strings.
+/// Returns JSON that cannot end or nest a script element, or end a line in JavaScript. The escaped
+/// characters occur only in strings.
 std::string EscapeForScript(std::string_view json) {
   std::string out;
   out.reserve(json.size());
@@ -67,7 +67,7 @@ std::string AnswersElement(std::span<const PageAnswer> answers) {
                      EscapeForScript(std::move(json).Take()));
 }
 
-/// Replaces the element from `begin` to `end` in which `file` is named. False: there is none.
+/// Replaces the element from `begin` to `end` that names `file`. Returns false if there is none.
 bool ReplaceElement(std::string& html, std::string_view file, std::string_view begin,
                     std::string_view end, std::string_view by) {
   const std::size_t named = html.find(file);

@@ -1,4 +1,4 @@
-// `headroom report --html`: the page of `headroom ui` as one file, with the answers inside.
+// `headroom report --html`: writes the page of `headroom ui` as one file, with the answers inside.
 #pragma once
 
 #include <span>
@@ -10,18 +10,19 @@
 
 namespace headroom {
 
-/// What the page asks, as it stands behind `/api/v1/` ("whatif?scenario=amp"), and the answer.
+/// A request of the page, without `/api/v1/` ("whatif?scenario=amp"), and its answer.
 struct PageAnswer {
   std::string path;
   std::string json;
 };
 
-/// One document that needs nothing beside it: style, script and answers are inside, and its content
-/// policy, by their hashes, lets nothing else run and nothing be asked for. Names of a trace, which
-/// are hostile, stay inside the answers.
+/// Returns one document that needs no other file: it contains style, script and answers. Its
+/// content policy names their hashes, so no other script runs and no request is made. Hostile names
+/// of a trace stay inside the answers.
 ///
-/// @param page  files of the page, index.html, app.js and app.css among them
-/// Fails (kEnvironment) where these are not as the build of the page makes them.
+/// Fails with kEnvironment if the page is not as its build makes it.
+///
+/// @param page  files of the page, including index.html, app.js and app.css
 Result<std::string> RenderHtml(std::span<const NamedText> page,
                                std::span<const PageAnswer> answers);
 

@@ -28,7 +28,7 @@ std::string Render(std::vector<PageAnswer> answers) {
   return html.ok() ? html.value() : html.status().message();
 }
 
-/// What the page finds in its file.
+/// Returns the answers that the page finds in its file.
 std::string AnswersIn(const std::string& html) {
   const std::string begin = "id=\"answers\">";
   const std::size_t first = html.find(begin) + begin.size();
@@ -45,7 +45,7 @@ TEST(HtmlReportTest, AllIsInside) {
 
 TEST(HtmlReportTest, ThePolicyNamesScriptAndStyleByTheirHashes) {
   const std::string html = Render({});
-  // printf 'run()' | openssl dgst -sha256 -binary | base64; the same of 'a{}'.
+  // Computed with printf 'run()' | openssl dgst -sha256 -binary | base64, and likewise for 'a{}'.
   EXPECT_THAT(html, HasSubstr("script-src 'sha256-AvyuiL0SD1mVY3NNxR+V2uo+lhk6RMFrytWmRt6CrJQ=';"));
   EXPECT_THAT(html, HasSubstr("style-src 'sha256-X1RutGBrXCt9KkSaXMK7tHftWiRscFHOhxsS8tv8hBk=';"));
   EXPECT_THAT(html, HasSubstr("default-src 'none'"));

@@ -45,7 +45,7 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   if (counted > 0) summary.step_time = DurationNs((sum + counted / 2) / counted);
   summary.profiler_overhead_pct = slowest.steps.profiler_overhead_pct;
   if (!slowest.steps.corrected_p50 || !summary.step_time) return summary;
-  // The other ranks are slowed down as this one is.
+  // Assumes that recording slows all ranks by the same factor.
   const auto of_all = [](DurationNs all_ranks, DurationNs one) {
     return one.ns() > 0 ? static_cast<double>(all_ranks.ns()) / static_cast<double>(one.ns()) : 1;
   };
@@ -58,7 +58,7 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   return summary;
 }
 
-/// @param verdict  of the job: what acts on it comes first
+/// @param verdict  of the job: findings that act on it come first
 std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files, Verdict verdict) {
   std::vector<RowOfFile<Finding>> joined;
   const auto share = [](const RowOfFile<Finding>& f) { return f.row->share_pct.value_or(-1); };
@@ -74,7 +74,7 @@ std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files,
       }
     }
   }
-  // One file's findings are ranked already, those without a share among them.
+  // The findings of one file are ranked already, also those without a share.
   if (files.size() > 1) {
     const auto rank = [&](const RowOfFile<Finding>& f) {
       const std::optional<MsInterval>& saves = f.row->saves_ms;
@@ -99,7 +99,7 @@ std::string ShellCommand(const std::vector<std::string>& words) {
   return command;
 }
 
-/// What the rows of a list are ordered by.
+/// Returns the value that orders the rows of a list.
 template <typename Row>
 DurationNs SizeOf(const Row& row) {
   return row.total;
@@ -114,7 +114,7 @@ DurationNs SizeOf(const SyncRow& row) { return row.gpu_idle; }
 JobReport::JobReport(std::span<const TraceReport> files) : files_(files) {
   assert(!files.empty());
   slowest_ = &files.front();
-  // Absent is less than any time. Of equals, one that can say what holds it back says more.
+  // An absent time sorts below any time. Among equal times, a file with a verdict is preferred.
   const auto key = [](const TraceReport& file) {
     return std::pair(file.steps.p50, file.bottleneck.verdict != Verdict::kUnknown);
   };
@@ -123,7 +123,7 @@ JobReport::JobReport(std::span<const TraceReport> files) : files_(files) {
     grade_ = std::max(grade_, file.health.grade);
     for (const HealthIssue& issue : file.health.issues) {
       issues_.push_back({&issue, &file});
-      // Each file's figures stand; what is said of all together may not.
+      // The figures of each file are valid, but statements about the set may not be.
       if (issue.of_set && DocOf(issue.issue).severity != Severity::kInfo)
         grade_ = std::max(grade_, 'B');
     }

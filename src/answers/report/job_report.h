@@ -1,4 +1,4 @@
-// Several trace files as one report: a file a rank, figures never computed across their clocks.
+// Several trace files as one report: one file per rank. No figure is computed across their clocks.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@
 
 namespace headroom {
 
-/// What every renderer is told.
+/// Options of every renderer.
 struct ReportOptions {
-  /// Rows of each list of kernels, operators, ... a rank; absent: all.
+  /// Rows per rank of each list of kernels, operators, ...; absent means all.
   std::optional<std::size_t> top;
-  /// Files and folders as they were given; a check of all of them names these.
+  /// Files and folders as the user gave them, for checks of all files.
   std::vector<std::string> inputs;
-  /// Arguments that the check commands need to give the same figures, e.g. {"--steps", "2:4"}.
+  /// Arguments with which the check commands give the same figures, e.g. {"--steps", "2:4"}.
   std::vector<std::string> check_arguments;
-  /// Those that forecasts need to be the same, e.g. {"--measured-step-ms", "83.5"}.
+  /// Arguments with which forecasts give the same figures, e.g. {"--measured-step-ms", "83.5"}.
   std::vector<std::string> forecast_arguments;
-  /// The ranks on one clock; nullptr: of one file.
+  /// The ranks on one clock; nullptr for a single file.
   const JobRanks* ranks = nullptr;
 };
 
-/// A row and the file that it comes from.
+/// A row and its file.
 template <typename Row>
 struct RowOfFile {
   const Row* row;
@@ -40,46 +40,51 @@ struct RowOfFile {
 struct StepSummary : WallSummary {
   StepSource source = StepSource::kNone;
   std::size_t count = 0;
-  std::size_t whole = 0;                ///< Of these: the figures are theirs.
-  StepKind kind = StepKind::kUnknown;   ///< Of all that count, if known.
-  std::size_t others = 0;               ///< Whole, but of another kind than the main one.
-  std::size_t usual = 0;                ///< Whole and not far slower (analysis/steps/step_time.h).
-  std::size_t counted = 0;              ///< The step time is the mean of these.
-  std::optional<DurationNs> step_time;  ///< As recorded. None: no step is whole.
-  /// Step time and median without the profiler's own cost, by the replay of the slowest rank. None:
-  /// the engine abstains.
+  std::size_t whole = 0;                ///< Steps with all GPU tasks. The figures cover only these.
+  StepKind kind = StepKind::kUnknown;   ///< Kind of the counted steps, if known.
+  std::size_t others = 0;               ///< Whole steps of another kind than the main one.
+  std::size_t usual = 0;                ///< Whole steps that are not far slower
+                                        ///< (analysis/steps/step_time.h).
+  std::size_t counted = 0;              ///< Steps whose mean is the step time.
+  std::optional<DurationNs> step_time;  ///< As recorded. Absent if no step is whole.
+  /// Step time and median without the profiler's own cost, from the replay of the slowest rank.
+  /// Absent if the engine abstains.
   std::optional<MsInterval> corrected;
   std::optional<DurationNs> corrected_p50;
   std::optional<double> profiler_overhead_pct;
 };
 
-/// The time in one region over the ranks that have it. Clocks do not matter: only lengths count.
+/// The time in one region over the ranks that have it. It compares only durations, so it needs no
+/// common clock.
 struct RegionOverRanks {
   std::string key;
   std::int64_t ranks = 0;
-  DurationNs min, mean, max;             ///< Of RegionRow::total.
-  const TraceReport* longest = nullptr;  ///< Whose time is `max`; of several the first.
-  /// Of the time in BATCH over the ranks that have both; none without BATCH. That of COMM is the
-  /// communication share, from timers alone.
+  DurationNs min, mean, max;             ///< Over RegionRow::total.
+  const TraceReport* longest = nullptr;  ///< The first file with time `max`.
+  /// Share of the time in BATCH over the ranks that have both; absent without BATCH. For COMM it is
+  /// the communication share, from timers alone.
   std::optional<double> share_of_batch_pct;
 };
 
-/// A view of one or more reports; points into them.
+/// A view of one or more reports. It points into them.
 ///
-/// With several files: health has the worst grade and all issues; step figures are taken over all
-/// rows; breakdown and bottleneck are those of the slowest rank (largest median step; ties: one
-/// with a verdict, then the first); tables hold a row per name and rank, largest total first;
-/// findings are joined by id, the one with the largest share wins, and ordered by what they save.
+/// With several files:
+/// - Health has the worst grade and all issues.
+/// - Step figures cover all rows.
+/// - Breakdown and bottleneck are those of the slowest rank: the largest median step. Ties prefer a
+///   file with a verdict, then the first.
+/// - Tables hold a row per name and rank, largest total first.
+/// - Findings are joined by id: the largest share wins. They are ordered by their savings.
 class JobReport {
  public:
-  /// REQUIRES: `files` is not empty and outlives this.
+  /// Requires that `files` is not empty and outlives this.
   explicit JobReport(std::span<const TraceReport> files);
 
   std::span<const TraceReport> files() const { return files_; }
   bool single() const { return files_.size() == 1; }
-  /// The file whose breakdown and verdict stand for all.
+  /// The file whose breakdown and verdict represent all.
   const TraceReport& slowest() const { return *slowest_; }
-  /// How slowest() was chosen, e.g. "rank 3, the slowest of 8"; empty where there is only one file.
+  /// Returns how slowest() was chosen, e.g. "rank 3, the slowest of 8"; empty for a single file.
   std::string SlowestNote() const;
   char grade() const { return grade_; }
   bool HasVerdict() const { return slowest_->bottleneck.verdict != Verdict::kUnknown; }
@@ -87,16 +92,17 @@ class JobReport {
   const std::vector<RowOfFile<HealthIssue>>& issues() const { return issues_; }
   const std::vector<RowOfFile<Finding>>& findings() const { return findings_; }
 
-  /// Milliseconds of the step (without steps, of the recording): without the profiler where that is
-  /// known, else as recorded. Absent: unknown.
+  /// Returns milliseconds of the step, or of the recording if there are no steps. Excludes the
+  /// profiler if its cost is known. Absent if unknown.
   std::optional<MsInterval> Base() const;
-  /// Whether a finding is about at least 1 % of that.
+  /// Returns true if a finding concerns at least 1 % of Base().
   bool Matters(const Finding& finding) const;
 
-  /// Regions by key, longest mean first.
+  /// Returns regions by key, longest mean first.
   std::vector<RegionOverRanks> RegionsOverRanks() const;
 
-  /// Rows of one list of all files, at most `top` of each file, largest first, ties as given.
+  /// Returns rows of one list of all files, at most `top` per file, largest first. Ties keep their
+  /// order.
   template <typename Row>
   std::vector<RowOfFile<Row>> Rows(std::vector<Row> TraceReport::*list,
                                    std::optional<std::size_t> top) const;
@@ -110,24 +116,25 @@ class JobReport {
   std::vector<RowOfFile<Finding>> findings_;
 };
 
-/// "rank 3"; "this file" where nothing says its rank.
+/// Returns a name such as "rank 3", or "this file" if the rank is unknown.
 std::string RankName(const TraceReport& file);
 
-/// The word of the contract, e.g. "gpu-compute", "annotation", "warning".
+/// Returns the word of the JSON contract, e.g. "gpu-compute", "annotation", "warning".
 std::string_view NameOf(Verdict verdict);
 std::string_view NameOf(StepSource source);
-/// "training", "decode"; empty: unknown.
+/// Returns "training", "decode" or another kind; empty if unknown.
 std::string_view NameOf(StepKind kind);
 std::string_view NameOf(Severity severity);
 
-/// Words, not quoted, of a command that prints the section which holds a finding's figure.
+/// Returns the unquoted words of a command that prints the section with a finding's figure.
 std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& file,
                                     const ReportOptions& options);
-/// The command itself, for a shell.
+/// Returns the same command, quoted for a shell.
 std::string CheckCommand(const Finding& finding, const TraceReport& file,
                          const ReportOptions& options);
 
-/// The same of a command that shows the forecast of `saves_ms`; empty: no scenario is its forecast.
+/// Returns the words of a command that shows the forecast of `saves_ms`; empty if no scenario
+/// forecasts it.
 std::vector<std::string> ForecastWords(const Finding& finding, const TraceReport& file,
                                        const ReportOptions& options);
 std::string ForecastCommand(const Finding& finding, const TraceReport& file,

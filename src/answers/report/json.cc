@@ -199,7 +199,7 @@ void WriteBreakdown(JsonWriter& json, const JobReport& job) {
   json.EndObject();
 }
 
-/// What breakdown, bottleneck and findings are of where there are no steps.
+/// Writes the time range of breakdown, bottleneck and findings if there are no steps.
 void WriteStretch(JsonWriter& json, const JobReport& job) {
   const TraceReport& file = job.slowest();
   json.Key("stretch");
@@ -244,7 +244,7 @@ void WriteEngineWindow(JsonWriter& json, const JobReport& job) {
   json.Key("steps").Integer(engine->steps);
   json.Key("events").Integer(engine->events);
   WriteMsInterval(json, "corrected_step_ms", engine->corrected_step_ms);
-  // With an error, one that is not 0 is the error.
+  // If there is an error, only a value other than 0 is a replay error.
   const bool replayed = engine->error.empty() || engine->replay_error_pct != 0;
   json.Key("replay_error_pct")
       .Number(replayed ? std::optional(engine->replay_error_pct) : std::nullopt);

@@ -1,4 +1,4 @@
-// `headroom report --json`: one object of the format headroom.report/1 (docs/report.md,
+// `headroom report --json`: writes one object of the format headroom.report/1 (docs/report.md,
 // docs/schema/report-1.json).
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace headroom {
 
-/// The object, with a line break behind it. REQUIRES: `files` is not empty.
+/// Returns the object with a newline at the end. Requires that `files` is not empty.
 ///
-/// Keys beyond the contract: `ranks[]` (one row a file), `classes[]`, `syncs[]`, `efficiency`,
-/// `bottleneck.causes[]`; `rank` wherever rows of several files meet.
+/// Keys beyond the contract: `ranks[]` (one row per file), `classes[]`, `syncs[]`, `efficiency`,
+/// `bottleneck.causes[]`; `rank` in rows of several files.
 std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& options);
 
-/// `report --show ID --json`: `{"schema": "headroom.row/1", "id", "kind", "rows", "calls"}`, the
-/// rows with the keys that they have in the report. `ranked`: of several files.
+/// Returns the answer of `report --show ID --json`: `{"schema": "headroom.row/1", "id", "kind",
+/// "rows", "calls"}`. Rows have the same keys as in the report. `ranked` is true for several files.
 std::string RenderShownRowJson(const ShownRow& found, const std::string& id,
                                const CallsByPath& calls, bool ranked, const ReportOptions& options);
 

@@ -166,7 +166,7 @@ TEST(RenderJson, NamesStayAsTheyAreAndInvalidUtf8IsReplaced) {
   EXPECT_EQ(Render({demo})["kernels"][0]["name"], "a\x1b[31m\n\"\\\ufffd");
 }
 
-/// Two ranks: the second is slower, more damaged, and has one finding of its own.
+/// Two ranks. The second is slower, more damaged, and has one additional finding.
 std::vector<TraceReport> TwoRanks() {
   std::vector<TraceReport> files = {DemoReport(), DemoReport()};
   files[0].input.rank = 0;

@@ -17,11 +17,11 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kNameWidth = 60;
-/// Room for a sentence of the analyses, which may quote names of any length.
+/// Maximum width of a sentence of the analyses, which may quote names of any length.
 constexpr std::size_t kTextWidth = 400;
 
-/// A sentence of the analyses, whose `commands` stay code. Names that it quotes may hold backticks,
-/// too: nothing acts in what they then make code.
+/// Escapes a sentence of the analyses, and keeps its `commands` as code. Quoted names may hold
+/// backticks, too, but markup has no effect in the code that they begin.
 std::string Escaped(std::string_view text) {
   const std::string line = CutMiddle(Printable(Sentence(text)), kTextWidth);
   std::string out;
@@ -42,7 +42,7 @@ void Summary(std::string& out, const JobReport& job) {
   const TraceReport& file = job.slowest();
   const StepSummary& steps = job.steps();
   out += "| | |\n|---|---|\n";
-  // Of many files, the first; what is wrong with any is below.
+  // Shows the first of many files. Issues below cover all files.
   const std::span<const TraceReport> files =
       job.files().first(std::min(kMarkdownTop, job.files().size()));
   const std::size_t more = job.files().size() - files.size();
@@ -61,7 +61,7 @@ void Summary(std::string& out, const JobReport& job) {
                        FormatTime(*steps.min), FormatTime(*steps.max),
                        EscapeMarkdown(StepSourceText(file.steps)), EscapeMarkdown(alone));
   } else {
-    out += steps.count > 0 ? "| step | not known: of no step all GPU tasks were recorded |\n"
+    out += steps.count > 0 ? "| step | unknown: no step has all its GPU tasks recorded |\n"
                            : "| step | no steps found |\n";
   }
   for (const TraceReport& input : files) {
@@ -96,7 +96,7 @@ void Breakdown(std::string& out, const TraceReport& file) {
                        FormatPercent(SharePct(time, breakdown.wall)));
     out += gpu ? fmt::format(" {} |\n", FormatMs(busy)) : "\n";
   };
-  out += fmt::format("\n### Where the step goes ({})\n\n", BreakdownSubject(file));
+  out += fmt::format("\n### Step breakdown ({})\n\n", BreakdownSubject(file));
   out += gpu ? "| part | time | share | GPU busy |\n|---|--:|--:|--:|\n"
              : "| part | time | share |\n|---|--:|--:|\n";
   for (const BreakdownPart& part : kBreakdownParts) {
@@ -130,7 +130,7 @@ void Findings(std::string& out, const JobReport& job, const ReportOptions& optio
   }
 }
 
-/// A command that shows more of what this report is of.
+/// Returns a command that shows more of the data of this report.
 std::string ReportCommandOf(const TraceReport& file, const ReportOptions& options,
                             std::string_view flags) {
   std::string command = "headroom report " + ShellQuote(file.input.path);
@@ -165,8 +165,8 @@ void Issues(std::string& out, const JobReport& job) {
   const bool any = std::any_of(job.issues().begin(), job.issues().end(),
                                [](const auto& issue) { return !issue.row->voids.empty(); });
   if (!any) return;
-  out += "\n### What the trace does not carry\n\n";
-  std::set<std::string_view> said;  // Codes: one line for all files.
+  out += "\n### Missing data\n\n";
+  std::set<std::string_view> said;  // Codes that were written: one line covers all files.
   for (const RowOfFile<HealthIssue>& issue : job.issues()) {
     const std::string_view code = DocOf(issue.row->issue).code;
     if (issue.row->voids.empty() || !said.insert(code).second) continue;
@@ -178,7 +178,7 @@ void Issues(std::string& out, const JobReport& job) {
       where = RankName(*issue.file) +
               (files > 1 ? fmt::format(" and {} more", files - 1) : std::string()) + ": ";
     }
-    out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n", where, code,
+    out += fmt::format("- {}`{}` ({}): {} Unreliable: {}.\n", where, code,
                        FormatCount(issue.row->count), Escaped(FullSentence(issue.row->detail)),
                        EscapeMarkdown(Join(issue.row->voids)));
   }
@@ -223,8 +223,9 @@ std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptio
   std::string remark = fmt::format("\nThe rest is left out: {}\n",
                                    MarkdownCode(ReportCommandOf(JobReport(files).slowest(), options,
                                                                 "--md --max-bytes 1000000")));
-  if (remark.size() > max_bytes / 2) remark = "\nThe rest is left out.\n";  // A very long path.
-  // Whole lines: what begins one is markup.
+  if (remark.size() > max_bytes / 2)
+    remark = "\nThe rest is left out.\n";  // The path is very long.
+  // Cuts at whole lines, because a line begins with markup.
   out.resize(out.rfind('\n', max_bytes - remark.size() - 1) + 1);
   return out + remark;
 }

@@ -1,4 +1,5 @@
-// `headroom report --md`: the report in at most so many bytes, for pull requests and coding agents.
+// `headroom report --md`: writes the report in a limited number of bytes, for pull requests and
+// coding agents.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +11,19 @@
 
 namespace headroom {
 
-/// Rows of each table where ReportOptions::top is absent.
+/// Rows of each table if ReportOptions::top is absent.
 inline constexpr std::size_t kMarkdownTop = 5;
 
-/// Most bytes, unless somebody says otherwise.
+/// Default of the maximum size.
 inline constexpr std::size_t kMarkdownBytes = 20'000;
 
-/// Verdict, step time, breakdown, findings with their check commands, the largest kernels and
-/// operators, and what is wrong with the trace.
-/// Figures as in the text report. GitHub-flavoured; nothing in a name acts. REQUIRES: `files` is
-/// not empty, max_bytes >= 200.
+/// Returns verdict, step time, breakdown, findings with check commands, the largest kernels and
+/// operators, and issues of the trace. The figures are those of the text report. The format is
+/// GitHub-flavoured Markdown. Markup in names has no effect. Requires that `files` is not empty,
+/// and max_bytes >= 200.
 ///
-/// At most `max_bytes` long: tables lose rows first, then the end is cut after a line. Each list
-/// that is cut says how many rows are left out, and the command that shows them.
+/// The result has at most `max_bytes`: it first drops rows of tables, then cuts the end after a
+/// line. Each cut list states how many rows are left out, and the command that shows them.
 std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptions& options,
                            std::size_t max_bytes = kMarkdownBytes);
 

@@ -25,11 +25,10 @@ TEST(RenderMarkdown, OfTheDemoHasTheFiguresOfTheReport) {
   const std::string text = Render({DemoReport()});
   for (const char* line :
        {"## Headroom: host", "| GPU 0 (NVIDIA H200) | busy 39.8 % of 222 ms |",
-        "### Where the step goes (step 2)", "| part | time | share | GPU busy |",
+        "### Step breakdown (step 2)", "| part | time | share | GPU busy |",
         "| forward | 20.1 ms | 27.2 % | 8.00 ms |", "| **step** | 73.9 ms | 100.0 % | 29.4 ms |",
         "   - **Saves:** 13 ms (12-15) per step: forecast of fused-optimizer", "### Kernels",
-        "| kernel | GPU time | share | calls | mean | id |", "### Operators",
-        "### What the trace does not carry"})
+        "| kernel | GPU time | share | calls | mean | id |", "### Operators", "### Missing data"})
     ExpectLine(text, line);
   EXPECT_EQ(text.find("| callback"), std::string::npos) << "a part that takes no time has no line";
 }
@@ -38,8 +37,8 @@ TEST(RenderMarkdown, OfABareTraceHasNoFigureOfTheGpu) {
   const std::string text = Render({BareReport()});
   ExpectLine(text, "## Headroom: unknown");
   ExpectLine(text, "| step | no steps found |");
-  ExpectLine(text, "### What the trace does not carry");
-  for (const char* words : {"### Kernels", "### Operators", "### Findings", "Where the step goes",
+  ExpectLine(text, "### Missing data");
+  for (const char* words : {"### Kernels", "### Operators", "### Findings", "Step breakdown",
                             "| GPU ", "MFU", "nan", "inf"})
     EXPECT_EQ(text.find(words), std::string::npos) << words << " in\n" << text;
 }
@@ -48,7 +47,7 @@ TEST(RenderMarkdown, OfStepsThatAreNotWholeHasNoStepTime) {
   TraceReport report = DemoReport();
   for (StepRow& row : report.steps.list) row.lost_tasks = true;
   static_cast<WallSummary&>(report.steps) = {};
-  ExpectLine(Render({report}), "| step | not known: of no step all GPU tasks were recorded |");
+  ExpectLine(Render({report}), "| step | unknown: no step has all its GPU tasks recorded |");
 }
 
 TEST(RenderMarkdown, WithoutGpuWorkTheBreakdownHasNoColumnOfTheGpu) {
@@ -114,7 +113,7 @@ TEST(RenderMarkdown, LosesRowsBeforeItLosesSections) {
   const std::string shorter = RenderMarkdown(std::vector{DemoReport()}, {}, whole.size() - 1);
   EXPECT_LT(shorter.size(), whole.size());
   EXPECT_EQ(shorter.find("The rest is left out"), std::string::npos);
-  ExpectLine(shorter, "### What the trace does not carry");
+  ExpectLine(shorter, "### Missing data");
 }
 
 TEST(RenderMarkdown, ExtremesAreFigures) {

@@ -45,7 +45,7 @@ void WriteSteps(JsonWriter& json, const MemoryUse& use, TimeNs zero) {
   json.EndArray();
 }
 
-/// Column by column: a point is the same place of each.
+/// Writes one array per column: a point has the same index in each.
 void WriteCurve(JsonWriter& json, const MemoryUse& use, TimeNs zero) {
   json.Key("curve").BeginObject(Layout::kLines);
   const auto column = [&](std::string_view key, auto&& write) {

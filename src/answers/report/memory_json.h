@@ -1,4 +1,4 @@
-// The memory of headroom.report/1.
+// Writes the memory of headroom.report/1.
 #pragma once
 
 #include "answers/report/job_report.h"
@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// `memory`: null where no file has any; else one entry a rank and device.
+/// Writes `memory`: one entry per rank and device, or null if no file has any.
 void WriteMemory(JsonWriter& json, const JobReport& job, const ReportOptions& options);
 
 }  // namespace headroom

@@ -17,7 +17,7 @@ namespace headroom {
 
 namespace {
 
-/// What limits the step, with "{}" for how long.
+/// Returns the sentence about the limit of the step, with "{}" for its time.
 std::string_view VerdictPattern(Verdict verdict, bool host_only) {
   switch (verdict) {
     case Verdict::kHost:
@@ -151,7 +151,7 @@ std::string SavesText(const Finding& finding) {
   if (!saves) return finding.saves_note;
   constexpr std::string_view kAtMost = "at most: ";
   const bool bound = finding.saves_note.starts_with(kAtMost);
-  // What helps a job that the GPU paces may cost one that the host paces.
+  // A change that helps a GPU-bound job may slow down a host-bound job.
   if (saves->high <= 0 && saves->low < 0) {
     return fmt::format(
         "nothing: the {} gets longer by {} ({})", finding.of_stretch ? "recording" : "step",
@@ -166,7 +166,7 @@ std::string SavesText(const Finding& finding) {
 std::string ActionTitle(const Finding& finding, std::size_t width) {
   struct Title {
     std::string_view id;
-    Remedy remedy;  ///< kNone: of any.
+    Remedy remedy;  ///< kNone: any remedy.
     std::string_view text;
   };
   static constexpr Title kTitles[] = {
@@ -263,7 +263,7 @@ std::string WindowText(const EngineSummary& engine) {
 std::string DearestCallbackText(const TraceReport& file) {
   const CallbackRow* dearest = DearestCallback(file.callbacks);
   if (dearest == nullptr) return {};
-  constexpr std::size_t kNameWidth = 60;  // A name may be of any length.
+  constexpr std::size_t kNameWidth = 60;  // Limits names, which may have any length.
   const auto cut = [](const std::string& name) { return CutMiddle(Printable(name), kNameWidth); };
   std::string text = fmt::format("the most expensive is {}", cut(dearest->callback));
   if (!dearest->event.empty()) text += fmt::format(" on the event {}", cut(dearest->event));
@@ -313,7 +313,7 @@ std::string NumberText(std::optional<std::int64_t> number) {
 std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
   std::vector<DeviceRow> rows;
   std::int64_t first = 0, last = 0;
-  std::string before;  // The numbers of a row up to its last run of successive ones.
+  std::string before;  // The numbers of a row up to its last range of successive numbers.
   for (const DeviceInfo& device : input.devices) {
     std::string text = DeviceText(device);
     const bool is_new = rows.empty() || rows.back().text != text;

@@ -16,25 +16,26 @@ namespace headroom {
 /// mean step, waiting for kernel launches."
 std::string VerdictSentence(const Bottleneck& bottleneck);
 
-/// What the breakdown is of: "mean of 12 steps", "step 3", "the whole recording". REQUIRES:
+/// Returns what the breakdown covers: "mean of 12 steps", "step 3", "the whole recording". Requires
 /// report.breakdown.
 std::string BreakdownSubject(const TraceReport& report);
 
-/// The same with its confidence: "... Confidence: high."
+/// Returns the verdict with its confidence: "... Confidence: high."
 std::string VerdictText(const Bottleneck& bottleneck);
 
-/// What a cause of the step's time (CauseRow::name) is, in a few words.
+/// Returns a short description of a cause of the step's time (CauseRow::name).
 std::string_view CauseText(std::string_view cause);
 
-/// What a grade means, as docs/report.md defines it. `verdict`: whether there is one.
+/// Explains a grade, as docs/report.md defines it. `verdict`: true if the report has one.
 std::string_view GradeSentence(char grade, bool verdict);
-/// The same of a job; of several files, whose grade that is.
+/// Explains the grade of a job. For several files, it names the file with this grade.
 std::string GradeText(const JobReport& job);
 
-/// How the steps were found.
+/// Describes how the steps were found.
 std::string StepSourceText(const Steps& steps);
 
-/// What the change of a finding saves a step, and how that is known; empty: the engine did not run.
+/// Returns the saving per step of a finding's change, and the source of the forecast. Empty if the
+/// engine did not run.
 std::string SavesText(const Finding& finding);
 /// Returns "do", "do not" if the action makes the step longer, or "" if it gains nothing.
 std::string_view ActionLabel(const Finding& finding);
@@ -43,51 +44,52 @@ std::string_view ActionLabel(const Finding& finding);
 /// the place to start with if that fits into `width` columns.
 std::string ActionTitle(const Finding& finding, std::size_t width);
 
-/// Who wrote a trace: "PyTorch", "Nsight Systems"; the format itself if it is not known.
+/// Returns the program that wrote a trace, such as "PyTorch" or "Nsight Systems". Returns the
+/// format itself if the program is unknown.
 std::string_view RecorderName(std::string_view format);
 
-/// The step without the profiler, e.g. "79.60 ms without the profiler (75.20 ms to 84.10 ms), which
-/// takes 23.1 %". REQUIRES: steps.corrected.
+/// Returns the step without the profiler, e.g. "79.60 ms without the profiler (75.20 ms to 84.10
+/// ms), which takes 23.1 %". Requires steps.corrected.
 std::string CorrectedText(const StepSummary& steps);
-/// Which steps the step time is of, e.g. "mean of 5 steps, without the first".
+/// Returns the steps of the step time, e.g. "mean of 5 steps, without the first".
 std::string CountedText(const StepSummary& steps);
 
-/// Which steps were replayed, and with what reference of the recording's cost.
+/// Returns the replayed steps, and the source of the recording's cost.
 std::string WindowText(const EngineSummary& engine);
 
-/// The callback that holds most time by itself, and on which event; empty: there is none.
+/// Returns the callback with the most self time, and its event; empty without callbacks.
 std::string DearestCallbackText(const TraceReport& file);
 
-/// What a batch makes host and GPU wait.
+/// Returns how long host and GPU wait for a batch.
 std::string InputWaitText(const InputWait& wait);
 
-/// "pytorch-profiler-json, 1.15 MB, 12,345 events, rank 0 of 8".
+/// Returns text such as "pytorch-profiler-json, 1.15 MB, 12,345 events, rank 0 of 8".
 std::string InputText(const InputInfo& input);
 
-/// "NVIDIA H200, 150.1 GB, 132 SMs, compute capability 9.0".
+/// Returns text such as "NVIDIA H200, 150.1 GB, 132 SMs, compute capability 9.0".
 std::string DeviceText(const DeviceInfo& device);
 
-/// Number of a device or stream; "?" where the trace does not say.
+/// Returns the number of a device or stream, or "?" if it is unknown.
 std::string NumberText(std::optional<std::int64_t> number);
 
-/// GPUs with their numbers, equal neighbours in one row: {"GPU 0 to 7", "NVIDIA A100, ..."}.
+/// GPUs with their numbers. Equal neighbours share a row: {"GPU 0 to 7", "NVIDIA A100, ..."}.
 struct DeviceRow {
   std::string numbers;
   std::string text;
 };
 std::vector<DeviceRow> DeviceRows(const InputInfo& input);
 
-/// A sentence of the analyses as a sentence of a page: its first word begins with a capital, if it
-/// is a plain word.
+/// Formats a sentence of the analyses for a page. Its first word gets a capital if it is a plain
+/// word.
 std::string Sentence(std::string_view text);
 
-/// The same with a full stop, so that another may follow.
+/// Returns the same with a full stop, so that another sentence may follow.
 std::string FullSentence(std::string_view text);
 
-/// "a, b, c".
+/// Returns the words as "a, b, c".
 std::string Join(const std::vector<std::string>& words);
 
-/// Time of one call, e.g. "12.34 us".
+/// Returns the time of one call, e.g. "12.34 us".
 std::string MeanText(const TimeRow& row);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// What the ranks of a job together show that is worth a change.
+// Finds a straggler, which only the ranks of a job together show.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct RankFinding {
   Finding finding;
 };
 
-/// Returns that a rank holds the others up, step after step or in turn; nullopt if no time worth a
-/// change is lost, or only in one step.
+/// Returns a finding if one rank delays the others in every step, or ranks do so in turn. Returns
+/// nullopt if the loss is too small or occurs in one step only.
 std::optional<RankFinding> FindStraggler(const JobRanks& job);
 
 /// Returns the waits of pipeline stages for each other; nullopt if they take under 1 % of the time.

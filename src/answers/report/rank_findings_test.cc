@@ -7,7 +7,7 @@
 namespace headroom {
 namespace rank_findings_test {
 
-/// Three steps of 1000 us and two all-reduces each, for which `late` comes 100 us behind.
+/// Three steps of 1000 us with two all-reduces each. The ranks in `late` come 100 us late.
 JobRanks JobOf(const std::vector<std::size_t>& late) {
   RankBuilder b(3);
   for (std::size_t step = 0; step < 3; ++step) {

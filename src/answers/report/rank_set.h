@@ -1,4 +1,4 @@
-// Answers `headroom report` of several files: a job's ranks on one clock.
+// Answers `headroom report` for several files: a job's ranks on one clock.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ namespace headroom {
 
 /// Files of the job's folders that are not in the report.
 struct LeftOutFiles {
-  std::vector<std::string> unreadable;  ///< Why each could not be read.
-  std::vector<std::string> not_traces;  ///< Their names.
+  std::vector<std::string> unreadable;  ///< One reason per file.
+  std::vector<std::string> not_traces;  ///< File names.
 };
 
-/// Gives each file its rank (AssignRanks()), and the finding about a straggler to the file of that
-/// rank. Fails as AssignRanks() does. Compares nothing if there is one file.
+/// Gives each file its rank (AssignRanks()), and adds the finding about a straggler to the file of
+/// that rank. Fails as AssignRanks() does. Compares nothing if there is one file.
 ///
 /// @param timelines  of the files, in their order
 Result<JobRanks> CompareFiles(std::vector<TraceReport>& files, std::vector<RankTimeline> timelines,
                               const LeftOutFiles& left_out);
 
-/// Adds the issues of the set to one of its files; issues stay in order of severity.
+/// Adds the issues of the set to one of its files. Keeps issues in order of severity.
 void AddIssues(const JobRanks& job, TraceReport& report);
 
 }  // namespace headroom

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace rank_set_test {
 
-/// Reports of ranks; their files do not tell the ranks, but their names do.
+/// Reports of ranks. Only the file names state the ranks.
 std::vector<TraceReport> FilesOf(std::size_t ranks) {
   std::vector<TraceReport> files(ranks);
   for (std::size_t i = 0; i < ranks; ++i)
@@ -15,7 +15,7 @@ std::vector<TraceReport> FilesOf(std::size_t ranks) {
   return files;
 }
 
-/// Three steps of 1000 us with two all-reduces; the second file's rank comes 100 us late.
+/// Three steps of 1000 us with two all-reduces. The rank of the second file is 100 us late.
 std::vector<RankTimeline> SecondIsLate() {
   RankBuilder b(2);
   for (int step = 0; step < 3; ++step) {

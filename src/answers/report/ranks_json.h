@@ -1,4 +1,4 @@
-// The key `job_ranks` of the report: several ranks on one clock.
+// Writes the key `job_ranks` of the report: several ranks on one clock.
 #pragma once
 
 #include "ranks/job_ranks.h"
@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// The key `job_ranks`; null without `ranks`.
+/// Writes the key `job_ranks`; null without `ranks`.
 void WriteJobRanksJson(const JobRanks* ranks, JsonWriter& json);
 
 }  // namespace headroom

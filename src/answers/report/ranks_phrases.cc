@@ -77,7 +77,7 @@ std::string_view NameOf(StragglerPattern pattern) {
 }
 
 const GroupAxis* FindAxis(const JobRanks& job, std::string_view group) {
-  // They are in order of their names.
+  // The axes are sorted by group name.
   const auto found = std::lower_bound(
       job.axes.begin(), job.axes.end(), group,
       [](const GroupAxis& axis, std::string_view name) { return axis.group < name; });

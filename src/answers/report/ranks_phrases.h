@@ -8,28 +8,28 @@
 
 namespace headroom {
 
-/// "recurrent", ...
+/// Returns "recurrent" or another pattern.
 std::string_view NameOf(StragglerPattern pattern);
 
-/// "more-work", ...
+/// Returns "more-work" or another cause.
 std::string_view NameOf(LateCause cause);
 
-/// "flops", "input_bytes"; empty: none.
+/// Returns "flops" or "input_bytes"; empty for no measure.
 std::string_view NameOf(WorkMeasure measure);
 
-/// nullptr: no collective is of such a group.
+/// Returns nullptr if no collective has such a group.
 const GroupAxis* FindAxis(const JobRanks& job, std::string_view group);
 
-/// "data", or "data?" where that is inferred; empty: not told.
+/// Returns "data", or "data?" if it is inferred; empty if unknown.
 std::string AxisOf(const JobRanks& job, std::string_view group);
 
-/// Returns who is late: "Rank 3", "Ranks 3, 5", "Ranks 0, 1, 2, 3 and 12 more".
+/// Returns the late ranks: "Rank 3", "Ranks 3, 5", "Ranks 0, 1, 2, 3 and 12 more".
 std::string LateRanks(const JobRanks& job);
 
-/// How even the stages are, and what waiting for each other takes; a sentence or two.
+/// Returns one or two sentences: how even the stages are, and how long they wait for each other.
 std::string PipelineVerdict(const Pipeline& pipeline);
 
-/// Who holds the others up, what the job loses by it, and why; a few sentences.
+/// Returns a few sentences: which rank delays the others, what the job loses, and why.
 std::string RanksVerdict(const JobRanks& job);
 
 }  // namespace headroom

@@ -1,5 +1,5 @@
-// A report filled by hand, for tests of the renderers: every section has rows, every optional value
-// is there.
+// A report filled by hand, for tests of the renderers. Every section has rows, and every optional
+// value is set.
 #pragma once
 
 #include "analysis/values/report.h"
@@ -7,16 +7,16 @@
 
 namespace headroom {
 
-/// One rank of a host-bound language model on an H200, sums and shares consistent.
+/// One rank of a host-bound language model on an H200. Sums and shares are consistent.
 TraceReport DemoReport();
 
-/// A trace of which nothing but its host events is known: no GPU, no steps, no verdict.
+/// A trace with only host events: no GPU, no steps, no verdict.
 TraceReport BareReport();
 
-/// A job of two ranks on two hosts; rank 1 holds rank 0 up.
+/// A job of two ranks on two hosts. Rank 1 delays rank 0.
 JobRanks SlowRankOne();
 
-/// Two stages; stage 1 computes longer.
+/// Two stages. Stage 1 computes longer.
 Pipeline TwoStages(double imbalance);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// The sections of the report: what `--only` takes, and what a finding's check command shows.
+// The sections of the report: values of `--only`, and targets of check commands.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// In the order in which the report prints them.
+/// In the order of the report.
 enum class Section {
   kHealth,
   kBottleneck,

@@ -35,8 +35,8 @@ void Describe(const RowOfFile<TimeRow>& found, std::vector<Fact>& facts) {
     facts.emplace_back("GPU time", fmt::format("{}, {} of all GPU tasks", FormatTime(row.total),
                                                FormatPercent(row.share_pct)));
     facts.emplace_back(
-        "a call", fmt::format("mean {}, median {}, {} to {}", MeanText(row), FormatTime(row.p50),
-                              FormatTime(row.min), FormatTime(row.max)));
+        "per call", fmt::format("mean {}, median {}, {} to {}", MeanText(row), FormatTime(row.p50),
+                                FormatTime(row.min), FormatTime(row.max)));
   }
   facts.emplace_back("calls", FormatCount(row.count));
   AddTime(facts, "host time", row.host);
@@ -60,7 +60,7 @@ void Describe(const RowOfFile<StepRow>& found, std::vector<Fact>& facts) {
   AddTime(facts, "host", row.host);
   facts.emplace_back("GPU waits for host", FormatTime(row.host_wait));
   facts.emplace_back("recording cost", "roughly " + FormatTime(row.profiler_cost));
-  if (row.lost_tasks) facts.emplace_back("whole", "no: GPU tasks of it were not recorded");
+  if (row.lost_tasks) facts.emplace_back("whole", "no: some of its GPU tasks were not recorded");
 }
 
 void Describe(const RowOfFile<Finding>& found, const ReportOptions& options,
@@ -78,7 +78,8 @@ void Describe(const RowOfFile<Finding>& found, const ReportOptions& options,
     facts.emplace_back("forecast", command);
 }
 
-/// How the calls spread, and where the slowest are: in the timeline by step and time, in SQL by id.
+/// Describes the distribution of calls and the slowest ones: by step and time for the timeline, by
+/// id for SQL.
 void DescribeCalls(std::string_view kind, const RowCalls& calls, const TraceReport& file,
                    std::vector<Fact>& facts) {
   facts.emplace_back(calls.of_gpu ? "calls, GPU time" : "calls, host time",
@@ -96,7 +97,7 @@ void DescribeCalls(std::string_view kind, const RowCalls& calls, const TraceRepo
     facts.emplace_back("slow call", std::move(text));
     ids += fmt::format("{}{}", ids.empty() ? "" : ", ", call.id);
   }
-  // Columns by name: an asterisk would be escaped in Markdown.
+  // Names the columns, because Markdown would escape an asterisk.
   const std::string sql =
       fmt::format("SELECT id, start_ns, duration_ns, {}, args FROM {} WHERE id IN ({})",
                   kind == "kernel" ? "stream_id, launch_id" : "thread_id, parent_id", table, ids);

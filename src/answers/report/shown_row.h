@@ -1,4 +1,4 @@
-// `headroom report --show ID`: one kernel, operator, layer, step or finding.
+// `headroom report --show ID`: shows one kernel, operator, layer, step or finding.
 #pragma once
 
 #include <functional>
@@ -19,25 +19,25 @@ struct NamedRow {
   CallTable table = CallTable::kKernels;
   std::string name;
 };
-/// By RowId() (render/row_id.h). None: `report` has no such row.
+/// Finds a row by RowId() (render/row_id.h). Returns nullopt if `report` has no such row.
 std::optional<NamedRow> FindNamedRow(const TraceReport& report, std::string_view id);
 
 /// The calls of a row, by path of the file.
 using CallsByPath = std::map<std::string, RowCalls, std::less<>>;
 
-/// What an id stands for: rows of one list, one a file that has it.
+/// The rows of an id: from one list, one per file that has it.
 struct ShownRow {
   std::string_view kind;  ///< "kernel", "operator", "layer", "step", "finding".
-  std::vector<RowOfFile<TimeRow>> times = {};  ///< Of the first three.
+  std::vector<RowOfFile<TimeRow>> times = {};  ///< Rows of a kernel, operator or layer.
   std::vector<RowOfFile<StepRow>> steps = {};
-  std::vector<RowOfFile<Finding>> findings = {};  ///< One.
+  std::vector<RowOfFile<Finding>> findings = {};  ///< One finding.
 };
 
-/// By RowId() (render/row_id.h), "step-N" or a finding's id. None: there is no such row. Points
-/// into `job`'s files.
+/// Finds rows by RowId() (render/row_id.h), "step-N" or a finding's id. Returns nullopt if there is
+/// no such row. The result points into `job`'s files.
 std::optional<ShownRow> FindRow(const JobReport& job, std::string_view id);
 
-/// All that is known of it, as lines of label and value; in Markdown as a table.
+/// Returns all facts of a row, as lines of label and value, or as a Markdown table.
 std::string RenderShownRow(const ShownRow& row, const std::string& id, const CallsByPath& calls,
                            bool markdown, const ReportOptions& options);
 

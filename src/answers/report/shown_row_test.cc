@@ -81,7 +81,7 @@ TEST(RenderShownRow, OfAnOperatorSaysAllThatIsKnown) {
                 "\n"
                 "  name                aten::addmm\n"
                 "  GPU time            25.1 ms, 28.5 % of all GPU tasks\n"
-                "  a call              mean 115 us, median 115 us, 57.3 us to 229 us\n"
+                "  per call            mean 115 us, median 115 us, 57.3 us to 229 us\n"
                 "  calls               219\n"
                 "  host time           9.00 ms\n"
                 "  host, self          4.10 ms\n"

@@ -14,8 +14,7 @@ namespace {
 
 bool Always(const TextContext&) { return true; }
 
-/// How a section is written, and whether it says anything in the whole report: asked for alone, it
-/// always answers.
+/// Writes a section. The whole report omits a section without rows; --only always shows it.
 struct SectionWriter {
   void (*write)(TextContext&);
   bool (*has_rows)(const TextContext&);
@@ -72,7 +71,7 @@ bool TextContext::AnyGpuWork() const {
 
 std::string_view TextContext::NoGpuWork() const {
   return HasIssue(file.health, ImportIssue::kNotUnderstood)
-             ? "the file has tracks that may be a GPU's and are not understood"
+             ? "the file has tracks that may be a GPU's, but Headroom does not know their form"
              : "no GPU work was recorded";
 }
 

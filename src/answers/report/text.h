@@ -13,25 +13,25 @@
 
 namespace headroom {
 
-/// Rows of a list that the whole report shows where ReportOptions::top is absent.
+/// Rows of each list in the whole report if ReportOptions::top is absent.
 inline constexpr std::size_t kTextTop = 10;
 
 struct TextOptions : ReportOptions {
   PageStyle style;
-  /// Print this section alone, with all its rows unless `top` says otherwise.
+  /// Prints only this section, with all its rows unless `top` is set.
   std::optional<Section> only;
 };
 
-/// One screen, 24 lines at 80 columns unless a command needs more: what limits the step, where its
-/// time goes, what to do about it. Several files: those of the slowest rank. Requires that `files`
-/// is not empty.
+/// Returns one screen: what limits the step, where its time goes, and what to do about it. It has
+/// 24 lines at 80 columns, or more if a command needs more. Several files: shows the slowest rank.
+/// Requires that `files` is not empty.
 std::string RenderSummary(std::span<const TraceReport> files, const TextOptions& options);
 
-/// All sections: health first, then the verdict, where the time goes, findings and tables.
-/// REQUIRES: `files` is not empty.
+/// Returns all sections: health first, then the verdict, where the time goes, findings and tables.
+/// Requires that `files` is not empty.
 ///
-/// With several files, tables and breakdown are those of the slowest rank; health, steps and GPU
-/// time show all.
+/// With several files, tables and breakdown are those of the slowest rank. Health, steps and GPU
+/// time show all ranks.
 std::string RenderText(std::span<const TraceReport> files, const TextOptions& options);
 
 }  // namespace headroom

@@ -9,7 +9,7 @@ namespace headroom {
 void WriteFindings(TextContext& c) {
   c.page.Heading("Findings", "", Style::kPlain);
   if (c.job.findings().empty())
-    return c.None("None: nothing stands out, or the trace lacks the data.");
+    return c.None("No findings: nothing stands out, or the trace lacks the data.");
   c.Meaning(
       "The fix for the bottleneck comes first, the rest by what each saves, or by its time if that "
       "is unknown. They overlap: do not add them up.");

@@ -38,7 +38,7 @@ void OneGpu(TextContext& c, const GpuTimeRow& row) {
   line("idle", row.idle, "");
 }
 
-/// A stream's idle time and the file that it is of.
+/// A stream's idle time and its file.
 struct IdleEntry {
   const IdleRow* row;
   const TraceReport* file;
@@ -82,8 +82,7 @@ std::vector<RowColumn<IdleEntry>> IdleColumns(bool single) {
 void WriteGpu(TextContext& c) {
   c.page.Heading("GPU time", "whole trace", Style::kDim);
   c.Meaning(
-      "What each GPU did from its first to its last task. Exposed: while nothing more useful "
-      "ran.");
+      "Shows each GPU from its first to its last task. Exposed: while nothing more useful ran.");
   std::vector<const GpuTimeRow*> rows;
   std::vector<const TraceReport*> files;
   for (const TraceReport& file : c.job.files()) {
@@ -101,7 +100,7 @@ void WriteGpu(TextContext& c) {
   });
   const std::size_t all = rows.size();
   if (all > c.Top()) {
-    // Of many GPUs, those that idle most.
+    // Shows those of many GPUs that idle most.
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return rows[a]->idle > rows[b]->idle; });
     order.resize(c.Top());
@@ -121,7 +120,7 @@ void WriteGpu(TextContext& c) {
             ? fmt::format("GPU {}", NumberText(rows[i]->device))
             : fmt::format("rank {} GPU {}", *files[i]->input.rank, NumberText(rows[i]->device)));
   }
-  // Figures down, GPUs across, so that any number of GPUs fits.
+  // Rows are figures and columns are GPUs, so any number of GPUs fits.
   constexpr std::size_t kWidestOfFive = 14;
   const bool wide = std::any_of(heads.begin(), heads.end(), [&](const std::string& head) {
     return head.size() > kWidestOfFive;
@@ -160,9 +159,9 @@ void WriteGpu(TextContext& c) {
 void WriteIdle(TextContext& c) {
   c.page.Heading("Idle causes", "by stream, whole trace", Style::kDim);
   c.Meaning(
-      "Why a stream was idle. Host: the next task was launched too late. Kernel: it was "
-      "queued and waited for other GPU work. Other: its launch is unknown. Other streams may "
-      "keep the GPU busy meanwhile.");
+      "Shows why a stream was idle. Host: the next task was launched too late. Kernel: it was "
+      "queued and waited for other GPU work. Other: its launch is unknown. Other streams may keep "
+      "the GPU busy meanwhile.");
   std::vector<IdleEntry> entries;
   for (const TraceReport& file : c.job.files()) {
     for (const IdleRow& row : file.idle)

@@ -17,7 +17,7 @@
 namespace headroom {
 namespace {
 
-/// "108.2", "12,345".
+/// Returns a rate such as "108.2" or "12,345".
 std::string Rate(double per_second) {
   constexpr double kWhole = 1000;
   return per_second < kWhole ? fmt::format("{:.4g}", per_second)
@@ -34,7 +34,7 @@ const TimingRow* FindTiming(const TraceReport& file, std::string_view name) {
   return row == file.timings.end() ? nullptr : &*row;
 }
 
-/// A wait of the host in the mean step, and what the GPU felt of it.
+/// Returns a wait of the host in the mean step, and how long the GPU idles meanwhile.
 std::string OnBothClocks(const TraceReport& file, DurationNs on_host, DurationNs gpu_idle) {
   std::string text = fmt::format("{} of the step on the host", WithShare(on_host, file.loop->step));
   if (!file.gpu_time.empty())
@@ -96,7 +96,7 @@ void Timings(TextContext& c) {
        {"in steps", Kind::kNumber, [](const TimingRow& r) { return Span{FormatCount(r.count)}; }},
        {"GPU total", Kind::kNumber,
         [](const TimingRow& r) { return Span{r.gpu ? FormatMs(*r.gpu) : ""}; }},
-       {"told by", Kind::kText, [](const TimingRow& r) {
+       {"source", Kind::kText, [](const TimingRow& r) {
           return Span{r.source == "rest" ? "" : r.source, Style::kDim};
         }}});
 }
@@ -124,7 +124,7 @@ void OverRanks(TextContext& c) {
         }}});
 }
 
-/// What the timers alone say of communication.
+/// Writes the communication share from timers alone.
 void CommunicationShare(TextContext& c) {
   for (const RegionOverRanks& row : c.job.RegionsOverRanks()) {
     if (row.key != "COMM" || !row.share_of_batch_pct) continue;
@@ -134,7 +134,7 @@ void CommunicationShare(TextContext& c) {
   }
 }
 
-/// A value with its unit, as a person would write it.
+/// Returns a value with its unit, in a readable form.
 std::string Amount(double value, std::string_view unit) {
   if (unit == "bytes") return FormatBytes(value);
   if (unit == "bytes/s") return FormatBytes(value) + "/s";
@@ -143,7 +143,7 @@ std::string Amount(double value, std::string_view unit) {
   return unit.empty() || unit == "1" ? number : fmt::format("{} {}", number, unit);
 }
 
-/// What one looks at first, in that order; the names are docs/metrics.md's. Others follow by name.
+/// The most used metrics, in this order. Names are those of docs/metrics.md. Others follow by name.
 constexpr std::string_view kFirstMetrics[] = {
     "gpu_util",
     "gpu_sm_util_pct",
@@ -167,7 +167,7 @@ constexpr std::string_view kFirstMetrics[] = {
 };
 
 std::vector<MetricRow> FirstThingsFirst(std::vector<MetricRow> rows) {
-  // Counters of the program, which have no unit, come behind the machine's.
+  // The program's counters, which have no unit, come after the machine's metrics.
   const auto place = [](const MetricRow& row) {
     return std::pair(std::find(std::begin(kFirstMetrics), std::end(kFirstMetrics), row.name),
                      row.unit.empty());
@@ -190,7 +190,7 @@ void WriteLoop(TextContext& c) {
                      : fmt::format("{} of {}", BreakdownSubject(c.file), c.job.SlowestNote()),
                  Style::kDim);
   Answers(c);
-  // What operators and frameworks tell alone the breakdown shows better.
+  // The breakdown shows the data of operators and frameworks better.
   const bool marked = !c.file.regions.empty();
   if (!c.file.timings.empty() && (marked || c.options.only)) Timings(c);
 }
@@ -277,7 +277,7 @@ void WriteRun(TextContext& c) {
   c.page.Heading("Run", run ? fmt::format("{} recorded", FormatTime(run->wall)) : "",
                  Style::kPlain);
   if (!run) return c.None("Unknown: this needs a complete step.");
-  c.Meaning(fmt::format("Where the time of the recording went; the rows sum to it.{}",
+  c.Meaning(fmt::format("Shows where the time of the recording went; the rows sum to it.{}",
                         c.HasGpuWork()
                             ? " Compilation, garbage collection, checkpoints, memory calls, "
                               "epoch edges and data wait count while the GPU is idle."

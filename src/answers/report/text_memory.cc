@@ -14,7 +14,7 @@ namespace {
 
 std::string Bytes(std::int64_t bytes) { return FormatBytes(static_cast<double>(bytes)); }
 
-/// A kind as one says it.
+/// Returns a kind as plain words.
 std::string Words(std::string_view kind) {
   std::string words(kind);
   std::replace(words.begin(), words.end(), '_', ' ');
@@ -76,7 +76,7 @@ void WriteMemory(TextContext& c) {
   c.Meaning(
       "The framework's allocations at the peak, by purpose, inferred from when they were allocated "
       "and freed (docs/report.md).");
-  // The host holds a few scalars in most traces.
+  // The host holds only a few scalars in most traces.
   constexpr std::int64_t kWorthShowing = 1'000'000;
   for (const MemoryUse& use : c.file.memory) {
     if (!use.device && use.peak.allocated_bytes < kWorthShowing && c.file.memory.size() > 1)
@@ -85,7 +85,7 @@ void WriteMemory(TextContext& c) {
     Parts(c, use);
     if (use.holders.empty()) continue;
     const std::size_t shown = std::min(use.holders.size(), c.Top());
-    // A column that would be empty says nothing; a line tells more than the module around it.
+    // Omits an empty column. A source line is more specific than its module.
     const bool has_lines = std::any_of(use.holders.begin(), use.holders.end(),
                                        [](const MemoryHolder& h) { return !h.line.empty(); });
     WriteTable<MemoryHolder>(

@@ -17,7 +17,7 @@ std::string RankNumber(const JobRanks& job, std::size_t index) {
   return fmt::format("{}", job.ranks[index].rank.value_or(0));
 }
 
-/// What the section is asked for: who holds the others up.
+/// Writes the main result of the section: which rank delays the others.
 void WriteVerdict(TextContext& c, const JobRanks& job) {
   const bool warns = job.waits.pattern != StragglerPattern::kNone;
   if (warns) {
@@ -27,7 +27,7 @@ void WriteVerdict(TextContext& c, const JobRanks& job) {
   }
 }
 
-/// Of clocks, which may be hours apart.
+/// Formats an offset between clocks, which may be hours apart.
 std::string FormatOffset(DurationNs offset) {
   constexpr double kNsPerSecond = 1e9, kSecondsPerHour = 3600;
   const double seconds = static_cast<double>(offset.ns()) / kNsPerSecond;
@@ -38,7 +38,7 @@ std::string FormatOffset(DurationNs offset) {
 
 struct RankRow {
   const RankWaits* waits;
-  const RankWork* work;  ///< nullptr: not compared.
+  const RankWork* work;  ///< Null if the rank was not compared.
   const RankClock* clock;
   std::string rank, host;
 };
@@ -182,7 +182,7 @@ void WriteRanks(TextContext& c) {
       "others.");
   WriteVerdict(c, *job);
   for (const RankSetIssue& issue : job->issues) {
-    // What is missing for a verdict of all.
+    // Writes the data that a verdict on all ranks lacks.
     c.page.Paragraph("  ", Sentence(issue.detail), Style::kPlain, Style::kDim);
   }
   if (!job->waits.classes.empty()) {

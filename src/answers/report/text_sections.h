@@ -1,4 +1,4 @@
-// The sections of the text report: each a function that writes to the page of its context.
+// The sections of the text report. Each function writes to the page of its context.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,40 +20,40 @@
 
 namespace headroom {
 
-/// What every section is told, and the page that it writes to.
+/// Input of every section, and the page that it writes to.
 struct TextContext {
   const JobReport& job;
-  const TraceReport& file;  ///< The rank that stands for all.
+  const TraceReport& file;  ///< The rank that represents all.
   const TextOptions& options;
   TextPage page;
 
-  /// Rows that a list may have.
+  /// Maximum rows of a list.
   std::size_t Top() const;
   bool HasGpuWork() const { return !file.gpu_time.empty(); }
-  /// Of any rank.
+  /// Returns true if any rank has GPU work.
   bool AnyGpuWork() const;
-  /// Why there is no GPU work, as the end of a sentence: without its full stop.
+  /// Returns why there is no GPU work, without a full stop, to end a sentence.
   std::string_view NoGpuWork() const;
-  /// The same as a sentence.
+  /// Returns the same as a sentence.
   std::string NoGpuWorkSentence() const;
 
-  /// Columns of a bar in a line that has `taken` others.
+  /// Width in columns of a bar, if other text in its line takes `taken` columns.
   std::size_t BarWidth(std::size_t taken) const;
-  /// What a section means, in a sentence below its heading.
+  /// Explains a section in a sentence below its heading.
   void Meaning(std::string_view sentence);
-  /// Why a section has nothing to say.
+  /// Explains why a section is empty.
   void None(std::string_view why);
-  /// What shows all rows of a section that shows only some.
+  /// Returns the flag that shows all rows of a section.
   std::string HowToSeeAll(Section section) const;
   void More(std::size_t shown, std::size_t all, Section section);
 };
 
-/// Title of a table of the slowest rank, what it means, and what to say where it has no rows.
+/// Title of a table of the slowest rank, its explanation, and the text if it has no rows.
 struct TableWords {
   std::string_view title, meaning, none;
 };
 
-/// The rows that the table shows; empty where it has none, which is then said.
+/// Returns the rows to show. If there are none, writes that and returns an empty span.
 template <typename Row>
 std::span<const Row> BeginTable(TextContext& c, const TableWords& words,
                                 const std::vector<Row>& rows) {
@@ -84,7 +84,7 @@ void WriteBottleneck(TextContext& c);
 void WriteSteps(TextContext& c);
 void WriteBreakdown(TextContext& c);
 void WriteLoop(TextContext& c);
-/// Whether 1 % of the recording or more is something else than steps.
+/// Returns true if at least 1 % of the recording is not steps.
 bool HasMoreThanSteps(const RunTime& run);
 void WriteRun(TextContext& c);
 void WriteRanks(TextContext& c);

@@ -14,13 +14,13 @@
 namespace headroom {
 namespace {
 
-/// A step and the file that it is of.
+/// A step and its file.
 struct StepEntry {
   const StepRow* row;
   const TraceReport* file;
 };
 
-/// The columns; one that is empty in every row is left out.
+/// Returns the columns, without those that are empty in every row.
 std::vector<RowColumn<StepEntry>> StepColumns(const TextContext& c, bool any_gpu, bool any_host) {
   using Entry = StepEntry;
   const auto of_gpu = [any_gpu](auto text_of) {
@@ -72,7 +72,7 @@ void StepTable(TextContext& c) {
   }
   const std::size_t all = entries.size();
   if (all > c.Top()) {
-    // Of many steps, the slow ones are worth a look.
+    // Shows the slow ones of many steps.
     std::stable_sort(entries.begin(), entries.end(), [](const StepEntry& a, const StepEntry& b) {
       return a.row->wall > b.row->wall;
     });
@@ -113,14 +113,14 @@ void BreakdownLine(TextContext& c, std::string_view name, DurationNs time,
   c.page.Line(line);
 }
 
-/// Returns whether the steps have a backward pass or an optimizer: a server's have neither.
+/// Returns true if the steps have a backward pass or an optimizer. Those of a server have neither.
 bool Trains(const TraceReport& file) {
   if (!file.breakdown) return false;
   const BreakdownParts& parts = file.breakdown->step;
   return (parts.backward + parts.optimizer).ns() > 0;
 }
 
-/// What one step is: "one iteration of training".
+/// Describes one step: "one iteration of training".
 std::string IterationText(const TraceReport& file, StepKind kind) {
   switch (kind) {
     case StepKind::kPrefill:
@@ -138,7 +138,7 @@ std::string IterationText(const TraceReport& file, StepKind kind) {
   return Trains(file) ? "one iteration of training" : "one iteration";
 }
 
-/// The whole steps by kind, if there are several or their tokens are known.
+/// Writes the whole steps by kind, if there are several kinds or their tokens are known.
 void KindTable(TextContext& c) {
   const std::vector<StepKindRow>& kinds = c.file.steps.kinds;
   if (kinds.empty()) return;
@@ -182,7 +182,7 @@ void WriteBottleneck(TextContext& c) {
     c.page.Paragraph("  - ", Sentence(evidence));
   if (c.file.causes.empty()) return;
   c.page.Blank();
-  c.Meaning(fmt::format("What the GPU does or waits for ({}):", BreakdownSubject(c.file)));
+  c.Meaning(fmt::format("GPU work and waits ({}):", BreakdownSubject(c.file)));
   DurationNs largest;
   for (const CauseRow& cause : c.file.causes) largest = std::max(largest, cause.time);
   for (const CauseRow& cause : c.file.causes) {
@@ -261,16 +261,16 @@ void WriteBreakdown(TextContext& c) {
         "Unknown: no range or operator shows what the host does (data, forward, backward, "
         "optimizer, callbacks).");
   }
-  c.Meaning(gpu ? "Where the step goes. Each moment belongs to one row, so the rows sum to the "
-                  "step; the GPU is idle in the light part of a bar."
-                : "Where the step goes on the host. Each moment belongs to one row, so the rows "
-                  "sum to the step.");
+  c.Meaning(gpu ? "Shows where the step goes. Each moment belongs to one row, so the rows sum to "
+                  "the step; the GPU is idle in the light part of a bar."
+                : "Shows where the step goes on the host. Each moment belongs to one row, so the "
+                  "rows sum to the step.");
   DurationNs largest;
   for (const BreakdownPart& part : kBreakdownParts)
     largest = std::max(largest, breakdown.step.*part.time);
   for (const BreakdownPart& part : kBreakdownParts) {
     const DurationNs time = breakdown.step.*part.time;
-    // Without GPU work nothing is idle: the whole bar is solid.
+    // Without GPU work there is no idle time, so the whole bar is solid.
     const std::optional<DurationNs> busy =
         gpu ? std::optional(breakdown.gpu.*part.time) : std::nullopt;
     BreakdownLine(c, part.label, time, busy, breakdown.wall, largest, Style::kPlain);

@@ -1,4 +1,4 @@
-// The first screen of `headroom report`.
+// Writes the first screen of `headroom report`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kScreenLines = 24;
 constexpr std::size_t kMaxActions = 3;
 constexpr std::size_t kMinPartRows = 3, kMaxPartRows = 6;
-constexpr double kMinSharePct = 1;  ///< Parts and actions below it are not shown.
+constexpr double kMinSharePct = 1;  ///< Smaller parts and actions are not shown.
 
 std::string_view GradeWord(char grade) {
   switch (grade) {
@@ -49,7 +49,7 @@ Style GradeStyle(char grade) {
   return grade <= 'B' ? Style::kGood : grade <= 'D' ? Style::kWarning : Style::kBad;
 }
 
-/// "H200" of "NVIDIA H200".
+/// Returns "H200" for "NVIDIA H200".
 std::string_view WithoutVendor(std::string_view name) {
   for (const std::string_view vendor : {"NVIDIA ", "AMD ", "Instinct ", "GeForce "}) {
     if (name.starts_with(vendor)) name.remove_prefix(vendor.size());
@@ -61,12 +61,12 @@ std::size_t Left(std::size_t whole, std::size_t used) { return whole - std::min(
 
 std::string Spaces(std::size_t count) { return std::string(count, ' '); }
 
-/// A row of the bar: a part of the step, and how much of it the GPU works.
+/// A row of the bar: a part of the step, and the share in which the GPU works.
 struct Part {
   std::string label;
   double share_pct = 0;
   double busy_pct = 0;
-  double begin_pct = 0;  ///< Where the part before it ends.
+  double begin_pct = 0;  ///< End of the part before it.
 };
 
 class Summary {
@@ -80,7 +80,7 @@ class Summary {
     const std::string step = Section([this](TextPage& page) { WriteStep(page); });
     const std::string end = Section([this](TextPage& page) { WriteEnd(page); });
     const std::size_t fixed = Lines({head, verdict, step, end});
-    // Long paths make long commands: fewer of them are shown then, and shorter bars.
+    // Long paths make long commands. Then it shows fewer actions and shorter bars.
     std::string actions, parts;
     for (std::size_t count = kMaxActions + 1; count-- > 0;) {
       actions = Section([&](TextPage& page) { WriteActions(page, count); });
@@ -97,7 +97,7 @@ class Summary {
   }
 
  private:
-  /// Lines of sections, each with the blank line that separates it from the next.
+  /// Returns the number of lines of sections, including the blank lines between them.
   static std::size_t Lines(std::initializer_list<std::string_view> sections) {
     std::ptrdiff_t lines = 0;
     for (const std::string_view section : sections)
@@ -149,7 +149,7 @@ class Summary {
     const std::string& whole =
         job_.single() || options_.inputs.empty() ? file_.input.path : options_.inputs.front();
     const std::string path = Printable(whole, charset);
-    // Facts have a line of their own where the file's name would be cut beside them.
+    // Facts get a separate line if they would cut the file's name.
     const std::size_t file_name = DisplayWidth(path.substr(path.rfind('/') + 1));
     const std::size_t taken = grade.size() + DisplayWidth(facts) + 2 * kGap;
     const bool beside = taken + std::max(file_name + kGap, kMinName) <= width;
@@ -178,7 +178,8 @@ class Summary {
       page.Paragraph("", Sentence(file_.bottleneck.evidence.front()));
   }
 
-  /// In the steps that the step time is the mean of; without steps, in the recording.
+  /// Returns the GPU busy time of the steps that the step time averages. Without steps, returns
+  /// that of the recording.
   std::optional<DurationNs> GpuBusy() const {
     if (file_.gpu_time.empty()) return std::nullopt;
     if (const std::optional<StepTime> time = StepTimeOf(file_.steps)) return time->gpu_busy;
@@ -216,7 +217,7 @@ class Summary {
     if (!facts.empty()) page.Paragraph("", facts);
   }
 
-  /// "MFU 3.5 %   159 samples/s   4.1 GB of 150 GB".
+  /// Returns a line such as "MFU 3.5 %   159 samples/s   4.1 GB of 150 GB".
   std::string Facts() const {
     std::vector<std::string> facts;
     if (file_.efficiency.mfu_pct)
@@ -246,7 +247,7 @@ class Summary {
     return file_.steps.kinds.empty() ? nullptr : &file_.steps.kinds.front();
   }
 
-  /// Phases of the step; classes of kernels where no phase is known.
+  /// Returns phases of the step, or classes of kernels if no phase is known.
   std::pair<std::string, std::vector<Part>> Parts() const {
     std::vector<Part> parts;
     const bool gpu = !file_.gpu_time.empty();
@@ -289,7 +290,8 @@ class Summary {
     parts.push_back(std::move(other));
   }
 
-  /// Each part begins where the one before it ends, so together they are the step.
+  /// Writes parts one after the other: each begins where the previous one ends, and together they
+  /// make the step.
   void WriteParts(TextPage& page, std::size_t max_rows) const {
     auto [legend, parts] = Parts();
     KeepLargest(parts, max_rows);
@@ -344,7 +346,7 @@ class Summary {
     if (shown.empty()) return write_others();
     constexpr std::size_t kSaves = 23, kSpeedup = 9;
     const Charset charset = options_.style.charset;
-    constexpr std::size_t kMaxWidth = 100;  // A row is read across.
+    constexpr std::size_t kMaxWidth = 100;  // Limits the width: wider rows are hard to read across.
     const std::size_t title_width = std::min(options_.style.width, kMaxWidth) - kSaves - kSpeedup;
     page.Line({{"What to do", Style::kBold},
                {Spaces(title_width - 10)},
@@ -367,7 +369,7 @@ class Summary {
     write_others();
   }
 
-  /// What an action saves, and the speedup.
+  /// Returns the saving of an action, and the speedup.
   std::pair<std::string, std::string> Gain(const Finding& finding) const {
     const std::optional<MsInterval> base = job_.Base();
     if (!finding.saves_ms) {
@@ -386,7 +388,7 @@ class Summary {
             speedup};
   }
 
-  /// The most important reason to doubt a figure, and where to go on.
+  /// Writes the most important caveat, and the commands to continue with.
   void WriteEnd(TextPage& page) const {
     if (const std::string caveat = Caveat(); !caveat.empty()) {
       constexpr std::size_t kMaxLines = 2;

@@ -32,7 +32,7 @@ Span OptionalMs(const std::optional<DurationNs>& duration) {
   return {duration ? FormatMs(*duration) : "-"};
 }
 
-/// The roofline's word for a row: "compute 63 %".
+/// Returns the roofline bound of a row: "compute 63 %".
 RowColumn<TimeRow> Bound() {
   return {"bound", Kind::kText, [](const TimeRow& r) {
             return Span{r.roofline_pct && !r.bound.empty()
@@ -41,13 +41,13 @@ RowColumn<TimeRow> Bound() {
           }};
 }
 
-/// The same column, empty where there is no GPU work to have a time.
+/// Returns the same column, but empty if there is no GPU work.
 RowColumn<TimeRow> OfGpu(const TextContext& c, RowColumn<TimeRow> column) {
   if (!c.HasGpuWork()) column.cell = [](const TimeRow&) { return Span{}; };
   return column;
 }
 
-/// "No operators were recorded (ProfilerActivity.CPU)."
+/// Returns text such as "No operators were recorded (ProfilerActivity.CPU)."
 std::string NotRecorded(const TextContext& c, std::string_view what, ImportIssue issue) {
   return fmt::format("No {} were recorded ({}).", what, RemedyOf(issue, c.file.input.recorded_as));
 }
@@ -222,10 +222,10 @@ void WriteEfficiency(TextContext& c) {
         "share of GPU time faster than this GPU can be: in neither; shapes or times are wrong");
   }
   row("tensor-core work", percent(e.tensor_core_eligible_pct),
-      "share of GPU time: products, convolutions, attention");
+      "share of GPU time: matrix products, convolutions, attention");
   row("on tensor cores", percent(e.tensor_core_used_pct),
       e.tensor_core_unknown_pct.value_or(0) > 0
-          ? fmt::format("of that, by kernel name; the names of {} do not tell",
+          ? fmt::format("of that, by kernel name; the names of {} do not show it",
                         FormatPercent(*e.tensor_core_unknown_pct))
           : "of that, by kernel name");
   const auto busy = [&](const char* name, const std::optional<double>& pct) {
@@ -235,7 +235,7 @@ void WriteEfficiency(TextContext& c) {
   busy("tensor cores", e.units.tensor_active_pct);
   busy("DRAM", e.units.dram_active_pct);
   row("unclassified", FormatPercent(e.unclassified_pct),
-      "share of GPU time in kernels that no rule knows");
+      "share of GPU time in kernels that no rule classifies");
 }
 
 }  // namespace headroom

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace text_report_test {
 
-/// What a trace might put into every text of a report.
+/// Puts `text` into every text of a report, as a hostile trace might.
 TraceReport Hostile(const std::string& text) {
   TraceReport report = DemoReport();
   report.input.path = report.input.format = text;
@@ -221,7 +221,7 @@ TEST(TextPage, ACommandTooLongForALineStaysCopyable) {
   ExpectFits(text);
   const std::string script =
       text.substr(text.find("headroom") + std::string("headroom report ").size());
-  // The shell joins the pieces again.
+  // The shell joins the pieces.
   const std::string command = "sh <<'headroom-end'\nprintf '%s\\n' " + script + "\nheadroom-end\n";
   FILE* pipe = popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
@@ -292,7 +292,7 @@ TEST(RenderMarkdown, NothingInANameActs) {
   for (const std::string& name : kNames) {
     TraceReport report = Hostile(name);
     const std::string text = RenderMarkdown(std::vector{report}, {});
-    // Each row of a table has the cells of its head.
+    // Each row of a table has as many cells as its header.
     std::size_t cells = 0;
     for (const std::string& line : LinesOf(text)) {
       EXPECT_EQ(Printable(line), line);

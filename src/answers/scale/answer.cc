@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-/// Changes that say what flags of the network say.
+/// Changes that duplicate flags of the network.
 constexpr std::array kOfTheNetwork = {"data-parallel", "network-speed", "p3", "dgc", "blueconnect"};
 
 }  // namespace
@@ -37,26 +37,25 @@ Status ScaleAnswer::Read() {
   bucket_bytes_ = exchange_.per_tensor ? 0 : question_.bucket_mb * kBytesPerMb;
   if (exchange_.local_sgd && question_.exchange_every == 1) {
     return Status::Usage(
-        "--schedule local-sgd averages parameters in every --exchange-every N steps: give N, 2 or "
-        "more");
+        "--schedule local-sgd averages parameters once in --exchange-every N steps: give N, at "
+        "least 2");
   }
   if (exchange_.shards() && question_.exchange_every > 1) {
     return Status::Usage(fmt::format(
-        "--schedule {} sends something in each step; its savings from --exchange-every are "
-        "unknown",
+        "--schedule {} communicates in each step; its savings from --exchange-every are unknown",
         question_.schedule));
   }
   if (question_.split.micro_batches > 1 && question_.split.stages == 1) {
     return Status::Usage(
-        "--micro-batches pass the stages of --pipeline-parallel: give both, or --exchange-every "
-        "for gradients of several batches");
+        "--micro-batches requires --pipeline-parallel; for gradients of several batches use "
+        "--exchange-every");
   }
   const bool plain = std::holds_alternative<BucketSchedule>(exchange_.schedule) &&
                      !exchange_.local_sgd && question_.exchange_every == 1;
   if (question_.split.Gpus() > 1 && !plain) {
     return Status::Usage(
-        "with --tensor-parallel and --pipeline-parallel, replicas exchange their gradients by ddp "
-        "or per-tensor in each step: leave --schedule and --exchange-every out");
+        "--tensor-parallel and --pipeline-parallel exchange gradients by ddp or per-tensor in each "
+        "step: leave out --schedule and --exchange-every");
   }
   if (question_.changes.empty()) return Status::Ok();
   Result<std::vector<ScenarioCall>> changes = ParseScenario(question_.changes);
@@ -100,8 +99,8 @@ Status ScaleAnswer::SplitJob(const Job& job, std::int64_t recorded_gpus,
                              std::optional<TensorParallel>& sharing, PipelineStages& stages) const {
   if (recorded_gpus > 1) {
     return Status::NoAnswer(
-        "the recorded job already runs on several GPUs; "
-        "--tensor-parallel and --pipeline-parallel need a recording on one GPU");
+        "the recorded job already runs on several GPUs; --tensor-parallel and --pipeline-parallel "
+        "require a recording on one GPU");
   }
   Result<TracedLayers> found = TracedLayers::Find(job);
   if (!found.ok()) return found.status();
@@ -130,8 +129,7 @@ Status ScaleAnswer::FillCurves(ScalableJob& job, const std::vector<NamedNetwork>
   const bool local = exchange_.local_sgd;
   if (local && !report.gradient_bytes) {
     report.no_answer =
-        "the bytes of parameters to average are unknown: no gradient is known by "
-        "its shape";
+        "the bytes of parameters to average are unknown: no gradient has a recorded shape";
     return Status::Ok();
   }
   PeriodicExchange rare(job, local ? PeriodicKind::kLocalSgd : PeriodicKind::kAccumulation,

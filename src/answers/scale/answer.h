@@ -27,7 +27,7 @@
 
 namespace headroom {
 
-/// Beside the network, as the flags of the same names of `headroom scale` say it.
+/// Options besides the network, with the names of the flags of `headroom scale`.
 struct ScaleQuestion {
   std::string schedule = "ddp";
   double bucket_mb = 25;            ///< MiB.
@@ -35,53 +35,54 @@ struct ScaleQuestion {
   ModelParallel split = {};
   std::string changes = {};  ///< `--with`.
   bool strong = false;
-  /// Once it says no, the answer is void.
+  /// If it returns false, the answer is invalid.
   IsWanted is_wanted = AlwaysWanted;
 };
 
-/// A rank that is replayed for all of its job.
+/// A rank that is replayed for its whole job.
 struct ReplayedRankFacts {
-  std::optional<std::int64_t> number = {};  ///< None: its file is the only one.
-  std::int64_t compared = 1;                ///< Ranks on one clock with it, itself included.
-  /// Of its collectives, in a job of so many GPUs; empty: no other rank was compared.
+  std::optional<std::int64_t> number = {};  ///< Absent if its file is the only one.
+  std::int64_t compared = 1;                ///< Ranks on the same clock, including this one.
+  /// Returns the skew of its collectives in a job of `gpus` GPUs; empty if no other rank was
+  /// compared.
   std::function<CollectiveSkew(std::int64_t gpus)> skew = {};
 };
 
-/// One question, asked of a job by any of its records.
+/// One question about a job, asked of any kind of its recordings.
 class ScaleAnswer {
  public:
-  /// Fails (kUsage) with what is wrong with the question.
+  /// Fails with kUsage if the question is wrong.
   static Result<ScaleAnswer> Make(ScaleQuestion question, NetworkChoice network);
 
-  /// Whether the size of buckets says anything.
+  /// Returns true if the size of buckets has an effect.
   bool has_buckets() const { return exchange_.has_buckets; }
 
-  /// Of a recorded job with GPU work. Where it cannot be told, the report says why.
+  /// Answers for a recorded job with GPU work. If that is impossible, the report gives the reason.
   ///
-  /// @param source  what the report says of the job: its path, and where its calibration is from
+  /// @param source  the report's facts on the job: its path, and the source of its calibration
   Result<ScaleReport> OfTrace(const Job& job, Forecaster& forecaster, const ForecastSource& source,
                               const ReplayedRankFacts& rank) const;
-  /// Of a recording without GPU work: the host is the device.
+  /// Answers for a recording without GPU work: the host is the device.
   Result<ScaleReport> OfLoop(const TraceStore& store, const ReferenceData& reference,
                              const AnalysisOptions& analysis) const;
-  /// Of the operators of a step.
+  /// Answers for the operators of a step.
   Result<ScaleReport> OfList(const std::string& path, const OperatorList& list,
                              const DeviceRates& rates, const GpuModels& models) const;
-  /// Where nothing can be told of any.
+  /// Returns the report without an answer, with the reason.
   ScaleReport Without(const std::string& path, const std::string& why) const;
 
  private:
   ScaleAnswer(ScaleQuestion question, NetworkChoice network)
       : question_(std::move(question)), network_(std::move(network)) {}
   Status Read();
-  /// Whether gradients are summed in buckets and nothing else is asked for, which is all that can
-  /// be told where there is no graph of the job.
+  /// Returns true if gradients are summed in buckets without other changes. Jobs without a graph
+  /// require it.
   bool IsPlain() const;
   ScaleReport ReportOf(const std::string& path) const;
-  /// What the split makes of a traced job. Fails (kNoAnswer) where it cannot be told.
+  /// Splits a traced job. Fails with kNoAnswer if the trace lacks data for it.
   Status SplitJob(const Job& job, std::int64_t recorded_gpus, std::optional<TracedLayers>& layers,
                   std::optional<TensorParallel>& sharing, PipelineStages& stages) const;
-  /// As one stage or several.
+  /// Fills in the curves of a job with one or several stages.
   Status FillStaged(ScalableJob& job, PipelineStages stages,
                     const std::vector<NamedNetwork>& networks, ScaleReport& report) const;
   Status FillCurves(ScalableJob& job, const std::vector<NamedNetwork>& networks,

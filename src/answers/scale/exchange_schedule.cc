@@ -14,11 +14,11 @@
 namespace headroom {
 namespace {
 
-/// Those that change what is sent and when.
+/// Schedules that change the content and time of messages.
 constexpr std::array kScenarios = {"p3", "dgc", "blueconnect"};
 constexpr std::string_view kServers = "parameter-server";
 
-/// Those without keys.
+/// Schedules without keys.
 struct Plain {
   std::string_view name;
   ExchangeSchedule (*make)();

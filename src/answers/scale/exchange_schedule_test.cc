@@ -18,7 +18,7 @@ TEST(ExchangeScheduleTest, EachNameIsOneAndTheHelpHasIt) {
     ASSERT_NE(at, std::string::npos) << name;
     help.erase(at, name.size());
   }
-  while (help.find('[') != std::string::npos)  // Keys.
+  while (help.find('[') != std::string::npos)  // Removes the keys.
     help.erase(help.find('['), help.find(']') - help.find('[') + 1);
   std::erase_if(help, [](char c) { return !IsLetter(c) && !IsDigit(c); });
   EXPECT_EQ(help, "or") << "it names what is none";

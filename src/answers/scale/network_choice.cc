@@ -25,7 +25,7 @@ std::optional<std::int64_t> CountIn(std::string_view text) {
   return count;
 }
 
-/// Never as a power of ten.
+/// Returns three digits, never a power of ten.
 std::string ThreeDigits(double value) {
   constexpr double kWhole = 100;
   return value >= kWhole ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
@@ -52,9 +52,10 @@ Status NetworkChoice::ReadGpus() {
     const std::optional<std::int64_t> second =
         by == std::string::npos ? 1 : CountIn(std::string_view(text).substr(by + 1));
     if (!first || !second || *first > kMaxGpus / *second) {
-      return Status::Usage(fmt::format(
-          "--gpus {}: must be a number of GPUs, or machines x GPUs as 4x2, at most {} in all",
-          Printable(text, Charset::kAscii), kMaxGpus));
+      return Status::Usage(
+          fmt::format("--gpus {}: must be a number of GPUs, or machines x GPUs such as 4x2, at "
+                      "most {} in total",
+                      Printable(text, Charset::kAscii), kMaxGpus));
     }
     asked.gpus = *first * *second;
     if (by != std::string::npos) asked.nodes = *first;
@@ -80,9 +81,8 @@ Status NetworkChoice::LoadCluster() {
     std::string names;
     for (const Topology& topology : known.value())
       names += (names.empty() ? "" : ", ") + topology.name;
-    return Status::Usage(
-        fmt::format("--cluster {}: no such file, and none of the known clusters: {}",
-                    Printable(question_.cluster, Charset::kAscii), names));
+    return Status::Usage(fmt::format("--cluster {}: no such file, and not a known cluster: {}",
+                                     Printable(question_.cluster, Charset::kAscii), names));
   }
   const Result<Topology> topology =
       ReadTopology({.name = question_.cluster, .content = *file.value()});
@@ -100,8 +100,8 @@ Status NetworkChoice::LoadNetworks() {
         {question_.gpus_per_node.has_value(), "--gpus-per-node"}};
     for (const auto& [given, flag] : flags) {
       if (!given) continue;
-      return Status::Usage(
-          fmt::format("{} describes a network, and so does --cluster: give one of them", flag));
+      return Status::Usage(fmt::format(
+          "{} describes a network, and so does --cluster: give only one of them", flag));
     }
     return LoadCluster();
   }
@@ -115,7 +115,7 @@ Status NetworkChoice::LoadNetworks() {
     return Status::Usage(fmt::format("--latency-us must be from 0 to {}", kMaxLatencyUs));
   if (gpus_per_node < 1 || gpus_per_node > kMaxGpus)
     return Status::Usage(fmt::format("--gpus-per-node must be from 1 to {}", kMaxGpus));
-  // 4x2 says itself how many GPUs a machine has.
+  // A text such as 4x2 already states the GPUs per machine.
   const bool as_asked =
       !question_.gpus_per_node &&
       std::any_of(asked_.begin(), asked_.end(), [](const Asked& a) { return a.nodes.has_value(); });
@@ -150,7 +150,7 @@ Result<std::vector<Placement>> NetworkChoice::PlacementsOn(const Topology& topol
                                          topology.gpus_per_node));
       }
       if (topology.nodes_at_most && *asked.nodes > *topology.nodes_at_most) {
-        return Status::Usage(fmt::format("--gpus {}x{}: {} has {} machines at most", *asked.nodes,
+        return Status::Usage(fmt::format("--gpus {}x{}: {} has at most {} machines", *asked.nodes,
                                          placed.value().PerNode(), topology.name,
                                          *topology.nodes_at_most));
       }

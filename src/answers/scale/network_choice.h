@@ -1,4 +1,4 @@
-// The GPUs and networks that a user asks about: --gpus, --cluster, --bandwidth-gbps and its kin.
+// The GPUs and networks of the question: --gpus, --cluster, --bandwidth-gbps and related flags.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,22 @@
 
 namespace headroom {
 
-/// A network, and what to call it.
+/// A network with its description.
 struct NamedNetwork {
   Topology topology;
   std::string description;
-  std::optional<double> bandwidth_gbps = {};  ///< Of flags.
+  std::optional<double> bandwidth_gbps = {};  ///< Set if flags describe the network.
 };
 
-/// What is asked for, as the flags of the same names of `headroom scale` say it; what is empty was
-/// not given.
+/// The question, with the names of the flags of `headroom scale`. Empty means not given.
 struct NetworkQuestion {
   std::vector<std::string> gpus = {"1", "2", "4", "8", "16", "32", "64"};
-  std::string cluster = {};  ///< A name, or a path.
+  std::string cluster = {};  ///< A name or a path.
   std::vector<double> bandwidths_gbps = {};
   std::optional<double> latency_us = {};
   std::optional<std::int64_t> gpus_per_node = {};
 
-  /// Whether any network is named.
+  /// Returns true if any network is named.
   bool names_network() const {
     return !cluster.empty() || !bandwidths_gbps.empty() || latency_us || gpus_per_node;
   }
@@ -36,21 +35,21 @@ struct NetworkQuestion {
 
 class NetworkChoice {
  public:
-  /// Reads the question, and the file of its cluster; fails with what to change, also where a
-  /// network has no room for the GPUs.
+  /// Reads the question and the file of its cluster. Fails with advice, also if a network has too
+  /// few GPUs.
   static Result<NetworkChoice> Make(NetworkQuestion question);
 
   const std::vector<NamedNetwork>& networks() const { return networks_; }
   Result<std::vector<Placement>> PlacementsOn(const Topology& topology) const;
-  /// Whether the user named any network.
+  /// Returns true if the user named a network.
   bool is_given() const { return question_.names_network(); }
-  /// A network that was fitted to the collectives of a recorded job.
+  /// Returns a network that was fitted to the collectives of a recorded job.
   static NamedNetwork AsRecorded(const Topology& topology);
 
   static std::string ListClusters(const std::vector<Topology>& clusters);
 
  private:
-  /// "8" or "4x2" (machines x GPUs).
+  /// Parsed "8" or "4x2" (machines x GPUs).
   struct Asked {
     std::int64_t gpus = 1;
     std::optional<std::int64_t> nodes = {};

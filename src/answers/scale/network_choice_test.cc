@@ -46,20 +46,21 @@ TEST(NetworkChoice, RefusesWithTheFlag) {
   const struct {
     NetworkQuestion question;
     const char* flag;
-  } kCases[] = {{{.gpus = {"0"}}, "--gpus 0: "},
-                {{.gpus = {"-1"}}, "--gpus -1: "},
-                {{.gpus = {"4x"}}, "--gpus 4x: "},
-                {{.gpus = {"x4"}}, "--gpus x4: "},
-                {{.gpus = {"2x2x2"}}, "--gpus 2x2x2: "},
-                {{.gpus = {"10000001"}}, "--gpus 10000001: "},
-                {{.gpus = {"10000000x2"}}, "--gpus 10000000x2: "},
-                {{.bandwidths_gbps = {10, 0}}, "--bandwidth-gbps 0: "},
-                {{.bandwidths_gbps = {nan}}, "--bandwidth-gbps nan: "},
-                {{.latency_us = -1}, "--latency-us "},
-                {{.latency_us = nan}, "--latency-us "},
-                {{.gpus_per_node = 0}, "--gpus-per-node "},
-                {{.cluster = "x", .latency_us = 1}, "--latency-us describes a network, and so "},
-                {{.cluster = "no-such"}, "--cluster no-such: no such file, and none of "}};
+  } kCases[] = {
+      {{.gpus = {"0"}}, "--gpus 0: "},
+      {{.gpus = {"-1"}}, "--gpus -1: "},
+      {{.gpus = {"4x"}}, "--gpus 4x: "},
+      {{.gpus = {"x4"}}, "--gpus x4: "},
+      {{.gpus = {"2x2x2"}}, "--gpus 2x2x2: "},
+      {{.gpus = {"10000001"}}, "--gpus 10000001: "},
+      {{.gpus = {"10000000x2"}}, "--gpus 10000000x2: "},
+      {{.bandwidths_gbps = {10, 0}}, "--bandwidth-gbps 0: "},
+      {{.bandwidths_gbps = {nan}}, "--bandwidth-gbps nan: "},
+      {{.latency_us = -1}, "--latency-us "},
+      {{.latency_us = nan}, "--latency-us "},
+      {{.gpus_per_node = 0}, "--gpus-per-node "},
+      {{.cluster = "x", .latency_us = 1}, "--latency-us describes a network, and so "},
+      {{.cluster = "no-such"}, "--cluster no-such: no such file, and not a known cluster: "}};
   for (const auto& c : kCases) {
     const Result<NetworkChoice> choice = NetworkChoice::Make(c.question);
     ASSERT_FALSE(choice.ok()) << c.flag;

@@ -1,4 +1,4 @@
-// The report of `headroom scale`: what a step takes on other numbers of GPUs.
+// The report of `headroom scale`: steps on other numbers of GPUs.
 #pragma once
 
 #include <cstdint>
@@ -14,39 +14,43 @@ namespace headroom {
 
 /// Points over one network.
 struct ScaleCurve {
-  std::string cluster;                        ///< Its name; empty: of flags.
-  std::optional<double> bandwidth_gbps = {};  ///< Of flags.
-  std::string description;                    ///< Of the network, in words.
+  std::string cluster;                        ///< Name of the cluster; empty if flags describe the
+                                              ///< network.
+  std::optional<double> bandwidth_gbps = {};  ///< Set if flags describe the network.
+  std::string description;                    ///< Description of the network.
   std::vector<ScalingPoint> points;
 };
 
 struct ScaleReport {
   std::string path;
-  std::string no_answer;  ///< Why there is none; all else but the path is void then.
+  std::string no_answer;  ///< Why there is no answer. Then only the path is valid.
   bool strong = false;
   std::string schedule;             ///< As the user wrote it.
   std::int64_t exchange_every = 1;  ///< Steps from one exchange to the next.
-  ModelParallel split;              ///< Of a replica's GPUs.
-  std::string changes;              ///< The scenarios that were made before; empty: none.
+  ModelParallel split;              ///< Split of a replica over its GPUs.
+  std::string changes;              ///< The scenarios that were applied first; empty without any.
   StepInterval step_ms;             ///< On one GPU, with those changes.
   std::int64_t recorded_gpus = 1;
-  std::optional<std::int64_t> replayed_rank;  ///< Of several files; none: there was one.
-  std::int64_t ranks = 0;                     ///< That are on one clock with that, itself included.
-  std::string recorded_network;               ///< Between those, in words; empty: one GPU.
-  /// Of kernels beside its collectives; nullopt: one GPU, or too few kernels ran both ways.
+  std::optional<std::int64_t> replayed_rank;  ///< Absent for a single file.
+  std::int64_t ranks = 0;                     ///< Ranks on the same clock, including the replayed
+                                              ///< one.
+  std::string recorded_network;               ///< Network between the recorded GPUs, in words;
+                                              ///< empty for one GPU.
+  /// Slowdown of kernels during collectives. Absent for one GPU, or if too few kernels ran both
+  /// ways.
   std::optional<OverlapSlowdown> overlap;
-  std::optional<std::int64_t> samples;   ///< A step of a GPU, as recorded.
-  std::optional<double> gradient_bytes;  ///< A step.
-  std::optional<double> deviation;       ///< Of the recorded steps, as a share.
-  std::string source;       ///< "trace"; "loop" where the host is the device; or "operators".
-  std::string gpu;          ///< Of "operators": whose models the times are of.
-  std::string calibration;  ///< As of ForecastReport.
+  std::optional<std::int64_t> samples;   ///< Samples per step and GPU, as recorded.
+  std::optional<double> gradient_bytes;  ///< Per step.
+  std::optional<double> deviation;       ///< Deviation of the recorded steps, as a share.
+  std::string source;       ///< "trace", "operators", or "loop" if the host is the device.
+  std::string gpu;          ///< GPU whose models give the times of "operators".
+  std::string calibration;  ///< As in ForecastReport.
   std::string steps_note;
   std::vector<ScaleCurve> curves;
 };
 
 std::string RenderScaleText(const ScaleReport& report, const PageStyle& style);
-/// headroom.scale/1.
+/// Returns headroom.scale/1.
 std::string RenderScaleJson(const ScaleReport& report);
 
 }  // namespace headroom

@@ -21,7 +21,7 @@ ScalingPoint Point(std::int64_t gpus, std::int64_t nodes, double step_ms, double
   return point;
 }
 
-/// A forecast for 1, 8 and 64 GPUs from a trace of one. The last has no answer.
+/// A forecast for 1, 8 and 64 GPUs from a trace of one GPU. The last has no answer.
 ScaleReport Demo() {
   ScaleReport report;
   report.path = "a.json";
@@ -80,8 +80,8 @@ TEST(ScaleText, SaysWhatTheBaselineIsOf) {
   report.changes = "amp";
   report.recorded_gpus = 8;
   report.recorded_network = "NVLink";
-  ExpectHas(Text(report), "with amp; recorded as one of 8, over NVLink; here");
-  ExpectHas(Text(report), "too few complete steps to tell how they vary");
+  ExpectHas(Text(report), "with amp; recorded as one of 8, over NVLink; shown");
+  ExpectHas(Text(report), "too few complete steps to measure how they vary");
 }
 
 TEST(ScaleText, SaysHowTheRankWasChosenAndWhatOverlapCosts) {
@@ -90,7 +90,7 @@ TEST(ScaleText, SaysHowTheRankWasChosenAndWhatOverlapCosts) {
   report.ranks = 1;
   report.overlap = OverlapSlowdown{.low = 1.1, .mid = 1.2, .high = 1.4, .kernels = 12};
   ExpectHas(Text(report), "rank 3, the median by compute time; no other rank is");
-  ExpectHas(Text(report), "1.20 times as long beside a collective (1.10 to 1.40, of 12 that ran");
+  ExpectHas(Text(report), "1.20 times as long during a collective (1.10 to 1.40, of 12 that ran");
   report.ranks = 8;
   report.overlap->low = 0.9;
   ExpectHas(Text(report), "rank 3, the median by compute time, of 8 on one clock");
@@ -102,7 +102,7 @@ TEST(ScaleText, ASplitIsExperimental) {
   report.strong = true;
   report.split = {.tensor = 2, .stages = 4, .micro_batches = 1};
   const std::string text = Text(report);
-  ExpectHas(text, "8 GPUs each, 2 to a layer, 4 stages through which one batch goes per step");
+  ExpectHas(text, "8 GPUs each, 2 per layer, 4 stages through which one batch goes per step");
   ExpectHas(text, "Experimental: ");
   ExpectHas(text, "Strong scaling");
   EXPECT_EQ(Text(Demo()).find("Experimental"), std::string::npos);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kPercent = 100;
 
-/// Of what the limit is, after its name and a colon.
+/// Explains a limit, after its name and a colon.
 std::string_view Meaning(ScalingLimit limit, bool loop) {
   switch (limit) {
     case ScalingLimit::kGpu:
@@ -31,12 +31,12 @@ std::string_view Meaning(ScalingLimit limit, bool loop) {
     case ScalingLimit::kStraggler:
       return "waiting for the slowest rank of each step";
     case ScalingLimit::kPipeline:
-      return "idle stages while the first and the last batch pass the others (bubble)";
+      return "idle stages while the first and the last batch pass through the others (bubble)";
   }
   return "";
 }
 
-/// By how far N GPUs are from N times one.
+/// Returns the style by the efficiency: throughput relative to N independent GPUs.
 Style StyleOf(double efficiency) {
   constexpr double kGood = 0.9, kPoor = 0.6;
   if (efficiency >= kGood) return Style::kGood;
@@ -57,8 +57,8 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
   }
   if (!report.changes.empty()) step += fmt::format(", with {}", report.changes);
   if (report.recorded_gpus > 1)
-    step += fmt::format("; recorded as one of {}, over {}; here without them", report.recorded_gpus,
-                        report.recorded_network);
+    step += fmt::format("; recorded as one of {}, over {}; shown without communication",
+                        report.recorded_gpus, report.recorded_network);
   page.Paragraph("  Step       ", step, Style::kBold);
   if (report.replayed_rank) {
     page.Paragraph("  Replayed   ",
@@ -76,11 +76,11 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
     page.Paragraph(
         "  Overlap    ",
         overlap.is_told()
-            ? fmt::format("kernels take {:.2f} times as long beside a collective ({:.2f} "
-                          "to {:.2f}, of {} that ran both ways); not so on one GPU",
+            ? fmt::format("kernels take {:.2f} times as long during a collective ({:.2f} to "
+                          "{:.2f}, of {} that ran both ways); not so on one GPU",
                           overlap.mid, overlap.low, overlap.high, overlap.kernels)
-            : fmt::format("kernels that ran beside a collective took {:.2f} to {:.2f} "
-                          "times as long as alone: no slowdown is modelled",
+            : fmt::format("kernels that ran during a collective took {:.2f} to {:.2f} times as "
+                          "long as alone: no slowdown is modelled",
                           overlap.low, overlap.high),
         Style::kBold);
   }
@@ -101,15 +101,14 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
                         FormatPercent(kPercent * *report.deviation))
       : report.source == "operators"
           ? "identical, without stragglers: nothing was recorded"
-          : "identical, without stragglers: too few complete steps to tell how they "
-            "vary",
+          : "identical, without stragglers: too few complete steps to measure how they vary",
       Style::kBold);
 }
 
 void WriteSplit(TextPage& page, const ModelParallel& split) {
   if (split.Gpus() == 1) return;
   std::string text = fmt::format("{} GPUs each", split.Gpus());
-  if (split.tensor > 1) text += fmt::format(", {} to a layer", split.tensor);
+  if (split.tensor > 1) text += fmt::format(", {} per layer", split.tensor);
   if (split.stages > 1) {
     text +=
         fmt::format(", {} stages through which {} per step", split.stages,
@@ -124,7 +123,8 @@ void WriteSplit(TextPage& page, const ModelParallel& split) {
 }
 
 void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& curve) {
-  constexpr std::size_t kBeside = 60;  // Characters; beside the title there is no more room.
+  constexpr std::size_t kBeside = 60;  // In characters. Longer texts get a separate line below the
+                                       // title.
   const bool fits = curve.description.size() <= kBeside;
   page.Heading(report.strong ? "Strong scaling" : "Weak scaling", fits ? curve.description : "",
                Style::kDim);
@@ -154,7 +154,7 @@ void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& cur
               {"exposed"},
               {"limited by", TextColumn::Kind::kText}},
              rows);
-  // Each limit and each reason once, at the first point that it holds.
+  // Writes each limit and each reason once, at the first point with it.
   std::vector<std::string> said;
   const auto say = [&](std::string_view head, const std::string& text) {
     if (std::find(said.begin(), said.end(), text) != said.end()) return;

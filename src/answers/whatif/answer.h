@@ -15,11 +15,11 @@
 
 namespace headroom {
 
-/// Of each text; fails (kUsage) as ParseScenario() does.
+/// Parses each text. Fails with kUsage as ParseScenario() does.
 Result<std::vector<std::vector<ScenarioCall>>> ParseScenarios(
     std::span<const std::string> scenarios);
 
-/// What the user is told of a job beside its forecasts.
+/// Facts on a job that are shown with its forecasts.
 struct ForecastSource {
   std::string path;
   std::string calibration;  ///< CalibratedJob::calibration.
@@ -27,13 +27,14 @@ struct ForecastSource {
 };
 
 struct ForecastQuestion {
-  std::span<const std::string> scenarios = {};            ///< None: the ranking of all that apply.
-  std::span<const std::vector<ScenarioCall>> calls = {};  ///< ParseScenarios() of them.
+  std::span<const std::string> scenarios = {};            ///< Empty ranks all scenarios that apply.
+  std::span<const std::vector<ScenarioCall>> calls = {};  ///< Result of ParseScenarios() for
+                                                          ///< `scenarios`.
   bool explain = false;
   bool self_check = false;
-  /// Called after each scenario, with its plan where it applies. A failure ends the answer.
+  /// Called after each scenario, with its plan if it applies. A failure ends the answer.
   std::function<Status(const Forecast&, const EditedPlan&)> after_each = {};
-  IsWanted is_wanted = AlwaysWanted;  ///< Once it says no, the answer is void.
+  IsWanted is_wanted = AlwaysWanted;  ///< If it returns false, the answer is invalid.
 };
 
 /// Returns a row for each scenario, in this order. Fails only as `after_each` does.
@@ -43,8 +44,8 @@ Result<ForecastReport> AnswerForecasts(const Job& job, const ForecastSource& sou
 /// Sets the intervals by the scores of this machine.
 void AdjustIntervals(const Job& job, const ForecastRecord& record, ForecastReport& report);
 
-/// Where nothing can be replayed: each scenario abstains for this reason, or, where none is named,
-/// all of the catalogue do.
+/// Returns the report of a job that cannot be replayed. Each scenario abstains for this reason, or
+/// the whole catalogue if none is named.
 ForecastReport AnswerWithout(const std::string& path, const Status& why,
                              std::span<const std::string> scenarios);
 

@@ -58,8 +58,7 @@ TEST_F(WhatifAnswer, AnswersInTheOrderAskedFor) {
   ASSERT_EQ(report.forecasts.size(), 2u);
   EXPECT_EQ(report.forecasts[0].name, "gpu-speed:factor=2");
   EXPECT_EQ(report.forecasts[1].name, "host-speed:factor=2");
-  // 3 kernels of 200 us per step, and the host is done long before: half of the GPU's time is
-  // saved.
+  // 3 kernels of 200 us per step. The host ends long before, so half of the GPU's time is saved.
   EXPECT_NEAR(report.forecasts[0].saves_ms, 0.3, 0.03);
   EXPECT_EQ(report.explanation->plans.size(), 2u + ExplainJob(builder_.Build()).plans.size());
   EXPECT_FALSE(report.self_check.empty());

@@ -68,8 +68,7 @@ void WriteBatchCurveText(std::string_view name, const BatchCurve& curve, TextPag
                                      "throughput.",
                                      *curve.knee, less));
   } else if (too_large != curve.points.begin()) {
-    page.Paragraph("  ", fmt::format("Each doubling up to {} samples brings {} more throughput or "
-                                     "more.",
+    page.Paragraph("  ", fmt::format("Each doubling up to {} samples adds at least {} throughput.",
                                      std::prev(too_large)->samples, less));
   }
 }

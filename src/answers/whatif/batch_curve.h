@@ -1,4 +1,4 @@
-// What `headroom whatif` adds to a forecast of another batch size.
+// Writes the batch curve of a forecast of another batch size.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace headroom {
 
-/// "+3.9 GB", "-12 MB", "none" or "unknown": of GPU memory that a change adds.
+/// Returns the GPU memory that a change adds: "+3.9 GB", "-12 MB", "none" or "unknown".
 std::string MemoryText(std::optional<std::int64_t> delta_bytes);
 
-/// The value of the key `batch_curve`.
+/// Writes the value of the key `batch_curve`.
 void WriteBatchCurveJson(const BatchCurve& curve, JsonWriter& json);
 /// @param name  of the forecast, as the user wrote it
 void WriteBatchCurveText(std::string_view name, const BatchCurve& curve, TextPage& page);

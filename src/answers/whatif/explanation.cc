@@ -16,10 +16,10 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Rows of a list of the critical path in text; JSON has all.
+/// Rows of a list of the critical path in text. JSON has all rows.
 constexpr std::size_t kRows = 6;
 
-/// What rounds to nothing is not worth a line.
+/// Smaller times round to 0 and get no row.
 constexpr double kNothingMs = 0.0005;
 
 void WriteParts(std::string_view key, const std::vector<PathPart>& parts, JsonWriter& json) {
@@ -88,15 +88,17 @@ void AddTable(std::string_view head, const std::vector<PathPart>& parts, double 
 }
 
 std::string SlackText(std::string_view side, const SlackSummary& slack) {
-  if (slack.busy_ms <= 0) return fmt::format("the {} does nothing", side);
-  return fmt::format("{} {} time: {:.0f} % has none, half has {} or more", FormatMs(slack.busy_ms),
-                     side, 100 * slack.critical_ms / slack.busy_ms, FormatMs(slack.median_ms));
+  if (slack.busy_ms <= 0) return fmt::format("the {} has no work", side);
+  return fmt::format("{} {} time: {:.0f} % has no slack, half has at least {}",
+                     FormatMs(slack.busy_ms), side, 100 * slack.critical_ms / slack.busy_ms,
+                     FormatMs(slack.median_ms));
 }
 
 void AddPlan(const PlanExplanation& plan, TextPage& page) {
   page.Blank();
-  page.Heading(plan.name.empty() ? "What the step waits for" : "What it then waits for", plan.name,
-               Style::kDim);
+  page.Heading(
+      plan.name.empty() ? "Causes of the step time" : "Causes of the step time after the change",
+      plan.name, Style::kDim);
   page.Paragraph(
       "  Critical path  ",
       fmt::format("{}: {} host, {} GPU, {} latencies and gaps", FormatMs(plan.step_ms),
@@ -145,7 +147,7 @@ void WriteExplanationText(const Explanation& explanation, TextPage& page) {
   for (const PlanExplanation& plan : explanation.plans) AddPlan(plan, page);
   const Ledger& ledger = explanation.ledger;
   page.Blank();
-  page.Heading("What the graph accounts for", "all recorded steps", Style::kDim);
+  page.Heading("Coverage of the graph", "all recorded steps", Style::kDim);
   page.Paragraph("  Host  ",
                  fmt::format("{} of host threads; {} of waits are edges; {} of gaps that no "
                              "event covers",

@@ -1,4 +1,4 @@
-// What `headroom whatif --explain` adds: critical path, slack, ledger and edges.
+// Writes the result of `headroom whatif --explain`: critical path, slack, ledger and edges.
 #pragma once
 
 #include "render/json_writer.h"
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// The value of the key `explanation`.
+/// Writes the value of the key `explanation`.
 void WriteExplanationJson(const Explanation& explanation, JsonWriter& json);
 void WriteExplanationText(const Explanation& explanation, TextPage& page);
 

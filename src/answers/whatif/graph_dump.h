@@ -1,4 +1,4 @@
-// The graph of a job as JSON lines (headroom.graph/1), for other programs to read; docs/engine.md
+// Writes the graph of a job as JSON lines (headroom.graph/1), for other programs. docs/engine.md
 // describes the lines.
 #pragma once
 

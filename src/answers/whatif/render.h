@@ -1,4 +1,4 @@
-// What `headroom whatif` prints: forecasts as text and as JSON (headroom.whatif/1).
+// The output of `headroom whatif`: forecasts as text and as JSON (headroom.whatif/1).
 #pragma once
 
 #include <optional>
@@ -13,27 +13,30 @@
 
 namespace headroom {
 
-/// Everything that `headroom whatif` says about one trace.
+/// The answer of `headroom whatif` about one trace.
 struct ForecastReport {
   std::string path;
   std::vector<std::string> arguments;  ///< Flags of commands that the text shows.
   Baseline baseline;
-  std::string calibration;  ///< Where the cost of recording comes from.
-  std::string no_answer;    ///< Why nothing can be replayed, and the remedy; then all else is void.
-  bool ranked = false;      ///< By what they save; else in the order asked for.
+  std::string calibration;  ///< Source of the cost of recording.
+  std::string no_answer;    ///< Why the trace cannot be replayed, and the remedy. Then all other
+                            ///< fields are invalid.
+  bool ranked = false;      ///< True: sorted by savings. False: in the order of the command line.
   std::vector<Forecast> forecasts;
-  std::vector<Forecast> abstaining;  ///< Of a ranking: what cannot be told of this job, and why.
-  std::optional<Explanation> explanation;  ///< Asked for by --explain.
-  std::vector<SelfCheck> self_check;       ///< By --self-check; empty: not asked for.
-  std::optional<Sweep> sweep;              ///< By --sweep.
+  std::vector<Forecast> abstaining;        ///< Scenarios of a ranking without a forecast, with the
+                                           ///< reason.
+  std::optional<Explanation> explanation;  ///< Set by --explain.
+  std::vector<SelfCheck> self_check;       ///< Results of --self-check; empty without it.
+  std::optional<Sweep> sweep;              ///< Set by --sweep.
 };
 
 std::string RenderForecastJson(const ForecastReport& report);
-/// One screen: a row for each change that saves 1 % of the step or more. Requires `ranked`.
+/// Returns one screen: a row for each change that saves at least 1 % of the step. Requires
+/// `ranked`.
 std::string RenderForecastSummary(const ForecastReport& report, const PageStyle& style);
-/// All of it, with the reasons.
+/// Returns all forecasts with their reasons.
 std::string RenderForecastText(const ForecastReport& report, const PageStyle& style);
-/// The catalogue as text.
+/// Returns the catalogue as text.
 std::string RenderScenarioList(std::span<const Scenario> scenarios, const PageStyle& style);
 
 }  // namespace headroom

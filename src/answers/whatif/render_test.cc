@@ -18,7 +18,7 @@ namespace whatif_render_test {
 
 using Json = nlohmann::ordered_json;
 
-/// A forecast that holds, one that does not apply, and a ranking's rest.
+/// A forecast that applies, one that does not, and the rest of a ranking.
 ForecastReport Demo() {
   ForecastReport report;
   report.path = "a.json";
@@ -218,7 +218,7 @@ TEST(BatchCurve, NotesTheKneeAndWhatDoesNotFit) {
   BatchCurve no_knee = Curve();
   no_knee.knee.reset();
   ExpectHas(PageOf([&](TextPage& page) { WriteBatchCurveText("b", no_knee, page); }),
-            "Each doubling up to 16 samples brings 10 % more throughput or more.");
+            "Each doubling up to 16 samples adds at least 10 % throughput.");
 }
 
 TEST(BatchCurve, IsAnObjectOfPoints) {
@@ -340,7 +340,7 @@ TEST(ExplanationRender, HasThePathItsSlackAndTheLedger) {
   const std::string text = PageOf([](TextPage& page) { WriteExplanationText(OnePlan(), page); });
   for (const char* words :
        {"  Critical path  200 ms: 150 ms host, 40.0 ms GPU, 10.0 ms latencies and gaps\n",
-        "80.0 ms GPU time: 50 % has none, half has 5.00 ms or more; the host does nothing",
+        "80.0 ms GPU time: 50 % has no slack, half has at least 5.00 ms; the host has no work",
         "(2 more)", "20.0 ms  10.0 %\n", "-2.00 ms  -1.0 %\n", "2 tasks without a launch",
         "400 ms of host threads", "  edges   recorded  inferred\n  launch        12         3\n"})
     ExpectHas(text, words);
@@ -381,7 +381,7 @@ TEST(WhatifText, AddsWhatIsAskedFor) {
   report.forecasts[0].batch_curve = Curve();
   const std::string text = Text(report);
   for (const char* words :
-       {"What the step waits for", "Self-check", "Best next fix", "Batch size fused-optimizer"})
+       {"Causes of the step time", "Self-check", "Best next fix", "Batch size fused-optimizer"})
     ExpectHas(text, words);
   const Json json = Json::parse(RenderForecastJson(report));
   for (const char* key : {"explanation", "self_check", "sweep"})

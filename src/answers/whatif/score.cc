@@ -56,7 +56,7 @@ std::string RenderScoreText(const ScoreReport& report, const PageStyle& style) {
   page.Paragraph("  Forecast  ",
                  FormatTimeBetween(record.step_ms.mid, record.step_ms.low, record.step_ms.high),
                  Style::kBold);
-  // A corrected trace is an estimate, too.
+  // The step of a corrected trace is an estimate, too.
   page.Paragraph(report.measured ? "  Truth     " : "  After     ",
                  fmt::format("{}, {} ({})", FormatMs(*record.actual_ms),
                              report.measured ? "measured" : "the trace without its profiler",
@@ -131,7 +131,7 @@ std::string RenderScoresText(std::span<const LedgerRecord> records, const std::s
     rows.push_back(std::move(row));
   }
   using Kind = TextColumn::Kind;
-  // Names share the room that is left: short ones leave theirs to the paths.
+  // Names share the remaining width. Short names leave it to the paths.
   constexpr std::size_t kShort = 24;
   const bool all_short =
       std::all_of(records.begin(), records.end(),
@@ -153,7 +153,7 @@ std::string RenderScoresText(std::span<const LedgerRecord> records, const std::s
           ? fmt::format("no forecast is saved in {}; headroom whatif TRACE SCENARIO "
                         "--save saves one",
                         Printable(ledger))
-          : fmt::format("{}; to take a record back, delete its line there", Printable(ledger)),
+          : fmt::format("{}; to remove a record, delete its line there", Printable(ledger)),
       Style::kBold);
   return std::move(page).Take();
 }

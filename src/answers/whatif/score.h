@@ -1,4 +1,4 @@
-// What `headroom whatif --score` and `--scores` print: forecasts beside what came true.
+// The output of `headroom whatif --score` and `--scores`: forecasts next to measured outcomes.
 #pragma once
 
 #include <span>
@@ -11,19 +11,20 @@ namespace headroom {
 
 struct ScoreReport {
   std::string before, after;  ///< Paths as the user gave them.
-  LedgerRecord record;        ///< Scored.
-  bool measured = false;      ///< The true step was given; else it is the corrected one of `after`.
-  IntervalRule rule;          ///< Of later forecasts of this kind on this machine.
-  std::string ledger;         ///< Path of the file.
+  LedgerRecord record;        ///< The scored record.
+  bool measured = false;      ///< True if the step was measured. Otherwise it is the corrected step
+                              ///< of `after`.
+  IntervalRule rule;          ///< For later forecasts of this kind on this machine.
+  std::string ledger;         ///< Path of the ledger.
 };
 
-/// Format headroom.whatif-score/1.
+/// Returns headroom.whatif-score/1.
 std::string RenderScoreJson(const ScoreReport& report);
 std::string RenderScoreText(const ScoreReport& report, const PageStyle& style);
 
-/// The ledger of forecasts, in order of the file. Format headroom.whatif-scores/1.
+/// Returns the ledger of forecasts, in order of the file. Format headroom.whatif-scores/1.
 ///
-/// @param ledger  path of the file, which may not be there yet
+/// @param ledger  path of the file, which may not exist yet
 std::string RenderScoresJson(std::span<const LedgerRecord> records, const std::string& ledger);
 std::string RenderScoresText(std::span<const LedgerRecord> records, const std::string& ledger,
                              const PageStyle& style);

@@ -1,4 +1,4 @@
-// What `headroom whatif --self-check` adds.
+// Writes the result of `headroom whatif --self-check`.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// The value of the key `self_check`.
+/// Writes the value of the key `self_check`.
 void WriteSelfCheckJson(std::span<const SelfCheck> checks, JsonWriter& json);
 void WriteSelfCheckText(std::span<const SelfCheck> checks, TextPage& page);
 

@@ -1,4 +1,4 @@
-// `headroom whatif` without a scenario: all of them on one screen.
+// Writes `headroom whatif` without a scenario: all scenarios on one screen.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kMinGainPct = 1;  ///< Of the step: less is no gain.
+constexpr double kMinGainPct = 1;  ///< Share of the step below which a saving is not a gain.
 
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
@@ -23,15 +23,14 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// "-1.26 GB"; empty if memory does not change or the change is unknown.
+/// Returns a text such as "-1.26 GB"; empty if memory does not change or the change is unknown.
 std::string MemoryText(const Forecast& forecast) {
   const std::int64_t bytes = forecast.memory_delta_bytes.value_or(0);
   if (bytes == 0) return "";
   return (bytes > 0 ? "+" : "") + FormatBytes(static_cast<double>(bytes));
 }
 
-/// What is twice as fast if a forecast asks about other hardware; empty: it is a change to the
-/// program.
+/// Returns the hardware that is twice as fast in a forecast; empty for a change to the program.
 std::string_view HardwareOf(std::string_view scenario) {
   if (scenario == "gpu-speed") return "GPU";
   if (scenario == "host-speed") return "CPU";
@@ -39,8 +38,8 @@ std::string_view HardwareOf(std::string_view scenario) {
   return "";
 }
 
-/// Returns whether a second change adds little to a first: that includes it, or already makes the
-/// same kernels faster.
+/// Returns true if a second change adds little to a first that includes it or makes the same
+/// kernels faster.
 bool IsCovered(const std::string& change, const std::vector<std::string>& before) {
   return std::ranges::any_of(before, [&](const std::string& other) {
     return (change == "tf32" && other == "amp") || other.starts_with(change + "+") ||
@@ -108,7 +107,7 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
     page.Paragraph("Note: ", baseline.steps_note + ".", Style::kWarning);
   page.Blank();
   if (rows.empty()) {
-    page.Line({{"No change saves 1 % of the step or more."}});
+    page.Line({{"No change saves at least 1 % of the step."}});
   } else {
     page.Table({{"change", TextColumn::Kind::kName}, {"step"}, {"saves"}, {"speedup"}, {"memory"}},
                rows);

@@ -15,10 +15,10 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Targets in text; JSON has all.
+/// Targets in text. JSON has all targets.
 constexpr std::size_t kRows = 20;
 
-/// What saves less than this share of the step, however fast, is not worth a line.
+/// Targets that save less than this share of the step at any speed are not shown.
 constexpr double kNothing = 0.002;
 
 std::optional<double> Finite(double factor) {

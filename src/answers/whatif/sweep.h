@@ -1,4 +1,4 @@
-// What `headroom whatif --sweep` adds.
+// Writes the result of `headroom whatif --sweep`.
 #pragma once
 
 #include "render/json_writer.h"
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// The value of the key `sweep`.
+/// Writes the value of the key `sweep`.
 void WriteSweepJson(const Sweep& sweep, JsonWriter& json);
 void WriteSweepText(const Sweep& sweep, TextPage& page);
 

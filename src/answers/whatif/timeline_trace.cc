@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// Process of the tracks of channels: no GPU, and none that a job has.
+/// Process of the tracks of channels. It is not a GPU, and no job has a process of this name.
 constexpr std::string_view kTransfersProcess = R"("pid":"headroom transfers")";
 
 std::string Us(std::int64_t ns) { return DecimalOf(ns, 3); }
@@ -117,7 +117,7 @@ class TraceWriter {
     Add("],\n");
   }
 
-  /// Names of the tracks that are used.
+  /// Names the tracks in use.
   void WriteTracks() {
     std::set<std::string> processes;
     std::set<std::int64_t> devices;
@@ -157,7 +157,7 @@ class TraceWriter {
     }
   }
 
-  /// Of a category that is no GPU work to our reader: it has no stream and no launch.
+  /// Its category is not GPU work to the reader: it has no stream and no launch.
   void WriteTransfer(const TimelineSpan& transfer) {
     Event();
     Add(R"({{"ph":"X","cat":"headroom_transfer","name":{},{},"tid":{},"ts":{},"dur":{},)"
@@ -175,7 +175,7 @@ class TraceWriter {
     if (!context.op.valid()) return;
     const TraceStore& store = job_.store();
     Add(",\"operator\":{}", JsonString(store.Text(store.host_events.name[context.op.index()])));
-    // By another name than a recording has for it: there is no such operator in this file.
+    // A different name than in a recording, because this file has no such operator.
     const std::int64_t external_id = store.host_events.external_id[context.op.index()];
     if (external_id != kUnknown) Add(",\"recorded_external_id\":{}", external_id);
   }

@@ -1,4 +1,4 @@
-// A predicted timeline as a trace file that our reader, Perfetto and chrome://tracing open.
+// Writes a predicted timeline as a trace file that Headroom, Perfetto and chrome://tracing open.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-/// Chrome JSON in the form of PyTorch's profiler. Spans that a scenario changed or inserted have
-/// the argument `headroom` ("changed", "inserted"); calls and GPU tasks name their operator.
+/// Returns Chrome JSON in the form of PyTorch's profiler. Spans that a scenario changed or inserted
+/// have the argument `headroom` ("changed", "inserted"). Calls and GPU tasks name their operator.
 ///
-/// @param scenario  empty: the job as it is, without its profiler
+/// @param scenario  empty for the unchanged job, without its profiler
 std::string RenderTimeline(const Job& job, const Timeline& timeline, const std::string& scenario);
 
 }  // namespace headroom

@@ -1,5 +1,4 @@
-// Damage for property tests: text that is almost what it was reaches code that random text does
-// not.
+// Damage for property tests. Slightly damaged text reaches code that random text does not.
 #pragma once
 
 #include <rapidcheck.h>
@@ -8,7 +7,7 @@
 
 namespace headroom {
 
-/// `text` with one to three spans of up to 12 bytes replaced by up to 3 other bytes.
+/// Returns `text` with one to three spans of up to 12 bytes replaced by up to 3 other bytes.
 inline std::string Damaged(std::string text) {
   const int times = *rc::gen::inRange(1, 4);
   for (int i = 0; i < times; ++i) {

@@ -1,4 +1,4 @@
-// For tests: a folder of its own, which is removed with everything in it.
+// For tests: a separate folder that is removed with everything in it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// For tests: that work grows with the size of the input, not with its square.
+// For tests: checks that work grows linearly with the input, not quadratically.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// CPU time of a job: unlike elapsed time, it hardly depends on what else the machine does.
+/// Returns the CPU time of a job, which depends little on other load, unlike elapsed time.
 template <typename Job>
 double CpuSeconds(const Job& job) {
   const std::clock_t begin = std::clock();
@@ -19,9 +19,9 @@ double CpuSeconds(const Job& job) {
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-/// Runs a job of n and of 4n items, where `prepare(n)` gives the job. Four times the work is
-/// linear, sixteen times is quadratic. The best of a few runs counts: noise only ever adds. Under a
-/// sanitizer, whose times say nothing, the job of n items runs once.
+/// Runs a job with n and with 4n items; `prepare(n)` returns the job. Four times the work is
+/// linear, sixteen times is quadratic. Uses the fastest of a few runs, because noise only adds
+/// time. Under a sanitizer, times are meaningless, so the job with n items runs once.
 template <typename Prepare>
 void ExpectNoQuadraticTime(int n, const Prepare& prepare) {
   if (testing::kSanitized) {
@@ -35,7 +35,7 @@ void ExpectNoQuadraticTime(int n, const Prepare& prepare) {
   for (int i = 0; i < kAttempts; ++i) {
     small = std::min(small, CpuSeconds(prepare(n)));
     large = std::min(large, CpuSeconds(prepare(4 * n)));
-    // The first small run may be slowed by memory that is new to the process, hiding growth.
+    // Memory new to the process can slow the first small run and so hide growth.
     if (i > 0 && large < kBetween * small) return;
   }
   EXPECT_LT(large, kBetween * small) << "seconds for " << 4 * n << " items";

@@ -1,9 +1,9 @@
-// Whether a sanitizer watches, under which a test takes many times as long.
+// True if a sanitizer is active, which slows a test many times.
 #pragma once
 
 namespace headroom::testing {
 
-// GCC defines macros; Clang answers __has_feature.
+// GCC defines macros; Clang has __has_feature.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)

@@ -1,13 +1,13 @@
-// NVIDIA's CUPTI as far as we use it: our own declarations, so that Headroom builds without it. The
-// library is opened at run time (cupti/library.h); where its headers are installed, a test compares
-// (tests/cupti/headers_test.cc).
+// The part of NVIDIA's CUPTI that Headroom uses, declared here so that Headroom builds without it.
+// The library is opened at run time (cupti/library.h). If its headers are installed, a test
+// compares (tests/cupti/headers_test.cc).
 //
-// Records. Each CUDA version may bring a new version of a record, which keeps the fields before and
-// appends to them; a version that broke this would have a new kind or library. So each struct here
-// holds the fields that all versions of CUPTI since kOldestVersion have in common, up to the last
-// that we read, and the size of a record is never used (cuptiActivityGetNextRecord knows it):
+// Records. A CUDA version may bring a new version of a record, which keeps the earlier fields and
+// appends to them. An incompatible version would have a new kind or library. Each struct here has
+// the fields that all CUPTI versions since kOldestVersion share, up to the last that Headroom
+// reads. The size of a record is never used (cuptiActivityGetNextRecord knows it):
 //
-//   here       versions it is the begin of              of CUDA
+//   here       versions that begin with it              of CUDA
 //   Kernel     CUpti_ActivityKernel6, 7, 8, 9, 10       11.2, 11.6, 11.8, 12.0, 13.0
 //   Memcpy     CUpti_ActivityMemcpy4, 5, 6              11.1, 11.6, 12.8
 //   PeerCopy   CUpti_ActivityMemcpyPtoP3, 4             11.1, 11.6
@@ -25,7 +25,7 @@
 
 namespace headroom::cupti {
 
-/// CUDA 11.2. Before it, records have no graph nodes, and a first use could hang for seconds.
+/// CUDA 11.2. Earlier records have no graph nodes, and a first use could hang for seconds.
 inline constexpr std::uint32_t kOldestVersion = 15;
 
 /// CUptiResult.
@@ -38,8 +38,8 @@ enum Result : std::int32_t {
   kUnknownError = 999,
 };
 
-/// CUpti_ActivityKind. Never KERNEL (3), which runs kernels one after the other, and never
-/// GRAPH_TRACE (51), which hides the kernels of a graph.
+/// CUpti_ActivityKind. Never uses KERNEL (3), which serializes kernels, or GRAPH_TRACE (51), which
+/// hides the kernels of a graph.
 enum ActivityKind : std::int32_t {
   kMemcpy = 1,
   kMemset = 2,
@@ -60,13 +60,13 @@ enum Attribute : std::int32_t {
   kZeroedOutActivityBuffer = 5,
 };
 
-/// CUpti_ActivityThreadIdType: as the kernel numbers threads, not pthread_self().
+/// CUpti_ActivityThreadIdType: kernel thread ids, not pthread_self().
 inline constexpr std::int32_t kThreadIdTypeSystem = 1;
 
-/// CUPTI_ACTIVITY_FLAG_FLUSH_FORCED: records that are not complete, too.
+/// CUPTI_ACTIVITY_FLAG_FLUSH_FORCED: also returns incomplete records.
 inline constexpr std::uint32_t kFlushForced = 1;
 
-/// CUpti_ActivityFlag, of markers.
+/// CUpti_ActivityFlag for markers.
 enum MarkerFlag : std::uint32_t { kMarkerInstantaneous = 1, kMarkerStart = 2, kMarkerEnd = 4 };
 
 /// CUpti_CallbackDomain.
@@ -90,7 +90,7 @@ inline constexpr std::int32_t kApiExit = 1;
 
 // --- records -------------------------------------------------------------------------------------
 
-// NVIDIA packs them, and aligns them to 8 bytes.
+// NVIDIA packs records and aligns them to 8 bytes.
 #define HEADROOM_CUPTI_RECORD __attribute__((packed, aligned(8)))
 
 struct HEADROOM_CUPTI_RECORD Activity {
@@ -156,7 +156,8 @@ struct HEADROOM_CUPTI_RECORD Api {
   std::uint32_t process_id, thread_id, correlation_id, return_value;
 };
 
-/// CUpti_ActivityObjectKindId: of a process or thread the first two, else all three.
+/// CUpti_ActivityObjectKindId: a process or thread uses the first two fields, other objects all
+/// three.
 struct ObjectId {
   std::uint32_t process_or_device, thread_or_context, stream;
 };
@@ -168,7 +169,7 @@ struct HEADROOM_CUPTI_RECORD Overhead {
   std::uint64_t start, end;
 };
 
-/// Stream and event are activity::SyncPayload::kNone where they do not apply.
+/// Stream and event are activity::SyncPayload::kNone if they do not apply.
 struct HEADROOM_CUPTI_RECORD Sync {
   ActivityKind kind;
   std::uint32_t type;
@@ -209,12 +210,12 @@ struct HEADROOM_CUPTI_RECORD ExternalCorrelation {
 /// CUcontext.
 using Context = void*;
 
-/// The begin of CUpti_CallbackData.
+/// First fields of CUpti_CallbackData.
 struct CallbackData {
   std::int32_t site;
 };
 
-/// The begin of CUpti_StateData.
+/// First fields of CUpti_StateData.
 struct StateData {
   Result result;
   const char* message;
@@ -224,7 +225,7 @@ struct StateData {
 struct SubscriberParams {
   std::size_t size;
   const char* name;
-  char* other_name;  ///< Who has CUPTI already.
+  char* other_name;  ///< Name of CUPTI's current client.
   std::size_t other_size;
 };
 
@@ -235,8 +236,8 @@ using BufferCompleted = void (*)(Context context, std::uint32_t stream, std::uin
                                  std::size_t size, std::size_t valid);
 using Timestamp = std::uint64_t (*)();
 
-/// Entry points: F(what they are here, the symbol less "cupti", parameters). All return a Result.
-/// Every version since kOldestVersion has these.
+/// Entry points: F(name here, symbol without "cupti", parameters). All return a Result. Every
+/// version since kOldestVersion has them.
 #define HEADROOM_CUPTI_ENTRY_POINTS(F)                                                   \
   F(get_version, GetVersion, (std::uint32_t*))                                           \
   F(get_result_string, GetResultString, (Result, const char**))                          \
@@ -255,7 +256,7 @@ using Timestamp = std::uint64_t (*)();
   F(get_next_record, ActivityGetNextRecord, (std::uint8_t*, std::size_t, Activity**))    \
   F(get_dropped_records, ActivityGetNumDroppedRecords, (Context, std::uint32_t, std::size_t*))
 
-/// Of later versions; null where they are missing.
+/// Entry points of later versions; null if missing.
 #define HEADROOM_CUPTI_LATER_ENTRY_POINTS(F)                                                \
   F(register_timestamp_callback, ActivityRegisterTimestampCallback, (Timestamp)) /* 11.6 */ \
   F(enable_driver_api, ActivityEnableDriverApi, (std::uint32_t, std::uint8_t))   /* 12.5 */ \

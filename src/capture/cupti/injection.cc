@@ -1,5 +1,6 @@
-// What the CUDA driver and NVTX find in libheadroom_cupti.so. `headroom record` names it in
-// CUDA_INJECTION64_PATH and, at level full, in NVTX_INJECTION64_PATH; docs/gpu-recording.md.
+// Entry points of libheadroom_cupti.so for the CUDA driver and NVTX. `headroom record` names the
+// library in CUDA_INJECTION64_PATH and, at level full, in NVTX_INJECTION64_PATH. See
+// docs/gpu-recording.md.
 #include <dlfcn.h>
 
 #include <exception>
@@ -9,19 +10,19 @@
 
 #define HEADROOM_EXPORT extern "C" __attribute__((visibility("default")))
 
-/// The driver calls it once, in cuInit. Returns 1: anything else is an error to the driver.
+/// The driver calls it once, in cuInit. Returns 1: the driver treats anything else as an error.
 // NOLINTNEXTLINE(readability-identifier-naming): the driver's name.
 HEADROOM_EXPORT int InitializeInjection() {
   try {
     headroom::cupti::Session::Start();
   } catch (const std::exception&) {
-    // Out of memory: the program runs on, not recorded.
+    // Out of memory: the program continues without a recording.
   }
   return 1;
 }
 
-/// NVTX calls it at its first use. CUPTI turns ranges into records, so it is passed on; where there
-/// is no CUPTI, 0 leaves NVTX switched off.
+/// NVTX calls it at its first use. Passes the call on to CUPTI, which converts ranges into records.
+/// Returns 0 without CUPTI, which disables NVTX.
 // NOLINTNEXTLINE(readability-identifier-naming): NVTX's name.
 HEADROOM_EXPORT int InitializeInjectionNvtx2(void* get_export_table) {
   try {

@@ -11,30 +11,30 @@
 namespace headroom::cupti {
 namespace {
 
-/// One for each CUDA that has one; the last is of the development package.
+/// One name per CUDA version. The last is that of the development package.
 constexpr const char* kFileNames[] = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.11.8",
                                       "libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so.11.5",
                                       "libcupti.so.11.4", "libcupti.so.11.3", "libcupti.so.11.2",
                                       "libcupti.so"};
 
-/// From the folder of a toolkit's or wheel's CUDA runtime to its CUPTI.
+/// Paths from the folder of a toolkit's or wheel's CUDA runtime to its CUPTI.
 constexpr const char* kFromRuntime[] = {
-    "",                              // All in one folder: CUDA's own packages, wheels of CUDA 13.
+    "",  // All libraries in one folder: CUDA's own packages, wheels of CUDA 13.
     "../extras/CUPTI/lib64/",        // A toolkit: lib64/.
     "../../../extras/CUPTI/lib64/",  // A toolkit: targets/<machine>/lib/.
     "../../cuda_cupti/lib/",         // Wheels: nvidia/cuda_runtime/lib/.
 };
 
-/// From the folder of PyTorch's own libraries, site-packages/torch/lib/.
+/// Paths from the folder of PyTorch's own libraries, site-packages/torch/lib/.
 constexpr const char* kFromTorch[] = {"", "../../nvidia/cuda_cupti/lib/", "../../nvidia/cu13/lib/"};
 
-/// From the root of a toolkit.
+/// Paths from the root of a toolkit.
 constexpr const char* kFromRoot[] = {"extras/CUPTI/lib64/", "lib64/", "lib/"};
 
-/// What the process has loaded already.
+/// Libraries that the process has already loaded.
 struct Loaded {
-  std::string cupti;                 ///< Empty: no libcupti.
-  std::vector<std::string> folders;  ///< Where its libcupti might be.
+  std::string cupti;                 ///< Path of libcupti; empty if not loaded.
+  std::vector<std::string> folders;  ///< Folders that may contain its libcupti.
 };
 
 int SeeLoaded(dl_phdr_info* info, std::size_t /*size*/, void* user) {
@@ -60,13 +60,13 @@ bool Find(void* handle, const char* symbol, Function* function) {
   return *function != nullptr;
 }
 
-/// The path that the handle was opened from.
+/// Returns the path of an opened library.
 std::string PathOf(void* handle) {
   link_map* map = nullptr;
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
 }
 
-/// Takes the entry points. Returns the first that is missing and must not; null: none.
+/// Loads the entry points. Returns the first required one that is missing; null if none is.
 const char* TakeEntryPoints(void* handle, Library* library) {
   library->path = PathOf(handle);
 #define HEADROOM_CUPTI_FIND(name, symbol, parameters) \
@@ -79,7 +79,7 @@ const char* TakeEntryPoints(void* handle, Library* library) {
   return nullptr;
 }
 
-/// The folders of a list with colons.
+/// Splits a list of folders at its colons.
 std::vector<std::string> FoldersOf(const char* list) {
   std::vector<std::string> folders;
   std::string_view rest = list == nullptr ? "" : list;
@@ -109,12 +109,12 @@ void* OpenLibraryFile() {
   for (const std::string& folder : loaded.folders) {
     if (void* handle = OpenIn(folder)) return handle;
   }
-  // Folder by folder: the loader alone would take version 13 of the system before the version 12
-  // that the user names here.
+  // Folder by folder: the loader alone would prefer the system's version 13 to the version 12 that
+  // the user names here.
   for (const std::string& folder : FoldersOf(std::getenv("LD_LIBRARY_PATH"))) {
     if (void* handle = OpenIn(folder + "/")) return handle;
   }
-  if (void* handle = OpenIn("")) return handle;  // As the loader searches.
+  if (void* handle = OpenIn("")) return handle;  // Searched by the loader.
   std::vector<std::string> roots;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     const char* root = std::getenv(variable);
@@ -139,24 +139,24 @@ bool OpenLibrary(Library* library, std::string* why) {
   void* handle = OpenLibraryFile();
   if (handle == nullptr) {
     *why =
-        "there is no libcupti here: install CUDA's CUPTI in the version of the program's CUDA "
-        "(pip: "
-        "nvidia-cuda-cupti of 13, nvidia-cuda-cupti-cu12 of 12), or name its folder in "
+        "no libcupti found: install the CUPTI of the program's CUDA version (pip: "
+        "nvidia-cuda-cupti for 13, nvidia-cuda-cupti-cu12 for 12), or add its folder to "
         "LD_LIBRARY_PATH";
     return false;
   }
   const char* missing = TakeEntryPoints(handle, library);
   if (missing != nullptr) {
-    *why = library->path + " has no " + missing + ": it is older than CUDA 11.2";
+    *why = library->path + " has no " + missing + ": install the CUPTI of CUDA 11.2 or later";
     return false;
   }
   if (library->get_version(&library->version) != kSuccess || library->version == 0) {
-    *why = library->path + " finds no driver that it can work with";
+    *why = library->path +
+           " finds no driver that it supports; install the CUPTI of the driver's CUDA version";
     return false;
   }
   if (library->version < kOldestVersion) {
-    *why = library->path + " is of API version " + std::to_string(library->version) +
-           ": CUDA 11.2 and later can be recorded";
+    *why = library->path + " has API version " + std::to_string(library->version) +
+           "; install the CUPTI of CUDA 11.2 or later";
     return false;
   }
   return true;
@@ -175,13 +175,13 @@ Result Subscribe(const Library& library, Callback callback, void* user, Subscrib
   }
   if (result == kSuccess) return result;
   if (result == kMultipleSubscribers) {
-    *why = "another profiler has CUPTI";
+    *why = "another profiler uses CUPTI";
     if (other[0] != 0) *why += std::string(" (") + other + ")";
     *why +=
-        ": one client a process is allowed; record without Nsight, PyTorch's profiler and the like";
+        ": a process allows one client; record without Nsight, PyTorch's profiler or similar tools";
   } else if (result == kInsufficientPrivileges || result == kVirtualInsufficientPrivileges) {
     *why =
-        "the driver lets administrators alone profile GPUs: load it with "
+        "the driver lets only administrators profile GPUs: load it with "
         "NVreg_RestrictProfilingToAdminUsers=0, or give the container CAP_SYS_ADMIN";
   } else {
     *why = "CUPTI (" + library.path + ") refuses: " + library.Explain(result);

@@ -7,7 +7,7 @@
 
 namespace headroom::cupti {
 
-/// CUPTI's entry points, and where they come from.
+/// CUPTI's entry points, and the path of their library.
 struct Library {
 #define HEADROOM_CUPTI_MEMBER(name, symbol, parameters) Result(*name) parameters = nullptr;
   HEADROOM_CUPTI_ENTRY_POINTS(HEADROOM_CUPTI_MEMBER)
@@ -17,21 +17,24 @@ struct Library {
   std::string path;
   std::uint32_t version = 0;
 
-  /// The error in words.
+  /// Returns the error in words.
   std::string Explain(Result result) const;
 };
 
-/// Opens the libcupti that fits this process best: the one that it has loaded; one beside the CUDA
-/// libraries that it has loaded (of a toolkit, or of the wheels that PyTorch installs); one that
-/// the loader finds; one under CUDA_HOME, CUDA_PATH or /usr/local/cuda. Null: there is none. Never
-/// to be closed: CUPTI has threads.
+/// Opens the libcupti that fits this process best, in this order:
+/// - the one that the process has loaded
+/// - one near its loaded CUDA libraries (of a toolkit, or of PyTorch's wheels)
+/// - one that the loader finds
+/// - one under CUDA_HOME, CUDA_PATH or /usr/local/cuda
+///
+/// Returns null if there is none. Never close it: CUPTI has threads.
 void* OpenLibraryFile();
 
-/// Opens it, and takes its entry points. Returns whether it can be used; else `why` is a sentence
-/// with the remedy.
+/// Opens libcupti and loads its entry points. Returns false if it cannot be used; `why` is then a
+/// sentence with the remedy.
 bool OpenLibrary(Library* library, std::string* why);
 
-/// Makes `callback` CUPTI's client in this process; it allows one. Where it refuses, `why` is a
+/// Makes `callback` CUPTI's client in this process, which allows one. If CUPTI refuses, `why` is a
 /// sentence with the remedy.
 Result Subscribe(const Library& library, Callback callback, void* user, Subscriber* subscriber,
                  std::string* why);

@@ -1,5 +1,5 @@
-// Calls that ask something of the CUDA runtime or driver and do no work: frameworks make tens of
-// them around each launch, and they say nothing about where time goes.
+// Query calls of the CUDA runtime and driver that do no work. Frameworks make tens of them around
+// each launch, and they do not explain time.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace headroom::cupti {
 
-/// Callback ids, ascending; names as of CUDA 13.0.
+/// Callback ids, ascending. Names are those of CUDA 13.0.
 inline constexpr std::uint32_t kNoisyRuntimeCalls[] = {
     10,   // cudaGetLastError
     11,   // cudaPeekAtLastError

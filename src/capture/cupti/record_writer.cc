@@ -17,10 +17,10 @@ namespace {
 
 using activity::Kind;
 
-/// Stamps that are further off than this are no times: a second or more of any counter.
+/// Timestamps further off than this are invalid. Equals at least a second of any counter.
 constexpr std::uint64_t kSlackTicks = std::uint64_t{1} << 32;
 
-/// The names that PyTorch's profiler uses, which rules and people know.
+/// The names of PyTorch's profiler, which rules and users know.
 constexpr const char* kCopies[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                    "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
 constexpr const char* kMemories[] = {"Unknown", "Pageable", "Pinned",        "Device",
@@ -51,8 +51,8 @@ std::uint32_t NameOrNone(const char* text) {
   return text == nullptr || text[0] == 0 ? 0 : headroom_impl_key(text);
 }
 
-/// CUPTI's name of a call without the version of the interface: cudaLaunchKernel_v7000 and
-/// cudaLaunchKernel_ptsz_v7000 are cudaLaunchKernel. The driver's own _v2 belongs to the name.
+/// Returns CUPTI's name of a call without the interface version. cudaLaunchKernel_v7000 and
+/// cudaLaunchKernel_ptsz_v7000 become cudaLaunchKernel. The driver's own _v2 is part of the name.
 std::string PlainCallName(std::string_view name) {
   const std::size_t mark = name.rfind("_v");
   if (mark != std::string_view::npos && name.size() - mark >= 6) name = name.substr(0, mark);
@@ -62,7 +62,7 @@ std::string PlainCallName(std::string_view name) {
   return std::string(name);
 }
 
-/// What a thread of this process is called; empty: it is gone.
+/// Returns the name of a thread of this process; empty if it has ended.
 std::string NameOfThread(std::uint32_t tid) {
   char text[32];
   std::snprintf(text, sizeof text, "/proc/self/task/%u/comm", tid);
@@ -99,7 +99,8 @@ void RecordWriter::Anchor() {
   const std::lock_guard lock(mutex_);
   anchor_ticks_ = ticks;
   anchor_stamp_ = stamp;
-  // Our two clocks since the process began; CUPTI's clock runs at the rate of CLOCK_MONOTONIC.
+  // Uses the process's two clocks since its start. CUPTI's clock runs at the rate of
+  // CLOCK_MONOTONIC.
   if (now.ns > state.anchor.ns) {
     ticks_per_ns_ = static_cast<double>(now.ticks - state.anchor.ticks) /
                     static_cast<double>(now.ns - state.anchor.ns);
@@ -135,7 +136,7 @@ bool RecordWriter::IsOurThread(std::uint32_t tid) {
   std::atomic<std::uint64_t>& slot = threads_[tid % kThreads];
   const std::uint64_t kept = slot.load(std::memory_order_relaxed);
   if (kept >> 1 == tid) return (kept & 1) != 0;
-  // Of headroom/gpu_timer.hpp and of the session.
+  // Thread names of headroom/gpu_timer.hpp and of the session.
   const std::string name = NameOfThread(tid);
   const bool ours = name == "headroom-gpu" || name == "headroom-cupti";
   slot.store(std::uint64_t{tid} << 1 | (ours ? 1 : 0), std::memory_order_relaxed);
@@ -143,7 +144,7 @@ bool RecordWriter::IsOurThread(std::uint32_t tid) {
 }
 
 void RecordWriter::ForgetThreads() {
-  // Ours live until the exit, and their last calls are told when they are gone.
+  // Headroom's threads live until the exit, and their last calls arrive after their end.
   for (std::atomic<std::uint64_t>& slot : threads_) {
     if ((slot.load(std::memory_order_relaxed) & 1) == 0) slot.store(0, std::memory_order_relaxed);
   }
@@ -226,7 +227,8 @@ std::uint32_t RecordWriter::NameOfKernel(const char* text) {
   KernelName& kept =
       kernel_names_[(reinterpret_cast<std::uintptr_t>(text) >> 3) * 0x9e3779b97f4a7c15u >> 52];
   if (kept.text == text) {
-    // The module may have been unloaded and another kernel's name stand there: the text decides.
+    // The module may have been unloaded and another kernel's name be at this address, so the text
+    // decides.
     const headroom_shared* shared = headroom_impl_state_v1.shared;
     const auto* names = reinterpret_cast<const headroom_name*>(
         reinterpret_cast<const char*>(shared) + shared->names_offset);
@@ -306,7 +308,7 @@ void RecordWriter::WriteMemset(const Memset& record) {
 }
 
 void RecordWriter::WriteRuntimeCall(const Api& record) {
-  // Driver calls that it made itself end before it does, so they are among those that wait.
+  // Driver calls inside it end before it does, so they are among the held ones.
   const auto nested = [&](const HeldCall& call) {
     return call.correlation == record.correlation_id;
   };

@@ -1,4 +1,4 @@
-// From CUPTI's records to events of our ring.
+// Converts CUPTI's records to events of the ring.
 #pragma once
 
 #include <atomic>
@@ -12,47 +12,47 @@
 
 namespace headroom::cupti {
 
-/// Writes what buffers hold. Any thread may call, also several at a time.
+/// Writes the records of buffers. Any thread may call, several at a time.
 ///
-/// Time. Where CUPTI asks us for the time (a timestamp callback), its stamps are ticks already.
-/// Where it does not, they are nanoseconds of a clock of its own, which Anchor() ties to ours each
-/// time before it is asked for its records. A record without a start, or with one that cannot be,
-/// is dropped and counted: CUPTI writes 0 where it could not keep the time (kineto issue 109).
+/// Time: if CUPTI supports a timestamp callback, its timestamps are ticks already. Otherwise they
+/// are nanoseconds of CUPTI's own clock. Anchor() ties that clock to the tick clock before each
+/// request for records. Drops and counts records without a start or with an impossible one: CUPTI
+/// writes 0 for an unknown time (kineto issue 109).
 class RecordWriter {
  public:
-  /// Both must outlive the writer, and the library be open before the first buffer comes.
+  /// Requires that both outlive the writer, and that the library is open before the first buffer.
   RecordWriter(const Library* library, activity::Ring* ring) : library_(library), ring_(ring) {}
 
-  /// From here on stamps are CUPTI's own; see Anchor(). Before the first record.
+  /// Declares that timestamps are CUPTI's own; see Anchor(). Call it before the first record.
   void UseCuptiTime() { own_time_ = false; }
-  /// Reads both clocks; nothing to do where stamps are ours.
+  /// Reads both clocks. Does nothing if timestamps are ticks.
   void Anchor();
 
-  /// Writes the records of a buffer. CUPTI is called without a lock.
+  /// Writes the records of a buffer. Calls CUPTI without holding a lock.
   void WriteBuffer(std::uint8_t* buffer, std::size_t valid);
 
-  /// Asks again who a thread is: numbers of threads that ended come back.
+  /// Forgets the names of threads, because the system reuses thread ids.
   void ForgetThreads();
 
-  /// Driver calls wait for the runtime call that may be around them, whose record comes later. This
-  /// writes those that waited at the last call already; or all.
+  /// Writes held driver calls: those already held at the last call, or all. A driver call is held
+  /// because the record of a runtime call around it may come later.
   void WriteHeld(bool all);
 
-  /// Tells the recording something about itself. Returns whether it found room.
+  /// Writes a message of the recording about itself. Returns false if there was no room.
   /// @param text  null: none
   bool Say(const char* what, std::int64_t value, const char* text,
            activity::Severity severity = activity::Severity::kInfo);
 
-  /// Records without a time since the last call.
+  /// Returns the number of records without a time since the last call.
   std::int64_t TakeUntimed() { return untimed_.exchange(0); }
   void AddUntimed(std::int64_t count) { untimed_ += count; }
 
  private:
   static constexpr std::size_t kBatch = 256;
-  static constexpr std::size_t kHeld = 256;      ///< Driver calls that wait.
-  static constexpr std::size_t kCalls = 4096;    ///< Callback ids whose names are kept.
-  static constexpr std::size_t kKernels = 4096;  ///< Kernels whose names are kept.
-  static constexpr std::size_t kThreads = 256;   ///< Threads that are kept, by number.
+  static constexpr std::size_t kHeld = 256;      ///< Held driver calls.
+  static constexpr std::size_t kCalls = 4096;    ///< Cached callback names, by id.
+  static constexpr std::size_t kKernels = 4096;  ///< Cached kernel names.
+  static constexpr std::size_t kThreads = 256;   ///< Cached threads, by id.
 
   struct Interval {
     std::uint64_t start, end;
@@ -60,14 +60,14 @@ class RecordWriter {
   struct HeldCall {
     Interval time;
     std::uint32_t name, tid, correlation;
-    bool seen;  ///< At a call of WriteHeld().
+    bool seen;  ///< Seen by an earlier WriteHeld().
   };
   struct KernelName {
     const char* text;
     std::uint32_t name;
   };
 
-  /// Whether a thread is one that Headroom started in the program.
+  /// Returns true if Headroom started the thread in the program.
   bool IsOurThread(std::uint32_t tid);
   void NameCall(const Api& record);
   void WriteBatch(const Activity* const* records, std::size_t count);
@@ -84,7 +84,7 @@ class RecordWriter {
   void WriteMarker(const Marker& record);
   void WriteNaming(const NameRecord& record);
 
-  /// Into ticks. Returns whether both are times; if not, the record is counted.
+  /// Converts to ticks. Returns false and counts the record if a time is invalid.
   bool ToTicks(std::uint64_t start, std::uint64_t end, Interval* out);
   std::uint32_t NameOfKernel(const char* text);
 
@@ -92,14 +92,16 @@ class RecordWriter {
   bool own_time_ = true;
   std::uint64_t begin_ticks_ = headroom_impl_ticks(headroom_impl_state_v1.clock);
   std::atomic<std::int64_t> untimed_ = 0;
-  /// Of runtime and driver; 0: not yet. Filled without the lock, since CUPTI is asked.
+  /// Names of runtime and driver calls; 0: unknown yet. Filled without the lock, because CUPTI is
+  /// called.
   std::atomic<std::uint32_t> call_names_[2][kCalls] = {};
-  /// Twice the number, and 1 where it is ours; 0: nobody. Without the lock: a file is read.
+  /// Twice the thread id, plus 1 for Headroom's own threads; 0: free. Used without the lock,
+  /// because a file is read.
   std::atomic<std::uint64_t> threads_[kThreads] = {};
 
-  std::mutex mutex_;  ///< Of all below.
+  std::mutex mutex_;  ///< Guards all members below.
   activity::Ring* ring_;
-  std::uint64_t latest_ticks_ = 0;  ///< No record of the batch can be later.
+  std::uint64_t latest_ticks_ = 0;  ///< Upper bound for times in the batch.
   std::uint64_t anchor_ticks_ = 0, anchor_stamp_ = 0;
   double ticks_per_ns_ = 1;
   HeldCall held_[kHeld];

@@ -19,16 +19,16 @@ namespace {
 namespace message = activity::message;
 using activity::Severity;
 
-/// How often CUPTI is asked for what is complete: its own periodic flush gives full buffers only.
+/// Period of requests for complete records: CUPTI's own periodic flush delivers full buffers only.
 constexpr std::int64_t kFlushNs = 200'000'000;
 constexpr std::int64_t kReportNs = 1'000'000'000;
-/// How soon a step window opens after the recorder says so.
+/// Delay until a step window opens after the recorder's signal.
 constexpr std::int64_t kControlNs = 10'000'000;
-/// What the exit waits for the worker at most.
+/// Longest wait of the exit for the worker.
 constexpr int kExitPatienceSeconds = 2;
-/// Buffers that are ready before CUPTI asks.
+/// Buffers ready before CUPTI asks.
 constexpr std::size_t kSpareBuffers = 4;
-/// Of 3.2 MB each on the GPU: CUPTI's own limit is 250.
+/// Buffers of 3.2 MB each on the GPU. CUPTI's own limit is 250.
 constexpr std::size_t kDeviceBuffers = 20;
 
 constexpr ActivityKind kGpuKinds[] = {kConcurrentKernel, kMemcpy,          kPeerCopy,
@@ -70,7 +70,7 @@ std::int64_t Nanoseconds(clockid_t clock) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Set once, before CUPTI knows of us.
+/// Set once, before CUPTI gets any callback.
 Session* the_session = nullptr;
 
 thread_local bool on_worker = false;
@@ -152,12 +152,12 @@ bool Session::Subscribe() {
 }
 
 void Session::Configure() {
-  // Threads as the kernel numbers them, which is how the collector does.
+  // Kernel thread ids, as the collector uses them.
   library_.set_thread_id_type(kThreadIdTypeSystem);
   std::size_t size = sizeof(std::size_t);
   std::size_t limit = kDeviceBuffers;
   library_.set_attribute(kDeviceBufferPoolLimit, &size, &limit);
-  // Ours are zero; else CUPTI would make them so, in the program's launches.
+  // The pool's buffers are zero. Otherwise CUPTI would zero them during the program's launches.
   std::uint8_t zeroed = 1;
   size = sizeof zeroed;
   library_.set_attribute(kZeroedOutActivityBuffer, &size, &zeroed);
@@ -173,7 +173,7 @@ void Session::Configure() {
   };
   call_us(kRuntimeApi, kCudaDeviceReset);
   call_us(kResource, kContextDestroyStarting);
-  call_us(kState, kStateFatalError);  // Refused before CUDA 12.2, which has no such state.
+  call_us(kState, kStateFatalError);  // Refused before CUDA 12.2, which lacks this state.
   if (settings_.windowed) {
     call_us(kDriverApi, kCuProfilerStart);
     call_us(kDriverApi, kCuProfilerStop);
@@ -198,7 +198,7 @@ bool Session::EnableKinds() {
   if (settings_.level == Settings::Level::kFull) {
     for (const ActivityKind kind : kFullKinds) enable(kind);
   }
-  // After the kinds, which set all calls. Where CUPTI cannot do it, they are skipped when read.
+  // After the kinds, which enable all calls. If CUPTI cannot disable them, the writer skips them.
   if (library_.enable_runtime_api != nullptr) {
     for (const std::uint32_t id : kNoisyRuntimeCalls) library_.enable_runtime_api(id, 0);
   }
@@ -225,7 +225,7 @@ void Session::ApplyCapture() {
     } else if (EnableKinds()) {
       capturing_ = true;
     } else {
-      refused_ = true;  // It said why, and will not do better next time.
+      refused_ = true;  // The reason is recorded, and a retry would fail again.
     }
     writer_.Say(message::kCapture, capturing_, nullptr);
   }
@@ -253,12 +253,13 @@ void Session::Report() {
     worker_reported_ns_ = worker;
 }
 
-// --- our thread ----------------------------------------------------------------------------------
+// --- worker thread -------------------------------------------------------------------------------
 
 void Session::StartWorker() {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // The program's handlers run on its own threads.
+  pthread_sigmask(SIG_SETMASK, &all,
+                  &before);  // Signal handlers of the program run on its own threads.
   has_worker_ = pthread_create(&worker_, nullptr, &OnWorker, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -269,7 +270,7 @@ void* Session::OnWorker(void* session) {
   try {
     static_cast<Session*>(session)->Work();
   } catch (...) {
-    // Out of memory: what is complete comes when buffers are full, and at the exit.
+    // Out of memory: records then come when buffers are full, and at the exit.
   }
   return nullptr;
 }
@@ -314,7 +315,7 @@ void Session::Exit() {
     clock_gettime(CLOCK_REALTIME, &deadline);
     deadline.tv_sec += kExitPatienceSeconds;
     if (pthread_timedjoin_np(worker_, nullptr, &deadline) != 0) {
-      // CUPTI does not come back; another call would not either.
+      // CUPTI does not return, and another call would not either.
       writer_.Say(message::kFailed, 0, "CUPTI hangs at the exit: the last records are missing",
                   Severity::kWarning);
       return;
@@ -326,12 +327,12 @@ void Session::Exit() {
 }
 
 void Session::OnExit() {
-  // A child that was forked has no worker, and no CUPTI that it may call.
+  // A forked child has no worker and must not call CUPTI.
   if (the_session->forked_ || getpid() != the_session->pid_) return;
   try {
     the_session->Exit();
   } catch (...) {
-    // Out of memory at the exit: what was written is there.
+    // Out of memory at the exit: earlier records are already written.
   }
 }
 
@@ -339,12 +340,12 @@ void Session::OnForkInChild() { the_session->forked_ = true; }
 
 // --- called by CUPTI -----------------------------------------------------------------------------
 
-// The driver and CUPTI are built without exceptions: none may cross these.
+// The driver and CUPTI are built without exceptions: none may leave these functions.
 
 std::uint64_t Session::OnTimestamp() { return headroom_impl_ticks(headroom_impl_state_v1.clock); }
 
 void Session::OnBufferRequested(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
-  *records = 0;  // As many as fit.
+  *records = 0;  // No limit: as many as fit.
   *buffer = the_session->pool_.Request(size);
 }
 
@@ -371,10 +372,10 @@ void Session::TakeBuffer(Context context, std::uint32_t stream, std::uint8_t* bu
 void Session::CountDropped(Context context, std::uint32_t stream) {
   std::size_t dropped = 0;
   if (library_.get_dropped_records(context, stream, &dropped) != kSuccess || dropped == 0) return;
-  char text[64] = "of the process";
+  char text[64] = "CUPTI dropped records of the process";
   std::uint32_t id = 0;
   if (context != nullptr && library_.get_context_id(context, &id) == kSuccess)
-    std::snprintf(text, sizeof text, "of context %u, stream %u", id, stream);
+    std::snprintf(text, sizeof text, "CUPTI dropped records of context %u, stream %u", id, stream);
   writer_.Say(message::kDropped, static_cast<std::int64_t>(dropped), text, Severity::kWarning);
 }
 
@@ -386,7 +387,7 @@ void Session::OnCallback(void* user, Domain domain, std::uint32_t id, const void
       case kRuntimeApi:  // cudaDeviceReset
         if (static_cast<const CallbackData*>(data)->site == kApiEnter) session.Flush(kFlushForced);
         return;
-      case kResource:  // A context is about to go.
+      case kResource:  // A context is about to be destroyed.
         session.Flush(kFlushForced);
         return;
       case kDriverApi:  // cuProfilerStart, cuProfilerStop
@@ -403,7 +404,7 @@ void Session::OnCallback(void* user, Domain domain, std::uint32_t id, const void
       }
     }
   } catch (...) {
-    // Out of memory: nothing that the program should hear of.
+    // Out of memory: the program must not see it.
   }
 }
 

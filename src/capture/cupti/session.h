@@ -1,4 +1,4 @@
-// The recording of this process's GPU work through CUPTI.
+// Records this process's GPU work through CUPTI.
 #pragma once
 
 #include <pthread.h>
@@ -16,30 +16,34 @@
 
 namespace headroom::cupti {
 
-/// What the recorder wants, by environment.
+/// The recorder's settings, from the environment.
 struct Settings {
   enum class Level { kNone, kGpu, kFull };
   Level level = Level::kGpu;
-  bool windowed = false;  ///< Only some steps.
+  bool windowed = false;  ///< Records only some steps.
   std::size_t memory_bytes = std::size_t{128} << 20;
 
-  /// HEADROOM_LEVEL: `gpu` (also where it is not set) or `full`; at others, nothing is recorded.
-  /// HEADROOM_STEPS: anything but empty: only what Control or the program's own
-  /// cudaProfilerStart/Stop lets through. HEADROOM_MEMORY_MB: the ceiling of CUPTI's buffers.
+  /// Reads these variables:
+  /// - HEADROOM_LEVEL: `gpu` (the default) or `full`. Other levels record nothing.
+  /// - HEADROOM_STEPS: if not empty, Control or the program's own cudaProfilerStart/Stop selects
+  ///   the recorded time.
+  /// - HEADROOM_MEMORY_MB: the ceiling of CUPTI's buffers.
   static Settings FromEnvironment();
 };
 
-/// One a process, from the driver's start to the death of the process: CUPTI may call at any time
-/// in between, so it is never destroyed.
+/// One session per process, from the driver's start to the end of the process. CUPTI may call at
+/// any time in between, so it is never destroyed.
 ///
-/// Rules that CUPTI's other users paid for: the timestamp callback is registered once a process
-/// (registering it again corrupts the first kernels after: pytorch issue 192021); no buffer is ever
-/// refused; CUPTI is not called under a lock that one of its callbacks takes; whatever fails, the
-/// program runs on and the recording says why.
+/// Rules from the experience of other CUPTI users:
+/// - Register the timestamp callback once per process. A second registration corrupts the next
+///   kernels (pytorch issue 192021).
+/// - Never refuse a buffer.
+/// - Never call CUPTI under a lock that one of its callbacks takes.
+/// - After any failure, the program continues and the recording states the reason.
 class Session {
  public:
-  /// Where there is a recorder: subscribes to CUPTI and begins. Once a process; a second call does
-  /// nothing.
+  /// Subscribes to CUPTI and begins to record if there is a recorder. Runs once per process; later
+  /// calls do nothing.
   static void Start();
 
   Session(const Session&) = delete;
@@ -56,15 +60,15 @@ class Session {
   void Unavailable(const char* why, Result result);
   void StartWorker();
 
-  /// Brings what is recorded in line with what is wanted. Any thread; whoever comes while another
-  /// is at it leaves it to the worker's next round.
+  /// Starts or stops the recording as wanted. Any thread may call. A concurrent caller returns and
+  /// leaves the change to the worker's next round.
   void ApplyCapture();
   void Flush(std::uint32_t flag);
   void Report();
   void Work();
   void Exit();
 
-  // What CUPTI, the loader and the kernel call.
+  // Callbacks for CUPTI, the loader and the kernel.
   static void OnBufferRequested(std::uint8_t** buffer, std::size_t* size, std::size_t* records);
   static void OnBufferCompleted(Context context, std::uint32_t stream, std::uint8_t* buffer,
                                 std::size_t size, std::size_t valid);
@@ -85,19 +89,20 @@ class Session {
   RecordWriter writer_;
   Subscriber subscriber_ = nullptr;
 
-  std::atomic<bool> forked_ = false;            ///< This is a child: all of it is the parent's.
-  std::atomic<bool> profiler_started_ = false;  ///< By the program itself.
+  /// This process is a forked child: its parent owns the session.
+  std::atomic<bool> forked_ = false;
+  std::atomic<bool> profiler_started_ = false;  ///< The program called cudaProfilerStart.
   std::atomic<bool> capturing_ = false;
-  std::atomic<bool> refused_ = false;  ///< CUPTI gives no kernels.
+  std::atomic<bool> refused_ = false;  ///< CUPTI records no kernels.
   std::atomic_flag applying_ = ATOMIC_FLAG_INIT;
-  std::atomic<std::int64_t> handling_ns_ = 0;  ///< Thread time in callbacks, but the worker's.
+  std::atomic<std::int64_t> handling_ns_ = 0;  ///< CPU time in callbacks, except on the worker.
 
   bool has_worker_ = false;
   pthread_t worker_ = {};
-  pthread_mutex_t worker_mutex_ = PTHREAD_MUTEX_INITIALIZER;  ///< Of the next two.
+  pthread_mutex_t worker_mutex_ = PTHREAD_MUTEX_INITIALIZER;  ///< Guards the next two members.
   pthread_cond_t wake_worker_;
   bool stop_worker_ = false;
-  std::int64_t worker_reported_ns_ = 0;  ///< The worker's, then the exit's.
+  std::int64_t worker_reported_ns_ = 0;  ///< Used by the worker, then by the exit.
   std::atomic<std::int64_t> worker_ns_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What each metric means, in a sentence: the same words as in docs/metrics.md.
+// One-sentence description of each metric, equal to docs/metrics.md.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ struct MetricDescription {
   std::string_view about;
 };
 
-/// Empty for a name that is none.
+/// Returns the description of a metric; empty if the name is unknown.
 std::string_view DescribeMetric(std::string_view name);
 
 }  // namespace headroom

@@ -32,7 +32,7 @@ std::string ReadOnce(std::string path, ReadBuffer& buffer) {
   return read ? std::string(read->text) : std::string();
 }
 
-/// NVIDIA's GPUs, or else AMD's.
+/// Opens NVIDIA's GPUs, or AMD's if there are none.
 GpuReader::Open OpenGpus(const SamplerOptions& options) {
   return [options] {
     std::unique_ptr<GpuSource> gpus = OpenNvml(options.nvml_libraries, options.visible_devices);
@@ -75,7 +75,7 @@ void SetVisibleDevices(std::optional<std::int64_t> process, SamplerOptions& opti
 }
 
 SystemSampler::SystemSampler(SamplerOptions options) : options_(std::move(options)) {
-  // In the order in which people look at them.
+  // In the order in which users look at them.
   const std::string& root = options_.root;
   const auto add = [&](std::unique_ptr<MetricSource> source) {
     sources_.push_back(std::move(source));
@@ -97,7 +97,7 @@ SystemSampler::SystemSampler(SamplerOptions options) : options_(std::move(option
   std::unique_ptr<ProcessTreeSource> tree;
   if (options_.process) tree = std::make_unique<ProcessTreeSource>(root, *options_.process, board_);
   tree_ = tree.get();
-  // The scan first: it tells the tree of new processes.
+  // The scan comes first because it reports new processes to the tree.
   add(std::make_unique<ProcessScan>(root, tree_));
   if (tree) add(std::move(tree));
   add(std::make_unique<RaplSource>(root, board_));
@@ -125,12 +125,13 @@ const Reading& SystemSampler::Take(bool last) {
   const TimeNs begin = MonotonicNow();
   board_.Begin();
   SampleRun run{.board = board_, .buffer = buffer_, .now = begin, .edge = last || samples_ == 0};
-  constexpr DurationNs kSlowPeriod(900'000'000);  // So that samples per second apart are all slow.
+  // Below 1 s, so that samples 1 s apart are all slow.
+  constexpr DurationNs kSlowPeriod(900'000'000);
   run.slow = run.edge || begin - last_slow_ >= kSlowPeriod;
   if (run.slow) last_slow_ = begin;
   for (const std::unique_ptr<MetricSource>& source : sources_) source->Read(run);
   NameUsers();
-  // What was spent on samples up to this one.
+  // CPU time of all earlier samples.
   board_.Count(own_cpu_id_, begin,
                own_cpu_ns_ + static_cast<std::uint64_t>(gpus_->cpu_time().ns()));
   if (last && samples_ >= 2 && (begin - last_begin_).ns() < options_.period.ns() / 2)

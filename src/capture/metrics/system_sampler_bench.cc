@@ -1,4 +1,5 @@
-// What one sample costs. The limit: ten a second take at most 0.2 % of one core, so 200 us each.
+// Measures the cost of one sample. The limit: 10 samples per second take at most 0.2 % of one core,
+// so 200 us each.
 #include "capture/metrics/system_sampler.h"
 
 #include <benchmark/benchmark.h>
@@ -12,7 +13,7 @@
 namespace headroom {
 namespace {
 
-/// Samples of this machine, and of the tree of this process.
+/// Samples this machine and the tree of this process.
 void BM_SampleThisMachine(benchmark::State& state) {
   SamplerOptions options;
   options.process = getpid();
@@ -37,7 +38,7 @@ void BM_SampleThisMachine(benchmark::State& state) {
 }
 BENCHMARK(BM_SampleThisMachine)->Unit(benchmark::kMicrosecond);
 
-/// /proc/stat of a machine with 200 cores, without the kernel's part.
+/// Parses /proc/stat of a machine with 200 cores, without the kernel's part.
 void BM_ParseProcStatOf200Cores(benchmark::State& state) {
   std::string text = "cpu  5211909 2283668 1120058 3425084 11322 0 2645 22055 0 0\n";
   for (int i = 0; i < 200; ++i)

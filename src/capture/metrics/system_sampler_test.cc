@@ -45,7 +45,7 @@ TEST(SystemSampler, HasDeterminedsMetricsUnderTheirNames) {
   }
 }
 
-// Composer writes all counters of its disks under one key, so that one of them is left.
+// Composer writes all counters of its disks under one key, so only one of them survives.
 TEST(SystemSampler, NoTwoMetricsShareANameAndAnInstance) {
   for (const char* kernel : {"linux-3.10-cgroup-v1", "linux-5.15-cgroup-v2", "linux-6.18-hybrid"}) {
     const TestRoot root(kernel);
@@ -89,7 +89,7 @@ TEST(SystemSampler, SamplesThisMachine) {
   EXPECT_TRUE(std::isnan(cpu) || (cpu >= 0 && cpu <= 100)) << cpu;
 }
 
-// wandb had no data at all of runs shorter than its period.
+// wandb had no data for runs shorter than its period.
 TEST(SystemSampler, ARunShorterThanAPeriodHasRates) {
   SystemSampler sampler(Here(DurationNs(60'000'000'000)));
   sampler.Sample();
@@ -99,7 +99,7 @@ TEST(SystemSampler, ARunShorterThanAPeriodHasRates) {
   EXPECT_TRUE(std::isfinite(ValueOf(sampler, last, "process_tree_cpu_pct")));
 }
 
-// Determined's sampler, told to stop, took the rest of a window back to back: rates over no time.
+// When stopped, Determined's sampler took the rest of a window back to back: rates over zero time.
 TEST(SystemSampler, TheLastWindowHasNoRatesWhereItIsTooShort) {
   SystemSampler sampler(Here(DurationNs(40'000'000)));
   sampler.Sample();
@@ -108,7 +108,7 @@ TEST(SystemSampler, TheLastWindowHasNoRatesWhereItIsTooShort) {
   const Reading& short_one = sampler.SampleLast();
   EXPECT_TRUE(std::isnan(ValueOf(sampler, short_one, "context_switches_per_s")));
   EXPECT_TRUE(std::isnan(ValueOf(sampler, short_one, "cpu_util_simple")));
-  EXPECT_GT(ValueOf(sampler, short_one, "free_memory"), 0) << "states are still told";
+  EXPECT_GT(ValueOf(sampler, short_one, "free_memory"), 0) << "gauges are still reported";
 
   SystemSampler other(Here(DurationNs(40'000'000)));
   other.Sample();
@@ -118,7 +118,7 @@ TEST(SystemSampler, TheLastWindowHasNoRatesWhereItIsTooShort) {
   EXPECT_TRUE(std::isfinite(ValueOf(other, other.SampleLast(), "context_switches_per_s")));
 }
 
-// TraceML records what cannot be read as 0.
+// TraceML records unreadable values as 0.
 TEST(SystemSampler, WhatIsNotThereIsMissing) {
   const TestRoot root("");
   SamplerOptions options;

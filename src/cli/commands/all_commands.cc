@@ -33,7 +33,7 @@ std::vector<std::unique_ptr<Subcommand>> MakeCommands(const Program& program) {
     command->command().SetGroup(task);
     commands.push_back(std::move(command));
   };
-  // In the order of the help. Commands of one task stand together.
+  // The help shows this order: commands of one task are adjacent.
   add("Look", std::make_unique<ReportCommand>(root));
   add("Look", std::make_unique<UiCommand>(root));
   add("Look", std::make_unique<DataCommand>(root));

@@ -24,16 +24,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kBaselineExamples = R"(Examples:
-  headroom baseline save main trace.json.gz             a file of some 20 kB: commit it
+  headroom baseline save main trace.json.gz             a file of about 20 kB: commit it
   headroom baseline save main run1.json.gz run2.json.gz run3.json.gz --force
   headroom baseline list
   headroom diff main after.json.gz --gate 'step_ms<=+3%'
 
-Exit codes: 0 fine; 2 usage, a name that is taken included; 3 a file is unreadable, no trace, or has
-no whole step; 4 cannot write, or internal error.
+Exit codes: 0 fine; 2 usage, or the name exists; 3 a file is unreadable, not a trace, or has no
+whole step; 4 cannot write, or internal error.
 )";
 
-constexpr std::size_t kRows = 24;  ///< Of each table of a baseline.
+constexpr std::size_t kRows = 24;  ///< Rows of each table of a baseline.
 
 }  // namespace
 
@@ -54,7 +54,7 @@ BaselineCommand::BaselineCommand(Command parent) : folder_(kBaselineFolder) {
                 "The runs are from this machine in its current setup: also save its settings");
   AddJobFlags(save_, options_);
   save_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
-  list_ = command_.AddCommand("list", "The baselines of the folder", kBaselineExamples);
+  list_ = command_.AddCommand("list", "List the baselines of the folder", kBaselineExamples);
   list_.AddFlag("--json", json_, "One JSON object, format headroom.baselines/1");
   for (const Command of : {save_, list_}) {
     of.AddOption("--dir", folder_, "Folder of baselines").ShowDefault().TypeName("DIR");
@@ -65,7 +65,7 @@ namespace {
 
 Status TakenName(const std::string& path) {
   return Status::Usage(
-      fmt::format("{} already exists: --force replaces it, another name keeps both", path));
+      fmt::format("{} already exists: replace it with --force, or choose another name", path));
 }
 
 }  // namespace
@@ -97,14 +97,14 @@ Status BaselineCommand::Save() const {
   if (force_) {
     if (Status status = file.value().Commit(); !status.ok()) return status;
   } else {
-    // Somebody else may have saved one of that name meanwhile.
+    // Another process may have saved a baseline of that name meanwhile.
     const Result<bool> is_new = file.value().CommitNew();
     if (!is_new.ok()) return is_new.status();
     if (!is_new.value()) return TakenName(path);
   }
   if (!options_.quiet) {
     Remark(fmt::format("saved {}: {}, {} in {}; {}\n", Printable(path, CharsetOfEnvironment()),
-                       MsText(profile.value().median_ms) + " a step",
+                       MsText(profile.value().median_ms) + " per step",
                        Plural(profile.value().steps, "step"),
                        Plural(static_cast<std::int64_t>(profile.value().runs.size()), "run"),
                        FormatBytes(static_cast<double>(content.size()))));

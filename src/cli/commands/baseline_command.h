@@ -1,4 +1,4 @@
-// `headroom baseline`: profiles of jobs under a name, for `headroom diff`.
+// `headroom baseline`: named profiles of jobs, for `headroom diff`.
 #pragma once
 
 #include <string>

@@ -42,7 +42,7 @@ Run it where the traces come from, with the Python that trains there, while the 
 else. Exit codes: 0 fine; 2 usage, or no Python with PyTorch; 4 cannot measure or write.
 )";
 
-/// Runs the training loops; what the program prints.
+/// Runs the training loops. Returns what their program prints, as JSON.
 Result<nlohmann::json> RunLoops(const std::string& python, const std::string& folder,
                                 double seconds) {
   const Result<std::string> printed =
@@ -55,7 +55,7 @@ Result<nlohmann::json> RunLoops(const std::string& python, const std::string& fo
   return said;
 }
 
-/// A loop and the trace that it stands on.
+/// A profiled loop, with the trace that it refers to.
 struct Loop {
   std::unique_ptr<TraceStore> trace;
   ProfiledLoop profiled;
@@ -102,7 +102,7 @@ std::string Render(const MeasuredCosts& costs, const Calibration& shipped, const
   row("a recorded API call", costs.call_record, shipped.recording.call_record,
       "not measured: no GPU");
   row("a recorded Python frame", costs.frame_record, shipped.recording.frame_record,
-      "not measured: this PyTorch records none");
+      "not measured: this PyTorch records no Python frames");
   page.Table({{"cost of", TextColumn::Kind::kText},
               {"here"},
               {"shipped default"},
@@ -123,11 +123,12 @@ CalibrateCommand::CalibrateCommand(Command parent) {
       parent.AddCommand("calibrate", "Measure this machine for forecasts", kCalibrateExamples);
   command_.AddFlag("--host", host_, "Cost of recording, from short training loops in PyTorch");
   command_.AddFlag("--gpu", gpu_, "Times of operators on this machine's GPU, in PyTorch; needs -o");
-  command_.AddFlag("--network", between_,
-                   "Latency and bandwidth between machines, in PyTorch, on each at once; needs -o");
-  command_.AddOption("--master", network_.master, "With --network: where rank 0 is")
+  command_.AddFlag(
+      "--network", between_,
+      "Latency and bandwidth between machines, in PyTorch; run it on all of them; needs -o");
+  command_.AddOption("--master", network_.master, "With --network: address of rank 0")
       .TypeName("ADDRESS:PORT");
-  command_.AddOption("--rank", network_.rank, "With --network: number of this machine")
+  command_.AddOption("--rank", network_.rank, "With --network: rank of this machine")
       .ShowDefault()
       .TypeName("R");
   command_.AddOption("--world", network_.world, "With --network: number of machines")
@@ -137,7 +138,8 @@ CalibrateCommand::CalibrateCommand(Command parent) {
       .ShowDefault()
       .TypeName("NAME")
       .Check(OneOf({"gloo", "nccl"}));
-  command_.AddOption("-o,--output", output_path_, "Write there, not where later runs find it")
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE instead of where later runs find it")
       .TypeName("FILE")
       .Check(NotEmpty());
   command_.AddOption("--python", python_, "Python that has PyTorch").TypeName("PATH");
@@ -152,8 +154,8 @@ CalibrateCommand::CalibrateCommand(Command parent) {
 Status CalibrateCommand::Run() {
   if (host_ + gpu_ + between_ != 1) {
     return Status::Usage(
-        "what to calibrate is missing, or two things at once: headroom calibrate --host, "
-        "headroom calibrate --gpu -o FILE, or headroom calibrate --network --master ADDRESS:PORT");
+        "choose one thing to calibrate: headroom calibrate --host, headroom calibrate --gpu -o "
+        "FILE, or headroom calibrate --network --master ADDRESS:PORT");
   }
   for (const char* flag : {"--master", "--rank", "--world", "--backend"}) {
     if (!between_ && command_.is_given(flag))
@@ -169,7 +171,7 @@ Status CalibrateCommand::CalibrateNetwork() const {
   if (colon == std::string::npos || colon == 0 || colon + 1 == measurement.master.size() ||
       measurement.master.find_first_not_of("0123456789", colon + 1) != std::string::npos) {
     return Status::Usage(
-        "--network requires --master ADDRESS:PORT: where rank 0 can be reached by all, e.g. "
+        "--network requires --master ADDRESS:PORT, at which all machines reach rank 0, e.g. "
         "10.0.0.1:29500");
   }
   if (measurement.world < 2 || measurement.rank < 0 || measurement.rank >= measurement.world)
@@ -182,20 +184,19 @@ Status CalibrateCommand::CalibrateNetwork() const {
   measurement.python = python_;
   measurement.path = output_path_;
   if (!quiet_)
-    Remark(fmt::format("measuring, about {:.0f} s, once all {} ranks are there\n",
+    Remark(fmt::format("measuring for about {:.0f} s, once all {} ranks have joined\n",
                        measurement.seconds, measurement.world));
   return MeasureNetwork(measurement);
 }
 
 Status CalibrateCommand::CalibrateGpu() const {
   if (output_path_.empty() || output_path_ == "-") {
-    return Status::Usage(
-        "--gpu requires -o FILE: the table goes where predictions for this GPU are made");
+    return Status::Usage("--gpu requires -o FILE: the file for the table of operator times");
   }
   constexpr double kUsualSeconds = 60;
   const double seconds = seconds_.value_or(kUsualSeconds);
   if (!quiet_)
-    Remark(fmt::format("measuring, about {:.0f} s; let the GPU do nothing else\n", seconds));
+    Remark(fmt::format("measuring for about {:.0f} s; keep the GPU otherwise idle\n", seconds));
   return MeasureGpu(python_, seconds, output_path_);
 }
 
@@ -223,8 +224,8 @@ Status CalibrateCommand::CalibrateHost() const {
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   if (!folder.ok()) return folder.status();
   if (!quiet_)
-    Remark(
-        fmt::format("measuring, up to {:.0f} s; let the machine do nothing else\n", 4 * seconds));
+    Remark(fmt::format("measuring for up to {:.0f} s; keep the machine otherwise idle\n",
+                       4 * seconds));
   Result<nlohmann::json> said = RunLoops(python_, folder.value().path(), seconds);
   if (!said.ok()) return said.status();
   Result<std::map<std::string, Loop>> loops = ReadLoops(said.value());

@@ -1,5 +1,5 @@
-// `headroom calibrate`: what recording costs on this machine (--host), how long operators take on
-// its GPU (--gpu), and what the network between machines does (--network).
+// `headroom calibrate`: measures the cost of recording on this machine (--host), operator times on
+// its GPU (--gpu), and the network between machines (--network).
 #pragma once
 
 #include <optional>

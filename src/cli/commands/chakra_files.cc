@@ -39,7 +39,7 @@ class ChakraFiles {
     for (std::size_t i = 0; i < files_.paths.size(); ++i) {
       const Result<std::unique_ptr<TraceStore>> store = Read(files_.paths[i]);
       if (!store.ok()) {
-        // What lies in a folder need not be one of the job's traces.
+        // A folder may hold other files than the job's traces.
         if (!files_.of_folder[i]) return store.status();
         if (!quiet_) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
         if (failed.ok()) failed = store.status();
@@ -89,8 +89,7 @@ class ChakraFiles {
   Status WriteRank(const TraceStore& store, const std::string& path, ChakraRank rank) {
     if (!ranks_.insert(rank.number).second) {
       return Status::Usage(
-          fmt::format("{}: another trace is of rank {}, too; name the traces of "
-                      "one run",
+          fmt::format("{}: another trace also has rank {}; name the traces of one run only",
                       Printable(path), rank.number));
     }
     const std::string target = fmt::format("{}.{}.et", prefix_, rank.number);
@@ -130,8 +129,8 @@ class ChakraFiles {
         FormatCount(counts.dependencies), FormatCount(counts.collectives));
     if (counts.communication_as_computation > 0) {
       remarks_ += fmt::format(
-          "  {} communication kernels are computation there, as their kind, size or peer was not "
-          "recorded\n",
+          "  {} communication kernels are exported as computation: their kind, size or peer was "
+          "not recorded\n",
           FormatCount(counts.communication_as_computation));
     }
   }

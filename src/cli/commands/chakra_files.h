@@ -1,4 +1,4 @@
-// `headroom export --to chakra`: a file a rank, as ASTRA-sim takes them.
+// `headroom export --to chakra`: writes one file per rank for ASTRA-sim.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace headroom::cli {
 
-/// Writes each rank's trace to `prefix`.RANK.et: all of them, or none where one fails. Of several
-/// files each must tell its rank, in it or by its name; a file alone that does not is rank 0; of a
-/// file that `headroom merge` made come all ranks. A file of a folder that cannot be read is left
-/// out, with a remark.
+/// Writes each rank's trace to `prefix`.RANK.et. Writes no file if one fails. Each of several files
+/// must state its rank, in the trace or in its name. A single file without a rank is rank 0. A file
+/// that `headroom merge` made contributes all its ranks. Leaves out unreadable files of a folder,
+/// with a remark.
 ///
 /// @param rank  only this one
 Status WriteChakraFiles(const TraceFiles& files, std::optional<std::int64_t> rank,

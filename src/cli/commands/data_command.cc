@@ -25,28 +25,28 @@ namespace headroom::cli {
 namespace {
 
 constexpr const char* kDataExamples = R"(Examples:
-  headroom record -o run.pftrace -- python train.py   record a run; nothing in it is changed
+  headroom record -o run.pftrace -- python train.py   record a run, without a change to it
   headroom data run.pftrace                           which stage starves the loop, and the fix
   headroom data run.pftrace workers=8,prefetch=4 cached=50% stage=RandomResizedCrop:2
   headroom data run.pftrace --json                    for programs (docs/data.md)
 
 A change is KEY=VALUE[,KEY=VALUE...]: workers, prefetch, pin, batch, cached (share of the samples
-kept in memory), cached-files (share of the reads), stage=NAME:FACTOR (so many times as fast), cores,
-storage (how many read at once before they slow each other down), storage-speed (so many times as
-fast), step (factor on the loop's own time).
+kept in memory), cached-files (share of the reads), stage=NAME:FACTOR (a speedup), cores, storage
+(parallel reads that do not slow each other down), storage-speed (a speedup), step (factor on the
+loop's own time). A speedup of 2 is twice as fast.
 
-Exit codes: 0 fine; 2 usage; 3 the file is unreadable, no trace, or holds nothing of a loader;
+Exit codes: 0 fine; 2 usage; 3 the file is unreadable, not a trace, or has no data loader;
 4 cannot write, or internal error.
 )";
 
 constexpr const char* kBenchExamples = R"(Examples:
   headroom data bench train:make_loader               make_loader() of train.py returns a DataLoader
-  headroom data bench train:Images --workers 0,2,8    a class of a dataset, made without arguments
+  headroom data bench train:Images --workers 0,2,8    a dataset class, called without arguments
 
-Measures one sample (its files in memory and not), each stage, collation, and the whole loader with k
+Measures one sample (its files cached and not), each stage, collation, and the whole loader with k
 workers, each with a 95 % interval. Nothing is trained.
 
-Exit codes: 0 fine; 2 usage; 3 the container raised, or is empty.
+Exit codes: 0 fine; 2 usage; 3 the container raised an exception, or is empty.
 )";
 
 bool IsListOfCounts(const std::string& text) {
@@ -65,7 +65,8 @@ bool IsListOfCounts(const std::string& text) {
   return true;
 }
 
-/// What the median step tells of the loop; what it does not, where there is none.
+/// Returns the loop as the median step shows it. If the analysis fails, returns the view of an
+/// empty report.
 LoopView ViewOf(const TraceStore& store, const std::string& path) {
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
   if (!reference.ok()) return LoopViewOf({}, store);
@@ -78,15 +79,16 @@ LoopView ViewOf(const TraceStore& store, const std::string& path) {
 }  // namespace
 
 DataCommand::DataCommand(Command parent) {
-  command_ = parent.AddCommand("data", "Which stage of the data loader is too slow", kDataExamples);
+  command_ = parent.AddCommand("data", "Find the slow stage of the data loader", kDataExamples);
   command_.AddOption("TRACE", trace_, "A recording of `headroom record`").TypeName("");
-  command_.AddOption("CHANGE", changes_, "What to forecast: KEY=VALUE[,KEY=VALUE...]").TypeName("");
+  command_.AddOption("CHANGE", changes_, "Change to forecast: KEY=VALUE[,KEY=VALUE...]")
+      .TypeName("");
   command_
       .AddOption("--loader", loader_, "With several loaders: the K-th by the loop's waiting time")
       .ShowDefault()
       .TypeName("K")
       .Check(WholeNumber(1, 1'000'000));
-  command_.AddFlag("--full", full_, "Stages, the loader and doubts too");
+  command_.AddFlag("--full", full_, "Also print stages, the loader and doubts");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.data/1");
   command_
       .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
@@ -95,18 +97,18 @@ DataCommand::DataCommand(Command parent) {
   AddMaxExpansionFlag(command_, expansion_);
   command_.AddFlag("-q,--quiet", quiet_, "No remarks and no progress on stderr");
 
-  bench_ = command_.AddCommand("bench", "A data container alone: samples, stages, workers",
-                               kBenchExamples);
+  bench_ = command_.AddCommand(
+      "bench", "Benchmark a dataset or DataLoader: samples, stages, workers", kBenchExamples);
   bench_.AddOption("MODULE:FUNCTION", function_, "Returns a DataLoader, or a dataset")
       .Required()
       .TypeName("");
-  bench_.AddOption("--workers", workers_, "Numbers of workers to drain the loader with [0,1,2,4]")
+  bench_.AddOption("--workers", workers_, "Worker counts to drain the loader with [0,1,2,4]")
       .TypeName("K,...")
       .Check({[](const std::string& text) {
         return IsListOfCounts(text) ? std::string()
-                                    : text + " is no list of numbers of workers, as 0,2,4";
+                                    : text + " is not a list of worker counts such as 0,2,4";
       }});
-  bench_.AddOption("--seconds", seconds_, "For each measurement")
+  bench_.AddOption("--seconds", seconds_, "Seconds for each measurement")
       .ShowDefault()
       .TypeName("S")
       .Check(Between(0.01, 3600));
@@ -118,8 +120,7 @@ Status DataCommand::RunBench() const {
   const InstalledFiles files = FindInstalledFiles();
   if (files.package.empty()) {
     return Status::Environment(
-        "the Python package is not beside this program; build it: cmake --build --preset "
-        "release");
+        "the Python package is not next to this program; build it: cmake --build --preset release");
   }
   const std::string packages = std::filesystem::path(files.package).parent_path().string();
   const char* before = std::getenv("PYTHONPATH");
@@ -136,7 +137,7 @@ Status DataCommand::RunBench() const {
   std::vector<char*> argv(words.size() + 1, nullptr);
   std::ranges::transform(words, argv.begin(), [](std::string& word) { return word.data(); });
   execvp(argv.front(), argv.data());
-  return Status::Usage(fmt::format("cannot run {}: {}; --python names a Python that has PyTorch",
+  return Status::Usage(fmt::format("cannot run {}: {}; set --python to a Python that has PyTorch",
                                    python_, std::strerror(errno)));
 }
 
@@ -147,7 +148,7 @@ Status DataCommand::Run() {
     if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
       return status;
   }
-  // Wrong keys are told before a large trace is read.
+  // Checks the keys before it reads a large trace.
   const Result<std::vector<NamedLoadingChange>> changes = ParseLoadingChanges(changes_);
   if (!changes.ok()) return changes.status();
   const Result<std::unique_ptr<TraceStore>> store =
@@ -159,8 +160,8 @@ Status DataCommand::Run() {
   });
   if (lost && !quiet_) {
     Remark(
-        fmt::format("{}: something of it was damaged or left out; `headroom report {} --only "
-                    "health` says what\n",
+        fmt::format("{}: parts of it are damaged or were left out; `headroom report {} --only "
+                    "health` lists them\n",
                     Printable(trace_, Charset::kAscii), Printable(trace_, Charset::kAscii)));
   }
 

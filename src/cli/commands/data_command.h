@@ -1,5 +1,5 @@
-// `headroom data`: the input pipeline of a recorded run; `headroom data bench`: a data container
-// alone.
+// `headroom data`: analyzes the input pipeline of a recorded run. `headroom data bench`: benchmarks
+// a dataset or DataLoader alone.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class DataCommand : public Subcommand {
   ExpansionLimit expansion_;
   bool json_ = false, full_ = false, quiet_ = false;
 
-  /// Replaces this process by Python's benchmark; returns where that fails.
+  /// Replaces this process with Python's benchmark. Returns only if that fails.
   Status RunBench() const;
 
   Command bench_;

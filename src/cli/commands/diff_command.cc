@@ -31,8 +31,8 @@ A rule is METRIC<=LIMIT or METRIC>=LIMIT. '+3%' and '+2ms' limit the change from
 B. Metrics, the noise model and what makes runs comparable: docs/diff.md.
 
 Exit codes: 0 fine, or the gate passes; 1 the gate fails, is inconclusive (unless
---allow-inconclusive), a figure is missing, or the runs are not comparable; 2 usage, a rule that
-names nothing included; 3 a file is unreadable, no trace, or has no whole step; 4 cannot write, or
+--allow-inconclusive), a figure is missing, or the runs are not comparable; 2 usage, or a rule
+that matches nothing; 3 a file is unreadable, not a trace, or has no whole step; 4 cannot write, or
 internal error.
 )";
 
@@ -42,14 +42,15 @@ constexpr std::int64_t kTextRows = 8;
 }  // namespace
 
 DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextRows) {
-  command_ =
-      parent.AddCommand("diff", "What changed between two runs; --gate for CI", kDiffExamples);
+  command_ = parent.AddCommand("diff", "Compare two runs; --gate for CI", kDiffExamples);
   command_
       .AddOption("A", a_,
                  "The reference: a trace, a folder of repeated runs or of ranks, or a baseline")
       .Required()
       .TypeName("TRACE");
-  command_.AddOption("B", b_, "The run to compare, given like A").Required().TypeName("TRACE");
+  command_.AddOption("B", b_, "The run to compare, in the same form as A")
+      .Required()
+      .TypeName("TRACE");
   command_.AddOption("--also-a", also_a_, "A repeated run of A; may be given several times")
       .TypeName("FILE")
       .OneValueEach();
@@ -60,7 +61,7 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
   command_.AddFlag(
       "--here", here_,
       "B was recorded on this machine in its current setup: also compare its settings");
-  command_.AddFlag("--full", full_, "Comparability, phases, operators and kernels too");
+  command_.AddFlag("--full", full_, "Also print comparability, phases, operators and kernels");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.diff/1");
   command_.AddFlag("--md", markdown_, "Markdown, e.g. for a pull request");
   command_
@@ -73,7 +74,7 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
       .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       .TypeName("FILE")
       .Check(NotEmpty());
-  command_.AddOption("--top", top_, "Rows of each table of the text and the Markdown")
+  command_.AddOption("--top", top_, "Rows per table in text and Markdown")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, 1'000'000));
@@ -144,25 +145,25 @@ Result<JobProfile> DiffCommand::Read(const std::string& named, const std::vector
   if (!baseline.ok()) return baseline.status();
   if (baseline.value()) {
     if (!also.empty()) {
-      return Status::Usage(fmt::format(
-          "{}: {} is a baseline, which holds its own repeated runs: save it anew with all of them "
-          "(headroom baseline save NAME TRACE...)",
-          flag, named));
+      return Status::Usage(
+          fmt::format("{}: {} is a baseline, which already contains its repeated runs: save it "
+                      "again with all of them (headroom baseline save NAME TRACE...)",
+                      flag, named));
     }
     if (!options_.steps.empty() && !options_.quiet) {
       Remark(
-          fmt::format("headroom: --steps does not apply to {}: a baseline has the steps that "
-                      "it was saved with\n",
+          fmt::format("headroom: --steps does not apply to {}: a baseline keeps the steps that it "
+                      "was saved with\n",
                       Printable(named, CharsetOfEnvironment())));
     }
     return std::move(*baseline.value());
   }
   std::error_code error;
   if (!std::filesystem::exists(named, error) && CheckBaselineName(named).ok()) {
-    return Status::BadInput(fmt::format(
-        "{}: no such file, and no baseline of that name in {}; headroom baseline list shows which "
-        "there are",
-        named, folder_));
+    return Status::BadInput(
+        fmt::format("{}: no such file, and no baseline of that name in {}; headroom baseline list "
+                    "shows all baselines",
+                    named, folder_));
   }
   std::vector<std::string> files = {named};
   files.insert(files.end(), also.begin(), also.end());
@@ -171,7 +172,7 @@ Result<JobProfile> DiffCommand::Read(const std::string& named, const std::vector
 
 Status DiffCommand::Run() {
   if (Status status = CheckArguments(); !status.ok()) return status;
-  // Wrong rules are told before large traces are read.
+  // Checks the rules before it reads large traces.
   const Result<std::vector<GateRule>> rules = Rules();
   if (!rules.ok()) return rules.status();
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();

@@ -1,4 +1,4 @@
-// `headroom diff`: what changed from one run of a job to another, and a gate for it.
+// `headroom diff`: compares two runs of a job, and gates the change.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ class DiffCommand : public Subcommand {
  private:
   Status CheckArguments() const;
   Result<std::vector<GateRule>> Rules() const;
-  /// One side with its repeats, but for a baseline, which holds its own.
+  /// Reads one side with its repeats. A baseline already contains its own.
   Result<JobProfile> Read(const std::string& named, const std::vector<std::string>& also,
                           std::string_view flag, const ReferenceData& reference) const;
 

@@ -20,7 +20,7 @@ constexpr const char* kDoctorExamples = R"(Examples:
   headroom doctor --python /opt/venv/bin/python
   headroom doctor --json | jq '.checks[] | select(.state != "ok")'
 
-Changes nothing. Exit code 0 whatever it finds; 2 usage; 4 cannot write.
+Changes nothing. Exit codes: 0 regardless of the findings; 2 usage; 4 cannot write.
 )";
 
 Style StyleOf(CheckState state) {
@@ -35,7 +35,7 @@ Style StyleOf(CheckState state) {
   return Style::kPlain;
 }
 
-/// One line for what works and one for each thing that does not.
+/// Returns one line for all checks that pass and one line for each other check.
 std::string RenderSummary(const std::vector<MachineCheck>& checks, const PageStyle& style) {
   TextPage page(style);
   std::string works;
@@ -57,7 +57,7 @@ std::string RenderSummary(const std::vector<MachineCheck>& checks, const PageSty
 
 std::string RenderText(const std::vector<MachineCheck>& checks, const PageStyle& style) {
   TextPage page(style);
-  page.Heading("What works here", "", Style::kPlain);
+  page.Heading("Checks of this machine", "", Style::kPlain);
   for (const MachineCheck& check : checks) {
     std::string first = "  ";
     first += Name(check.state);
@@ -94,10 +94,10 @@ std::string RenderJson(const std::vector<MachineCheck>& checks) {
 }  // namespace
 
 DoctorCommand::DoctorCommand(Command parent) {
-  command_ = parent.AddCommand("doctor", "What can be recorded on this machine, and fixes",
-                               kDoctorExamples);
+  command_ =
+      parent.AddCommand("doctor", "Check what can be recorded on this machine", kDoctorExamples);
   command_.AddOption("--python", python_, "The Python that trains (python3)").TypeName("PATH");
-  command_.AddFlag("--full", full_, "Findings and fixes too");
+  command_.AddFlag("--full", full_, "Also print findings and fixes");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.doctor/1");
   command_.AddOption("-o,--output", output_path_, "Write to FILE, not to stdout")
       .TypeName("FILE")

@@ -1,4 +1,4 @@
-// `headroom doctor`: what works on this machine.
+// `headroom doctor`: checks what works on this machine.
 #pragma once
 
 #include <string>

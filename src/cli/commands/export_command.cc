@@ -31,14 +31,14 @@ namespace {
 constexpr const char* kExportExamples = R"(Examples:
   headroom export trace.json.gz --to perfetto -o trace.pftrace   for ui.perfetto.dev
   headroom export run.pftrace --to chrome -o run.json.gz         for tools that read Kineto's JSON
-  headroom export trace.json.gz --to csv -o tables/              one CSV file a table
+  headroom export trace.json.gz --to csv -o tables/              one CSV file per table
   headroom export trace.json.gz --to csv --table gpu_tasks -o -  one table on stdout
   headroom export trace.json.gz --to folded --folded gpu -o - | flamegraph.pl > gpu.svg
   headroom export traces/ --to openmetrics -o job.prom           figures of the report, by rank
   headroom export traces/ --to chakra -o job                     job.0.et, job.1.et, ...: for ASTRA-sim
 
-docs/export.md says what each format holds, and what it cannot. Exit codes: 0 fine; 2 usage; 3 a
-file is unreadable or no trace; 4 cannot write, or internal error.
+docs/export.md lists what each format contains and lacks. Exit codes: 0 fine; 2 usage; 3 a file is
+unreadable or not a trace; 4 cannot write, or internal error.
 )";
 
 const std::vector<std::string> kFormats = {"perfetto", "chrome",      "csv",
@@ -72,15 +72,17 @@ ExportCommand::ExportCommand(Command parent) {
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();
-  command_.AddOption("--table", table_, "csv: only this table; views, as kernels: headroom query")
+  command_
+      .AddOption("--table", table_,
+                 "csv: only this table; for views such as kernels use headroom query")
       .TypeName("NAME")
       .Check(OneOf(TableWords()));
   command_
       .AddOption("--folded", stack_time_,
-                 "folded: time of the host, or of the GPU by what launched it [host]")
+                 "folded: host time, or GPU time by the calls that launched it [host]")
       .TypeName("host|gpu")
       .Check(OneOf({"host", "gpu"}));
-  command_.AddOption("--rank", rank_, "This rank of a folder or of a merged file")
+  command_.AddOption("--rank", rank_, "Only this rank of a folder or of a merged file")
       .TypeName("R")
       .Check(WholeNumber(0, INT32_MAX));
   AddOpenFlags(command_, open_);
@@ -100,7 +102,7 @@ Status ExportCommand::CheckFlags(const TraceFiles& files) const {
         is_folder ? "a folder of tables (one alone, --table NAME, can go to stdout)" : "a file"));
   }
   if (to_stdout()) return Status::Ok();
-  if (format_ == "chakra") return Status::Ok();  // Its names follow from the ranks.
+  if (format_ == "chakra") return Status::Ok();  // The file names follow from the ranks.
   if (!is_folder) return RefuseToOverwrite("-o", output_path_, files.paths);
   for (const std::string_view name : TableNames()) {
     Status status =
@@ -138,7 +140,7 @@ Status ExportCommand::WriteTables(const TraceStore& store) const {
     for (std::size_t i = 0; i < written.size() && status.ok(); ++i) status = written[i].Commit();
     if (status.ok()) RemarkOnWritten(static_cast<std::int64_t>(written.size()), "table");
   }
-  if (!status.ok() && made) rmdir(output_path_.c_str());  // Only if nothing is in it.
+  if (!status.ok() && made) rmdir(output_path_.c_str());  // Removes the folder only if it is empty.
   return status;
 }
 
@@ -155,7 +157,7 @@ Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     FileResult file = ReportFile(files.paths[i], *reference.value(), request, log);
     if (file.status.ok() && !file.ranks.empty()) {
-      return Status::Usage(fmt::format("{} holds ranks {}; name one with --rank",
+      return Status::Usage(fmt::format("{} holds ranks {}; choose one with --rank",
                                        Printable(files.paths[i]), fmt::join(file.ranks, ", ")));
     }
     if (file.status.ok()) {
@@ -171,7 +173,7 @@ Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
   if (rank_) {
     std::erase_if(reports, [&](const TraceReport& report) { return report.input.rank != rank_; });
     if (reports.empty())
-      return Status::Usage(fmt::format("--rank {}: no trace is of this rank", *rank_));
+      return Status::Usage(fmt::format("--rank {}: no trace has this rank", *rank_));
   }
   const std::string text = OpenMetricsText(reports);
   if (Status status = WriteData(text, output_path_); !status.ok()) return status;
@@ -187,7 +189,7 @@ void ExportCommand::RemarkOnWritten(std::int64_t count, std::string_view of) con
   const bool is_folder = format_ == "csv" && table_.empty();
   if (!is_folder) {
     const std::string form = "--to " + format_;
-    Remark(RemarkOnEnding(output_path_, form, "what " + form + " writes", kEndings));
+    Remark(RemarkOnEnding(output_path_, form, "data that " + form + " writes", kEndings));
     if (format_ == "chrome" || format_ == "perfetto") {
       const TraceFormat written =
           format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto;
@@ -225,7 +227,7 @@ Status ExportCommand::Run() {
       WriteTrace(store, format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto,
                  output_path_, open_.expansion);
   if (!events.ok()) return events.status();
-  // Of Perfetto's, a span on a thread is two: its begin and its end.
+  // Perfetto stores a span on a thread as two events: begin and end.
   RemarkOnWritten(events.value(), format_ == "perfetto" ? "track event" : "event");
   return Status::Ok();
 }

@@ -1,4 +1,4 @@
-// `headroom export`: a trace, or what a report says of it, in the format of another tool.
+// `headroom export`: writes a trace, or figures of its report, in the format of another tool.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ class ExportCommand : public Subcommand {
 
  private:
   Status CheckFlags(const TraceFiles& files) const;
-  /// A file a table into the folder, or the one that was asked for.
+  /// Writes one file per table into the folder, or only the requested table.
   Status WriteTables(const TraceStore& store) const;
   Status WriteMetrics(const TraceFiles& files) const;
-  /// What went into the file, on stderr; nothing where the result itself went to stdout.
+  /// Lists the contents of the written file on stderr. Prints nothing if the result went to stdout.
   void RemarkOnWritten(std::int64_t count, std::string_view of) const;
   bool to_stdout() const { return output_path_ == "-"; }
 

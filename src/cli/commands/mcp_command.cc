@@ -20,8 +20,8 @@ constexpr const char* kMcpExamples = R"(Examples:
   headroom mcp --root ~/traces --root /data/runs     below these two
 
 A client starts it and speaks the Model Context Protocol over its stdin and stdout; docs/mcp.md has
-the lines for usual clients. It writes nothing and opens no file that lies elsewhere. Exit codes:
-0 fine: stdin ended, or nobody reads stdout any more; 2 usage; 4 cannot write, or internal error.
+the settings of common clients. It writes nothing and opens only files below its folders. Exit
+codes: 0 fine: stdin ended, or the client closed stdout; 2 usage; 4 cannot write, or internal error.
 )";
 
 ValueCheck TimeLimit() {
@@ -64,9 +64,9 @@ Status McpCommand::Run() {
       .version = program_.version(),
       .instructions = fmt::format(
           "Headroom analyzes profiler traces of deep-learning jobs: where a training step's time "
-          "goes, and what a change would save. Files are opened below {} alone; relative paths "
-          "begin at the first. Begin with report. What an answer leaves out is in left_out: pass "
-          "its select and from to the same tool to see it.",
+          "goes, and what a change would save. It opens only files below {}; relative paths begin "
+          "at the first. Begin with report. The list left_out names the parts that an answer "
+          "omits: pass its select and from to the same tool to see them.",
           folders.value().Names()),
       .max_bytes = static_cast<std::size_t>(max_bytes_),
       .time_limit =

@@ -1,4 +1,4 @@
-// `headroom mcp`: the commands that answer from files, as tools of a coding agent.
+// `headroom mcp`: serves the commands that answer from files as tools for a coding agent.
 #pragma once
 
 #include <cstdint>

@@ -19,41 +19,41 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-/// A command that is a tool. A new one is one more row.
+/// A command that is a tool. Add a row to offer another command.
 struct Row {
   std::string_view command;
   std::string_view title;
-  std::string_view description;         ///< For the model: when to call it, and what comes back.
-  std::vector<std::string_view> flags;  ///< That are offered; a new flag is not, unless named here.
-  std::vector<std::string_view> text;   ///< For people, instead of the command's plain text.
-  bool fits_text = false;               ///< It has --max-bytes.
-  std::vector<std::string_view> always = {};    ///< Flags that each call has.
-  std::vector<std::string_view> required = {};  ///< Inputs that the command can do without.
-  std::vector<std::string_view> one_of = {};    ///< Inputs of which a call has at least one.
+  std::string_view description;         ///< Explains to the model when to call the tool, and what
+                                        ///< it returns.
+  std::vector<std::string_view> flags;  ///< Offered flags. A new flag is offered only if listed
+                                        ///< here.
+  std::vector<std::string_view> text;   ///< Flags of the text answer; empty: the command's plain
+                                        ///< text.
+  bool fits_text = false;               ///< True if the command has --max-bytes.
+  std::vector<std::string_view> always = {};    ///< Flags of every call.
+  std::vector<std::string_view> required = {};  ///< Inputs that only the tool requires.
+  std::vector<std::string_view> one_of = {};    ///< Each call requires at least one of these.
 };
 
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = {
       {.command = "report",
-       .title = "What limits a training job",
+       .title = "Find what limits a training job",
        .description =
-           "Reads a PyTorch-profiler trace or a recording (several, or a folder: a file a rank) "
-           "and "
-           "tells where the time of a training step goes: verdict with evidence, breakdown of the "
-           "step, findings with what each would save, the largest kernels, operators and layers, "
-           "and what is wrong with the trace. Begin here.",
+           "Reads a PyTorch-profiler trace or a recording: one file, several, or a folder with a "
+           "file per rank. Reports where the time of a training step goes: verdict with evidence, "
+           "breakdown of the step, findings with their savings, the largest kernels, operators and "
+           "layers, and faults of the trace. Begin here.",
        .flags = {"--steps", "--step-marker", "--rank", "--top", "--show", "--measured-step-ms",
                  "--calibration", "--no-local-state"},
        .text = {"--md"},
        .fits_text = true},
       {.command = "whatif",
-       .title = "What a change would save",
-       .description =
-           "Replays a recorded training job with changes that nobody has made yet (mixed "
-           "precision, "
-           "a fused optimizer, no synchronizations, a faster GPU, ...) and forecasts the step, "
-           "with a "
-           "range. Without a scenario: all that apply, ranked. `list` names scenarios and keys.",
+       .title = "Forecast a change",
+       .description = "Replays a recorded training job with a change that nobody has made yet, and "
+                      "forecasts the step with a range. Changes: mixed precision, a fused "
+                      "optimizer, no synchronizations, a faster GPU, ... Without a scenario: all "
+                      "that apply, ranked. `list` names scenarios and keys.",
        .flags = {"--list", "--explain", "--sweep", "--step-marker", "--steps", "--measured-step-ms",
                  "--calibration", "--no-local-state"},
        .text = {},
@@ -121,31 +121,29 @@ const std::vector<Row>& Rows() {
       {.command = "data",
        .title = "The input pipeline",
        .description =
-           "Tells from a recording of headroom record which stage of the data loader starves the "
-           "loop, and forecasts changes of it (workers=8, prefetch=4, cached=50%, ...).",
+           "Finds which stage of the data loader starves the loop, in a recording of headroom "
+           "record. Forecasts changes of the loader (workers=8, prefetch=4, cached=50%, ...).",
        .flags = {"--loader"},
        .text = {},
        .required = {"trace"}},
       {.command = "diff",
-       .title = "What changed between two runs",
-       .description =
-           "Compares two runs of a training job, each a trace, a folder of repeated runs or of "
-           "ranks, or the file of a baseline: the change of the step with its interval, the parts "
-           "that sum to it, "
-           "kernels, operators and layers that changed, are new or gone, and whether the two are "
-           "comparable at all. After a change of the program, record again and ask this.",
+       .title = "Compare two runs",
+       .description = "Compares two runs of a training job: each a trace, a folder of repeated "
+                      "runs or of ranks, or a baseline file. Reports the change of the step with "
+                      "its interval and its parts. Lists kernels, operators and layers that "
+                      "changed, appeared or disappeared. Also reports whether the runs are "
+                      "comparable. After a change of the program, record again and call this tool.",
        .flags = {"--also-a", "--also-b", "--accept", "--step-marker", "--steps", "--top",
                  "--measured-step-ms", "--calibration", "--no-local-state"},
        .text = {"--md"},
        .fits_text = true},
       {.command = "query",
        .title = "SQL on the tables of a trace",
-       .description =
-           "Runs one SELECT of SQLite's SQL on a trace, for what no other tool answers. `select "
-           "name, sql from sqlite_master` tells tables, views and columns; begin with the views "
-           "kernels, operators, copies, launches. Times are nanoseconds (start_ns, duration_ns). "
-           "At "
-           "most 1000 rows come back (`cut` says so): aggregate, or use LIMIT and OFFSET.",
+       .description = "Runs one SELECT of SQLite's SQL on a trace, for questions that no other "
+                      "tool answers. `select name, sql from sqlite_master` lists tables, views and "
+                      "columns; begin with the views kernels, operators, copies, launches. Times "
+                      "are nanoseconds (start_ns, duration_ns). Returns at most 1000 rows (`cut` "
+                      "says if it cut rows): aggregate, or use LIMIT and OFFSET.",
        .flags = {},
        .text = {},
        .always = {"--max-rows=1000"},
@@ -154,22 +152,22 @@ const std::vector<Row>& Rows() {
   return rows;
 }
 
-/// Longest text that a flag takes, in bytes.
+/// Maximum length of a flag's value, in bytes.
 constexpr std::size_t kLongestValue = 4096;
 
 enum class Kind { kSwitch, kText, kWord, kInteger, kNumber, kPath, kNameOrPath };
 
 /// One property of a tool's input.
 struct Input {
-  std::string property = {};  ///< "measured_step_ms".
-  std::string flag = {};      ///< "--measured-step-ms"; empty: an argument by its position.
+  std::string property = {};  ///< Such as "measured_step_ms".
+  std::string flag = {};      ///< "--measured-step-ms"; empty for a positional argument.
   Kind kind = Kind::kText;
   bool is_list = false;
   std::vector<std::string> words = {};
 };
 
 Kind KindOf(const FlagDescription& flag, bool by_position) {
-  // Arguments by position have no name for their value; that of traces is the argument's.
+  // A positional argument has no value name. Its own name shows that it is a trace.
   if (by_position) {
     const std::string& name = flag.names.front();
     return name == "TRACE" || name == "A" || name == "B" ? Kind::kPath : Kind::kText;
@@ -203,7 +201,7 @@ json SchemaOf(const Input& input, const std::string& description) {
   return schema;
 }
 
-/// One value as the command line wants it.
+/// Returns one value as a word of the command line.
 Result<std::string> WordOf(const Input& input, const json& value, const OpenFolders& folders) {
   std::string word;
   if (value.is_string()) {
@@ -213,11 +211,11 @@ Result<std::string> WordOf(const Input& input, const json& value, const OpenFold
   } else if (value.is_number() && std::isfinite(value.get<double>())) {
     word = fmt::format("{}", value.get<double>());
   } else {
-    return Status::Usage(fmt::format("{}: this is no text and no number", input.property));
+    return Status::Usage(fmt::format("{}: must be a text or a number", input.property));
   }
   if (word.size() > kLongestValue || word.find('\0') != std::string::npos)
-    return Status::Usage(fmt::format("{}: a text is at most {} bytes, none of them NUL",
-                                     input.property, kLongestValue));
+    return Status::Usage(
+        fmt::format("{}: must have at most {} bytes and no NUL", input.property, kLongestValue));
   std::error_code error;
   const bool is_path = input.kind == Kind::kPath ||
                        (input.kind == Kind::kNameOrPath &&
@@ -228,15 +226,15 @@ Result<std::string> WordOf(const Input& input, const json& value, const OpenFold
 Result<std::vector<std::string>> WordsOf(const Input& input, const json& value,
                                          const OpenFolders& folders) {
   std::vector<std::string> words;
-  if (value.is_null()) return words;  // As if it were not there.
+  if (value.is_null()) return words;  // Null means not given.
   if (input.kind == Kind::kSwitch) {
     if (!value.is_boolean())
-      return Status::Usage(fmt::format("{}: this is true or false", input.property));
+      return Status::Usage(fmt::format("{}: must be true or false", input.property));
     if (value.get<bool>()) words.push_back(input.flag);
     return words;
   }
   if (value.is_array() && !input.is_list)
-    return Status::Usage(fmt::format("{}: this takes one value", input.property));
+    return Status::Usage(fmt::format("{}: must be one value", input.property));
   for (const json& one : value.is_array() ? value : json::array({value})) {
     Result<std::string> word = WordOf(input, one, folders);
     if (!word.ok()) return word.status();
@@ -251,7 +249,7 @@ struct Prepared {
   std::vector<std::string> text;
   std::vector<Input> inputs;
   std::vector<std::string> required;
-  std::vector<std::string> one_of;  ///< Of which one is needed; empty: none.
+  std::vector<std::string> one_of;  ///< Each call requires at least one; empty: no such rule.
 };
 
 Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
@@ -261,17 +259,17 @@ Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
     const std::string& key = item.key();
     const json& value = item.value();
     if (key == "select" && !value.is_null()) {
-      if (!value.is_string()) return Status::Usage("select: this is a text");
+      if (!value.is_string()) return Status::Usage("select: must be a text");
       call.select = value.get<std::string>();
     } else if (key == "from" && !value.is_null()) {
-      if (!value.is_number_unsigned()) return Status::Usage("from: this is the number of a row");
+      if (!value.is_number_unsigned()) return Status::Usage("from: must be the number of a row");
       call.from = value.get<std::size_t>();
     } else if (key != "select" && key != "from" &&
                std::none_of(tool.inputs.begin(), tool.inputs.end(),
                             [&](const Input& input) { return input.property == key; })) {
       std::vector<std::string_view> names = {"select", "from"};
       for (const Input& input : tool.inputs) names.push_back(input.property);
-      return Status::Usage(fmt::format("{}: this tool takes no such argument; it takes {}",
+      return Status::Usage(fmt::format("{}: unknown argument; this tool takes {}",
                                        key.substr(0, 100), fmt::join(names, ", ")));
     }
   }
@@ -281,11 +279,11 @@ Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
            !(value->is_array() && value->empty());
   };
   for (const std::string& name : tool.required) {
-    if (!is_given(name)) return Status::Usage(fmt::format("{}: this tool needs it", name));
+    if (!is_given(name)) return Status::Usage(fmt::format("{}: this tool requires it", name));
   }
   if (!tool.one_of.empty() && std::none_of(tool.one_of.begin(), tool.one_of.end(), is_given))
     return Status::Usage(
-        fmt::format("{}: this tool needs one of them", fmt::join(tool.one_of, ", ")));
+        fmt::format("{}: this tool requires one of them", fmt::join(tool.one_of, ", ")));
   std::vector<std::string> flags, positions;
   for (const Input& input : tool.inputs) {
     const auto value = arguments.find(input.property);
@@ -295,7 +293,7 @@ Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
     std::vector<std::string>& to = input.flag.empty() ? positions : flags;
     to.insert(to.end(), words.value().begin(), words.value().end());
   }
-  // What comes by its position follows `--`, so that nothing there is a flag.
+  // Positional words follow `--`, so that none is parsed as a flag.
   const auto line = [&](const std::vector<std::string>& form) {
     std::vector<std::string> words = tool.command;
     for (const std::vector<std::string>* part : {&tool.quiet, &form, &std::as_const(flags)})
@@ -316,7 +314,7 @@ mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFo
   prepared.text = {row.text.begin(), row.text.end()};
   prepared.one_of = {row.one_of.begin(), row.one_of.end()};
   prepared.command.insert(prepared.command.end(), row.always.begin(), row.always.end());
-  // The least that the server gives the text.
+  // The server gives the text at least a third of the answer.
   if (row.fits_text) prepared.text.push_back(fmt::format("--max-bytes={}", max_bytes / 3));
   json properties = json::object(), required = json::array();
   const auto add = [&](const FlagDescription& flag, bool by_position) {
@@ -340,14 +338,14 @@ mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFo
     ++offered;
   }
   assert(offered == row.flags.size() && "a row names a flag that its command does not have");
-  properties["select"] = {
-      {"type", "string"},
-      {"description",
-       "JSON pointer to a part of the answer, e.g. /kernels: that part alone, to see what "
-       "`left_out` names"}};
-  properties["from"] = {{"type", "integer"},
-                        {"minimum", 0},
-                        {"description", "With select, of a list: the first row, counted from 0"}};
+  properties["select"] = {{"type", "string"},
+                          {"description",
+                           "JSON pointer to a part of the answer, e.g. /kernels. Returns only that "
+                           "part, e.g. one that `left_out` names"}};
+  properties["from"] = {
+      {"type", "integer"},
+      {"minimum", 0},
+      {"description", "With select of a list: the first row to return, counted from 0"}};
   json schema = {{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) schema["required"] = std::move(required);
   schema["additionalProperties"] = false;
@@ -384,17 +382,17 @@ bool OpenFolders::Holds(const fs::path& canonical) const {
 
 Status OpenFolders::Outside(const std::string& path) const {
   return Status::Usage(
-      fmt::format("{}: not below {}, which is all that may be opened; headroom mcp --root DIR "
-                  "adds a folder",
+      fmt::format("{}: not below {}, the only folders whose files may be opened; headroom mcp "
+                  "--root DIR adds a folder",
                   path, Names()));
 }
 
 Result<std::string> OpenFolders::Resolve(const std::string& path) const {
   std::error_code error;
-  const fs::path whole = folders_.front() / path;  // An absolute path is itself.
+  const fs::path whole = folders_.front() / path;  // An absolute path replaces the folder.
   const fs::path canonical = fs::canonical(whole, error);
   if (error) {
-    // Of what lies elsewhere, it is not told whether it exists.
+    // The error does not reveal whether a path outside the folders exists.
     std::error_code unknown;
     const fs::path place = fs::weakly_canonical(whole, unknown);
     return unknown || !Holds(place) ? Outside(path)
@@ -425,7 +423,7 @@ std::vector<mcp::Tool> ToolsOf(const std::vector<CommandDescription>& commands,
     const auto command =
         std::find_if(commands.begin(), commands.end(),
                      [&](const CommandDescription& one) { return one.name == row.command; });
-    assert(command != commands.end() && "a row names a command that there is not");
+    assert(command != commands.end() && "a row names a command that does not exist");
     tools.push_back(ToolOf(row, *command, folders, max_bytes));
   }
   return tools;

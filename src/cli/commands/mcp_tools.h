@@ -1,5 +1,5 @@
-// The tools of `headroom mcp`: which commands it offers, with which of their flags, and which files
-// they may open.
+// The tools of `headroom mcp`: the commands and flags that it offers, and the files that it may
+// open.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace headroom::cli {
 /// Folders below which files may be opened.
 class OpenFolders {
  public:
-  /// Fails (kUsage) where one is no folder. REQUIRES: there is one at least.
+  /// Fails with kUsage if one is not a folder. Requires at least one folder.
   static Result<OpenFolders> Make(const std::vector<std::string>& folders);
 
-  /// The file or folder itself, links resolved; a relative path begins at the first folder. Fails
-  /// (kUsage) where it does not exist or is not below a folder, or where it is a folder with a link
-  /// that leads out. What is replaced by a link afterwards is not seen.
+  /// Returns the file or folder with links resolved. A relative path begins at the first folder.
+  /// Fails with kUsage if it does not exist, is not below a folder, or is a folder with a link that
+  /// leads out. Does not detect links that are made afterwards.
   Result<std::string> Resolve(const std::string& path) const;
 
-  /// "/a, /b".
+  /// Returns the folders, such as "/a, /b".
   std::string Names() const;
 
  private:
@@ -32,14 +32,14 @@ class OpenFolders {
   bool Holds(const std::filesystem::path& canonical) const;
   Status Outside(const std::string& path) const;
 
-  std::vector<std::filesystem::path> folders_;  ///< Links resolved.
+  std::vector<std::filesystem::path> folders_;  ///< With links resolved.
 };
 
-/// One tool a command that answers from files. What it takes is made of the command's own flags;
-/// those that write, print otherwise or are about this machine are left out.
+/// Returns one tool per command that answers from files. Its inputs are the command's own flags.
+/// Leaves out flags that write files, change the output format or concern this machine.
 ///
 /// @param commands   of the program; not needed afterwards
-/// @param max_bytes  of an answer, for commands that can be told
+/// @param max_bytes  limit of an answer, for commands that take one
 std::vector<mcp::Tool> ToolsOf(const std::vector<CommandDescription>& commands,
                                const OpenFolders& folders, std::size_t max_bytes);
 

@@ -28,10 +28,10 @@ constexpr const char* kMergeExamples = R"(Examples:
 
 The file opens in the Perfetto viewer (ui.perfetto.dev) and in chrome://tracing. Clocks are aligned on
 the collectives that ranks ran together (docs/report.md, "job_ranks"). Exit codes: 0 fine; 2 usage;
-3 a file is unreadable or no trace; 4 cannot write, or internal error.
+3 a file is unreadable or not a trace; 4 cannot write, or internal error.
 )";
 
-/// A file that is given twice would count as two ranks where it does not tell its own.
+/// Fails if a file is given twice: without a recorded rank it would count as two ranks.
 Status RefuseTwice(const std::vector<std::string>& paths) {
   std::map<std::pair<dev_t, ino_t>, std::string_view> seen;
   for (const std::string& path : paths) {
@@ -40,8 +40,8 @@ Status RefuseTwice(const std::vector<std::string>& paths) {
     const auto [first, is_new] = seen.emplace(std::pair(info.st_dev, info.st_ino), path);
     if (is_new) continue;
     const std::string same = path == first->second
-                                 ? std::string("it is given twice")
-                                 : fmt::format("that is the same file as {}", first->second);
+                                 ? std::string("it was given twice")
+                                 : fmt::format("it is the same file as {}", first->second);
     return Status::Usage(fmt::format("{}: {}; give one trace per rank", path, same));
   }
   return Status::Ok();
@@ -70,10 +70,10 @@ Result<JobTraces> MergeCommand::ReadRanks(const TraceFiles& files) const {
   if (!traces.ok()) return traces.status();
   const JobRanks& job = traces.value().ranks;
   if (job.ranks.size() < 2) {
-    // All but one at most may be of ranks that the job does not have.
+    // The other files may have ranks that the job does not have.
     return Status::Usage(
-        fmt::format("merge needs the files of two ranks or more of one job; {}",
-                    job.issues.empty() ? "there is one" : job.issues.front().detail));
+        fmt::format("merge requires the files of at least two ranks of one job; {}",
+                    job.issues.empty() ? "there is only one" : job.issues.front().detail));
   }
   return traces;
 }
@@ -102,14 +102,13 @@ std::string MergeCommand::Summary(const JobTraces& job, std::int64_t events) con
   text += "\n";
   if (alone.size() == job.ranks.ranks.size()) {
     text +=
-        "headroom: too few collectives of the ranks could be joined; each is placed by its own "
-        "clock\n";
+        "headroom: too few collectives match between the ranks; each rank keeps its own clock\n";
   } else if (!alone.empty()) {
     constexpr std::size_t kMaxShown = 8;
     const std::size_t shown = std::min(kMaxShown, alone.size());
     text += fmt::format(
-        "headroom: rank {}{}: too few collectives could be joined with those of rank {}; placed by "
-        "their own clocks\n",
+        "headroom: rank {}{}: too few collectives match those of rank {}; they keep their own "
+        "clocks\n",
         fmt::join(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
         alone.size() > shown ? fmt::format(" and {} more", alone.size() - shown) : "",
         job.ranks.ranks[alignment.clocks.front().root].rank.value_or(0));

@@ -1,4 +1,4 @@
-// `headroom merge`: the files of a job's ranks as one trace, on one clock.
+// `headroom merge`: joins the files of a job's ranks into one trace, on one clock.
 #pragma once
 
 #include <cstdint>

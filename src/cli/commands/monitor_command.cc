@@ -39,21 +39,21 @@ constexpr double kLongestDuration = 1e9;  ///< Seconds.
 
 constexpr const char* kMonitorExamples = R"(Examples:
   headroom monitor                            live, until Ctrl-C
-  headroom monitor --pid 4711                 with a process and all that it starts
+  headroom monitor --pid 4711                 with a process and its children
   headroom monitor --interval 0.1 -o job.jsonl --duration 60
-  headroom monitor | jq '.values.cpu_util_simple'   not on a terminal: a JSON line a sample
+  headroom monitor | jq '.values.cpu_util_simple'   not on a terminal: one JSON line per sample
   headroom monitor --prometheus               http://127.0.0.1:9464/metrics
-  headroom monitor --list                     what there is here, with unit and scope
+  headroom monitor --list                     the metrics here, with unit and scope
 
-Exit codes: 0 fine, also after Ctrl-C; 2 usage; 4 cannot write, or internal error. Each metric, and
-what it means where it is missing: docs/metrics.md.
+Exit codes: 0 fine, also after Ctrl-C; 2 usage; 4 cannot write, or internal error. docs/metrics.md
+explains each metric, and why one can be missing.
 )";
 
 DurationNs FromSeconds(double seconds) {
   return DurationNs(static_cast<std::int64_t>(seconds * 1e9));
 }
 
-/// Where a sample goes.
+/// Destination of the samples.
 class Output {
  public:
   virtual ~Output() = default;
@@ -61,7 +61,7 @@ class Output {
 };
 
 std::string_view LineOf(MetricLines& lines, const SystemSampler& sampler, const Reading& reading) {
-  // The time of day of the sample, whatever passed since.
+  // The line carries the wall-clock time of the sample, not of this call.
   const DurationNs since = MonotonicNow() - reading.time;
   return lines.LineOf(sampler.metrics(), reading, (ReadClock(CLOCK_REALTIME) - since).ns());
 }
@@ -78,7 +78,7 @@ class FileLines : public Output {
   PrivateFile file_;
 };
 
-/// To stdout. Its reader going away is how a pipe ends: see reader_left().
+/// Writes to stdout. A closed reader ends the output without an error: see reader_left().
 class PipeLines : public Output {
  public:
   Status Write(const SystemSampler& sampler, const Reading& reading) override {
@@ -97,7 +97,7 @@ class PipeLines : public Output {
 class Terminal : public Output {
  public:
   Terminal(std::string title, Charset charset) : title_(std::move(title)), charset_(charset) {
-    Print("\x1b[?25l");  // No cursor that jumps about.
+    Print("\x1b[?25l");  // Hides the cursor, which would jump about.
   }
   ~Terminal() override { Print("\x1b[?25h"); }
 
@@ -106,11 +106,11 @@ class Terminal : public Output {
     winsize size{};
     const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     const std::size_t width = known ? size.ws_col : 100, height = known ? size.ws_row : 25;
-    // The last line stays free: a line end there would scroll.
+    // Leaves the last line free: a newline there would scroll.
     const std::vector<std::string>& silent = sampler.silent_gpus();
     const std::string title =
         silent.empty() ? title_
-                       : fmt::format("{}; no answer of {}", title_, fmt::join(silent, ", "));
+                       : fmt::format("{}; no answer from {}", title_, fmt::join(silent, ", "));
     const std::vector<std::string> lines =
         table_.Render(title, width, std::max<std::size_t>(height, 4) - 1, charset_);
     std::string page = drawn_ > 0 ? fmt::format("\r\x1b[{}A", drawn_) : "\r";
@@ -127,7 +127,7 @@ class Terminal : public Output {
   std::string title_;
   Charset charset_;
   MetricTable table_;
-  std::size_t drawn_ = 0;  ///< Lines on the screen.
+  std::size_t drawn_ = 0;  ///< Lines drawn on the screen.
 };
 
 class Exposition : public Output {
@@ -175,7 +175,7 @@ MonitorCommand::MonitorCommand(Command parent) {
                  "Write one JSON line per sample to FILE, readable only by its owner")
       .TypeName("FILE")
       .Check(NotEmpty());
-  command_.AddFlag("-f,--force", force_, "Replace FILE if it is there");
+  command_.AddFlag("-f,--force", force_, "Replace FILE if it exists");
   command_
       .AddOption(
           "--prometheus", prometheus_port_,
@@ -183,7 +183,7 @@ MonitorCommand::MonitorCommand(Command parent) {
       .TypeName("[PORT]")
       .ValueOr(fmt::format("{}", kDefaultPort))
       .Check(Between(0, 65535));
-  command_.AddFlag("--list", list_, "Print what can be sampled here, and exit");
+  command_.AddFlag("--list", list_, "List the metrics of this machine, and exit");
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
@@ -221,7 +221,7 @@ Status MonitorCommand::Run() {
     if (output_path_ != "-" && isatty(STDOUT_FILENO) == 1) {
       outputs.push_back(std::make_unique<Terminal>(
           fmt::format("headroom monitor, every {} s; Ctrl-C ends it", interval_s_), charset));
-      tells_of_silence = false;  // Its title does.
+      tells_of_silence = false;  // The title reports it.
     } else if (outputs.empty() || output_path_ == "-") {
       auto lines = std::make_unique<PipeLines>();
       pipe = lines.get();
@@ -231,7 +231,7 @@ Status MonitorCommand::Run() {
 
   SystemSampler sampler(std::move(options));
   if (list_) {
-    sampler.Sample();  // Devices and interfaces join with the first one.
+    sampler.Sample();  // Devices and interfaces join at the first sample.
     return WriteResult(ListOf(sampler, charset), "");
   }
   const TimeNs begin = MonotonicNow();

@@ -1,4 +1,4 @@
-// `headroom monitor`: the machine's counters, live or to a file.
+// `headroom monitor`: shows the machine's counters live, or writes them to a file.
 #pragma once
 
 #include <cstdint>

@@ -24,18 +24,18 @@ namespace {
 constexpr const char* kPredictExamples = R"(Examples:
   headroom predict trace.json.gz                         the recorded job on eight current GPUs
   headroom predict trace.json.gz --gpu H100,L4,A100-80   on these; --gpu all: on all known GPUs
-  headroom predict --ops ops.csv --gpu A100-40,V100      a step known by operators and shapes alone
+  headroom predict --ops ops.csv --gpu A100-40,V100      a step from operators and shapes only
   headroom predict --kernels t4.csv --from T4 --to L4 -o l4.csv   a table of measured operators
-  headroom predict trace.json.gz --gpu mine --gpu-file mine.toml  a GPU of your own (docs/devices.md)
+  headroom predict trace.json.gz --gpu mine --gpu-file mine.toml  your own GPU (docs/devices.md)
 
-Ranges are 80 % intervals, from GPUs that had no part in the model.
+Ranges are 80 % intervals, measured on GPUs that were not used to fit the models.
 
-Exit codes: 0 fine, also where a trace has nothing to replay, which is said; 2 usage, an unknown GPU;
-3 an input is unreadable, or does not tell the GPU, the steps or the shapes that the question is of; 4
-cannot write, or internal error.
+Exit codes: 0 fine, also if the report states that a trace cannot be replayed; 2 usage, or an
+unknown GPU; 3 an input is unreadable, or lacks the GPU, the steps or the shapes that the question
+needs; 4 cannot write, or internal error.
 )";
 
-/// No machines of one time are as far apart, and beyond them times have no room.
+/// The speeds of contemporary machines differ less. Times beyond these factors could overflow.
 constexpr double kMinHostFactor = 1e-3, kMaxHostFactor = 1e3;
 
 void AddPlanFlags(Command command, JobPlanQuestion& plan) {
@@ -47,10 +47,11 @@ void AddPlanFlags(Command command, JobPlanQuestion& plan) {
       .TypeName("FILE");
   command.AddOption("--provider", plan.provider, "Only instances of this provider")
       .TypeName("NAME");
-  command.AddOption("--max-hours", plan.max_hours, "Only instances that take no more time")
+  command.AddOption("--max-hours", plan.max_hours, "Only instances that take at most this time")
       .TypeName("H");
   command
-      .AddOption("--max-money", plan.max_money, "Only instances that take no more of the currency")
+      .AddOption("--max-money", plan.max_money,
+                 "Only instances that cost at most this, in the currency of the prices")
       .TypeName("X");
   command.AddOption("--region", plan.region, "Grid that feeds the GPU: DE, US, gcp:..., [WORLD]")
       .TypeName("CODE");
@@ -90,7 +91,7 @@ PredictCommand::PredictCommand(Command parent) {
   command_.AddFlag("--batch-curve", batch_curve_,
                    "Step, throughput and memory over batch sizes, on each GPU");
   AddPlanFlags(command_, plan_);
-  command_.AddFlag("--full", full_, "Memory, energy, limits and doubts, on more than one screen");
+  command_.AddFlag("--full", full_, "Memory, energy, limits and doubts, on several screens");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.predict/1");
   command_
       .AddOption("-o,--output,--out", output_path_,
@@ -107,7 +108,8 @@ Status PredictCommand::CheckFlags() const {
       (traces_.empty() ? 0 : 1) + (operators_path_.empty() ? 0 : 1) + (table_path_.empty() ? 0 : 1);
   if (inputs != 1) {
     return Status::Usage(
-        "one input: TRACE, --ops FILE or --kernels FILE (headroom predict --help has examples)");
+        "choose one input: TRACE, --ops FILE or --kernels FILE (headroom predict --help has "
+        "examples)");
   }
   if (table_path_.empty() && !to_.empty())
     return Status::Usage("--to requires --kernels; name GPUs with --gpu");
@@ -115,7 +117,8 @@ Status PredictCommand::CheckFlags() const {
     return Status::Usage("--ops FILE has no source GPU: leave out --from");
   if (!table_path_.empty() && (from_.empty() || to_.empty() || gpus_.is_given() || json_)) {
     return Status::Usage(
-        "--kernels FILE takes --from NAME and --to NAME, and writes a table: no --gpu, no --json");
+        "--kernels FILE requires --from NAME and --to NAME, and writes a table: leave out --gpu "
+        "and --json");
   }
   if (Status status = plan_.Check(); !status.ok()) return status;
   const bool trace_flags = command_.is_given("--host-factor") || batch_curve_ ||
@@ -129,7 +132,8 @@ Status PredictCommand::CheckFlags() const {
         "require a TRACE");
   }
   if (plan_.total_steps && !table_path_.empty())
-    return Status::Usage("--total-steps requires a job; --kernels FILE is a table of operators");
+    return Status::Usage(
+        "--total-steps requires a job, but --kernels FILE is a table of operators");
   if ((options_.measured_step_ms || !timeline_path_.empty()) && traces_.size() != 1) {
     return Status::Usage(
         "--measured-step-ms and --memory-timeline describe one job: give one TRACE");

@@ -1,4 +1,4 @@
-// `headroom predict`: what a step takes on another GPU.
+// `headroom predict`: predicts a step on another GPU.
 #pragma once
 
 #include <span>

@@ -26,13 +26,13 @@ namespace {
 
 constexpr const char* kQueryExamples = R"(Examples:
   headroom query trace.json.gz 'select name, sum(duration_ns) from kernels group by name order by 2 desc'
-  headroom query trace.json.gz .tables           what there is; .schema TABLE tells the columns
+  headroom query trace.json.gz .tables           all tables; .schema TABLE lists the columns
   headroom query trace.json.gz                   a shell, on a terminal
   headroom query trace.json.gz < questions.sql   statements from a file
   headroom query trace.json.gz 'select * from kernels' --csv -o kernels.csv
 
-Examples of questions are in docs/query.md, all columns in docs/tables.md. Nothing can be written.
-Exit codes: 0 fine; 2 usage, wrong SQL among it; 3 the file is unreadable or no trace; 4 a limit of
+Examples of questions are in docs/query.md, all columns in docs/tables.md. Queries cannot write.
+Exit codes: 0 fine; 2 usage, or wrong SQL; 3 the file is unreadable or not a trace; 4 a limit of
 time or memory was reached, cannot write, or internal error.
 )";
 
@@ -100,18 +100,18 @@ Status QueryCommand::Run() {
     empty.Freeze(1);
     return WriteResult(ReferencePage(TraceTables(empty)), output_path_);
   }
-  if (trace_.empty()) return Status::Usage("TRACE is required; --reference alone takes none");
+  if (trace_.empty()) return Status::Usage("TRACE is required, except with --reference alone");
   if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok()) return status;
-  // Commands need no quotes; of a statement the shell would have eaten the "*".
+  // Commands need no quotes. A statement needs them: the shell expands an unquoted "*".
   if (words_.size() > 1 && !words_.front().starts_with('.')) {
-    return Status::Usage(
-        fmt::format("the statement is one word to the shell: headroom query {} '{} ...'",
-                    ShellQuote(trace_), Printable(words_.front(), Charset::kAscii)));
+    return Status::Usage(fmt::format("quote the statement: headroom query {} '{} ...'",
+                                     ShellQuote(trace_),
+                                     Printable(words_.front(), Charset::kAscii)));
   }
   const bool terminal = words_.empty() && isatty(STDIN_FILENO) != 0;
   if (terminal && (csv_ || json_ || !output_path_.empty()))
     return Status::Usage(
-        "--csv, --json and -o require a statement; in the shell, .mode sets the form");
+        "--csv, --json and -o require a statement; in the shell, .mode sets the format");
   std::string text;
   if (!words_.empty()) {
     text = fmt::format("{}", fmt::join(words_, " "));
@@ -145,7 +145,7 @@ Status QueryCommand::Run() {
                                             : "",
                                     csv_    ? "CSV"
                                     : json_ ? "JSON"
-                                            : "a table for people",
+                                            : "a plain-text table",
                                     kForms));
   }
   return Status::Ok();

@@ -1,4 +1,4 @@
-// `headroom query`: SQL on the tables of a trace.
+// `headroom query`: runs SQL on the tables of a trace.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class QueryCommand : public Subcommand {
 
   Command command_;
   std::string trace_;
-  std::vector<std::string> words_;  ///< The shell splits what is not quoted.
+  std::vector<std::string> words_;  ///< Several, because the shell splits unquoted text.
   std::string output_path_;
   bool csv_ = false, json_ = false, reference_ = false, quiet_ = false;
   std::optional<std::int64_t> max_rows_;

@@ -40,12 +40,11 @@ constexpr const char* kRecordExamples = R"(Examples:
   headroom record -o run.pftrace --steps 20:30 -- torchrun --nproc_per_node 8 train.py
   headroom report run.pftrace
 
-FILE is a Perfetto trace; a further process that has something to tell gets FILE.<pid>. Exit code:
+FILE is a Perfetto trace; each further process with events gets FILE.<pid>. Exit code:
 that of COMMAND (128 + N after signal N); 2 usage; 4 cannot write; 126, 127 COMMAND cannot be run.
 )";
 
-/// What is only recorded where the user asks for it, as instants "about" of the category
-/// `headroom`.
+/// Writes the facts that the user asked for as instants "about" of the category `headroom`.
 void WriteAbout(const std::vector<std::string>& wanted, const std::vector<std::string>& command,
                 Recorder& recorder) {
   std::vector<std::pair<std::string, std::string>> facts;
@@ -76,22 +75,24 @@ void WriteAbout(const std::vector<std::string>& wanted, const std::vector<std::s
 
 std::string Summary(const RecordedProcess& process) {
   std::string text = fmt::format("{}: ", process.path);
-  text += process.pid == 0 ? std::string("no process told anything")
-                           : fmt::format("process {}, {} of its own", process.pid,
-                                         Plural(process.events, "event"));
+  text += process.pid == 0
+              ? std::string("no process sent any event")
+              : fmt::format("process {}, {} from it", process.pid, Plural(process.events, "event"));
   text += fmt::format(", {}", FormatBytes(static_cast<double>(process.bytes)));
-  if (process.alive) text += "; it runs on, unrecorded";
+  if (process.alive) text += "; it continues, unrecorded";
   if (process.missed_steps && process.pid != 0) {
     text += process.latest_step
-                ? fmt::format("; --steps: none of them came, the last that began is step {}",
+                ? fmt::format("; --steps: none of these steps ran; the last step that began is {}",
                               *process.latest_step)
-                : std::string("; --steps: none of them came, the program told of no step");
+                : std::string("; --steps: none of these steps ran; the program reported no step");
   }
-  if (process.drops > 0) text += fmt::format("; {} were not taken", process.drops);
-  if (!process.trouble.empty()) text += fmt::format("; not all is written: {}", process.trouble);
+  if (process.drops > 0) text += fmt::format("; {} events were dropped", process.drops);
+  if (!process.trouble.empty())
+    text += fmt::format("; the file is incomplete: {}", process.trouble);
   if (process.lost_bytes > 0 && process.trouble.empty()) {
-    text += fmt::format("; full, {} more did not fit (--max-file-gb, --max-memory-mb, --steps)",
-                        FormatBytes(static_cast<double>(process.lost_bytes)));
+    text += fmt::format(
+        "; the file is full: {} more did not fit (--max-file-gb, --max-memory-mb, --steps)",
+        FormatBytes(static_cast<double>(process.lost_bytes)));
   }
   return text;
 }
@@ -105,7 +106,8 @@ std::string WhyNothingWasTimed() {
     limit = found.rlim_cur;
     return true;
   };
-  constexpr std::uint64_t kShared = std::uint64_t{1100} << 20;  // headroom/detail/collector.h
+  constexpr std::uint64_t kShared = std::uint64_t{1100}
+                                    << 20;  // The size in headroom/detail/collector.h.
   rlim_t limit = 0;
   for (const auto& [which, name, bytes] : {std::tuple(RLIMIT_FSIZE, "ulimit -f", kShared),
                                            std::tuple(RLIMIT_AS, "ulimit -v", 2 * kShared)}) {
@@ -127,7 +129,7 @@ RecordCommand::RecordCommand(Command parent) {
   options_.path = "headroom.pftrace";
   command_.AddOption("-o,--output", options_.path, "The recording (headroom.pftrace)")
       .TypeName("FILE");
-  command_.AddFlag("-f,--force", options_.replace, "Replace files that are there already");
+  command_.AddFlag("-f,--force", options_.replace, "Replace files that already exist");
   command_
       .AddOption("--level", level_,
                  "metrics: the machine; events: also timers and the training loop; gpu: also GPU "
@@ -135,7 +137,7 @@ RecordCommand::RecordCommand(Command parent) {
       .TypeName("LEVEL")
       .Check(OneOf({"metrics", "events", "gpu", "full"}));
   command_.AddOption("--steps", steps_, "Only these training steps, A:B, A: or :B").TypeName("A:B");
-  command_.AddOption("--max-file-gb", max_file_gb_, "Stop writing a file there (8)")
+  command_.AddOption("--max-file-gb", max_file_gb_, "Maximum size of a file (8)")
       .TypeName("N")
       .Check(AboveZero());
   command_
@@ -150,11 +152,10 @@ RecordCommand::RecordCommand(Command parent) {
       .TypeName("WHAT,..")
       .Delimiter(',')
       .Check(OneOf({"argv", "env", "host", "user"}));
-  command_.AddFlag(
-      "--probe-input", probe_input_,
-      "Measure the loop without its loader and the loader alone, in a run whose result "
-      "is thrown away (docs/data.md)");
-  // For `headroom ui --run`, which gives this process a group of its own.
+  command_.AddFlag("--probe-input", probe_input_,
+                   "Measure the loop without its loader and the loader alone, in a run whose "
+                   "result is discarded (docs/data.md)");
+  // `headroom ui --run` sets it, and gives this process a separate process group.
   command_
       .AddFlag("--end-group", end_group_,
                "Stop processes that the command leaves in this process group")
@@ -164,8 +165,7 @@ RecordCommand::RecordCommand(Command parent) {
 
 EnvironmentChanges RecordCommand::EnvironmentFor(
     const std::string& socket, const std::function<void(std::string_view)>& remark) const {
-  // None of ours is inherited: another recorder may be around this one, whose steps and socket are
-  // not those of this recording.
+  // Clears inherited variables of Headroom. An outer recorder has other steps and another socket.
   EnvironmentChanges environment = {{"HEADROOM_SOCKET", std::nullopt},
                                     {"HEADROOM_LEVEL", std::nullopt},
                                     {"HEADROOM_STEPS", std::nullopt},
@@ -177,7 +177,7 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
   };
   const InstalledFiles installed = FindInstalledFiles();
   const bool events = level_ != "metrics", gpu_work = events && level_ != "events";
-  // Each variable takes one library: another tool's stays.
+  // Each variable holds one library. Keeps that of another tool.
   const auto inject = [&](const char* variable, bool wanted) {
     const std::string there = now(variable);
     const bool ours = fs::path(there).filename() == kCuptiFile;
@@ -186,8 +186,9 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
     if (ours || there.empty() || there == "none") {
       environment[variable] = installed.cupti;
     } else {
-      remark(fmt::format("{} is {}: GPU work is left to that tool; unset it to record it here",
-                         variable, there));
+      remark(fmt::format(
+          "{} is {}: that tool records the GPU work; unset the variable to record it here",
+          variable, there));
     }
   };
   inject("CUDA_INJECTION64_PATH", gpu_work);
@@ -200,8 +201,8 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
     remark("HEADROOM=0 is set: the program's timers are off; unset it to record them");
   if (installed.inject.empty()) {
     remark(
-        "what records loops of PyTorch is not beside this program: a build lacks the target "
-        "headroom_hooks (python3-dev), an installation lib/headroom/python");
+        "the hooks that record PyTorch loops are not next to this program: build the target "
+        "headroom_hooks (needs python3-dev), or install lib/headroom/python");
   } else {
     const std::string before = now("PYTHONPATH");
     environment["PYTHONPATH"] =
@@ -215,7 +216,7 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
 }
 
 Status RecordCommand::Run() {
-  // Without `--`, what is no flag of ours begins the command.
+  // Without `--`, the command begins with the first word that is not a flag of this program.
   std::vector<std::string> command = command_.remaining();
   if (!command.empty() && (!recorded_.empty() || command.front().starts_with('-'))) {
     return Status::Usage(
@@ -226,7 +227,8 @@ Status RecordCommand::Run() {
   if (command.empty())
     return Status::Usage("the command to record is missing: headroom record -- COMMAND");
   if (options_.path.empty())
-    return Status::Usage("-o \"\" names no file; without it the recording is headroom.pftrace");
+    return Status::Usage(
+        "-o \"\" is not a file name; without -o the recording is headroom.pftrace");
   if (probe_input_ && (level_ == "metrics" || !steps_.empty())) {
     return Status::Usage(
         "--probe-input measures the whole loop: leave out --level metrics and --steps");
@@ -248,7 +250,7 @@ Status RecordCommand::Run() {
     return Status::Usage(fmt::format("cannot run {}: {}", command.front(), std::strerror(error)));
   }
   const HeldSignals held;
-  std::signal(SIGXFSZ, SIG_IGN);  // A file at its limit is seen by write(), as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);  // write() reports a file at its limit, as it reports a full disk.
   Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(options_);
   if (!recorder.ok()) return recorder.status();
 
@@ -260,7 +262,7 @@ Status RecordCommand::Run() {
   const Result<LaunchedProgram> program =
       LaunchedProgram::Start(command, {.environment = environment});
   if (!program.ok()) {
-    exit_code_ = LaunchedProgram::ShellCode(EACCES);  // It is there: see above.
+    exit_code_ = LaunchedProgram::ShellCode(EACCES);  // The file exists, as checked above.
     recorder.value()->Stop();
     std::error_code ignored;
     if (fs::is_regular_file(fs::symlink_status(options_.path, ignored)))
@@ -270,7 +272,7 @@ Status RecordCommand::Run() {
   SamplerOptions sampler;
   sampler.process = program.value().pid();
   sampler.period = DurationNs(std::llround(interval_s_ * 1e9));
-  SetVisibleDevices(std::nullopt, sampler);  // The program's are ours.
+  SetVisibleDevices(std::nullopt, sampler);  // The program sees the same devices as this process.
   std::optional<MetricsRecorder> metrics;
   try {
     metrics.emplace(sampler, recorder.value().get());
@@ -281,9 +283,11 @@ Status RecordCommand::Run() {
                     error.code().message()));
   }
   exit_code_ = program.value().Wait();
-  if (end_group_) EndGroup();  // What it tells until then is recorded, too.
+  if (end_group_) EndGroup();  // Also records the events until then.
   if (metrics && !metrics->Stop())
-    remark("the kernel did not answer while metrics were read: the last of them are missing");
+    remark(
+        "the operating system did not answer while metrics were read: the last metrics are "
+        "missing");
   if (const std::vector<std::string> silent =
           metrics ? metrics->SilentGpus() : std::vector<std::string>();
       !silent.empty()) {
@@ -295,14 +299,15 @@ Status RecordCommand::Run() {
   const std::vector<RecordedProcess> processes = recorder.value()->Stop();
   const std::vector<std::string> remarks = recorder.value()->Remarks();
   const char* const wish = std::getenv("HEADROOM");
-  const bool is_off = wish != nullptr && std::string_view(wish) == "0";  // That is said already.
+  const bool is_off =
+      wish != nullptr && std::string_view(wish) == "0";  // A remark already says so.
   if (processes.front().pid == 0 && level_ != "metrics" && !is_off && remarks.empty()) {
     const std::optional<std::int64_t> torch =
         metrics ? metrics->UntimedTorch() : std::optional<std::int64_t>();
     remark(torch ? fmt::format(
-                       "process {} ran PyTorch and its loop was not timed: Python does not load "
-                       "what times it under -E, -I or -S, nor where PYTHONPATH is set anew. Start "
-                       "it without these, or time the loop with headroom.torch.profile_loop",
+                       "process {} ran PyTorch, but its loop was not timed: Python ignores the "
+                       "timing hooks under -E, -I or -S, or if PYTHONPATH is replaced. Start it "
+                       "without these, or time the loop with headroom.torch.profile_loop",
                        *torch)
                  : WhyNothingWasTimed());
   }

@@ -1,4 +1,4 @@
-// `headroom record`: records a program, without a change to it.
+// `headroom record`: records an unmodified program.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,12 @@ class RecordCommand : public Subcommand {
   Command command() const override { return command_; }
   bool TakeRest(const std::vector<std::string>& rest) override { return recorded_ = rest, true; }
   Status Run() override;
-  /// Of the recorded program, once Run() is fine.
+  /// Exit code of the recorded program. Requires that Run() succeeded.
   int exit_code() const override { return exit_code_; }
 
  private:
-  /// What the program's environment needs so that it is recorded at this level, and by nobody else
-  /// of ours.
+  /// Returns the environment in which this recorder, and no other one of Headroom, records the
+  /// program at this level.
   EnvironmentChanges EnvironmentFor(const std::string& socket,
                                     const std::function<void(std::string_view)>& remark) const;
 

@@ -31,35 +31,34 @@ namespace headroom::cli {
 namespace {
 
 constexpr const char* kRedactExamples = R"(Examples:
-  headroom redact trace.json.gz -o share.json.gz                    all that is not public
+  headroom redact trace.json.gz -o share.json.gz                    removes all private data
   headroom redact trace.json.gz -o share.json.gz --remove paths,hosts,users,arguments   names stay
-  headroom redact trace.json.gz -o share.json.gz --word bluebird    a project's name, wherever it is
-  headroom redact trace.json.gz -o share.json.gz --pattern 'JIRA-[0-9]+'   what has a form
-  headroom redact trace.json.gz -o share.json.gz --keep GroupNorm2  a name that may be known
-  headroom redact trace.json.gz -o share.json.gz --map names.json   what stands for what, for yourself
+  headroom redact trace.json.gz -o share.json.gz --word bluebird    a project's name, everywhere
+  headroom redact trace.json.gz -o share.json.gz --pattern 'JIRA-[0-9]+'   all matches
+  headroom redact trace.json.gz -o share.json.gz --keep GroupNorm2  a name that may stay
+  headroom redact trace.json.gz -o share.json.gz --map names.json   the replacements, for you only
 
-Times, sizes, shapes, the GPU and the names of public libraries stay. The copy is read back before it
-gets its name: its report must say the same, and nothing that was removed may be in it. docs/redact.md
-says what is removed and what is not. Exit codes: 0 fine; 2 usage; 3 the file is unreadable or no
+Times, sizes, shapes, the GPU and the names of public libraries stay. The copy is read back before
+it gets its name: its report must be the same, and it must contain no removed text. docs/redact.md
+lists what is removed and what stays. Exit codes: 0 fine; 2 usage; 3 the file is unreadable or not a
 trace; 4 the proof failed, cannot write, or internal error: no file is left.
 )";
 
-/// Whether a copy can be put at `path` by a rename: kUsage for a pipe or a device, which one would
-/// replace.
+/// Fails with kUsage if `path` is a pipe or a device, which the final rename would replace.
 Status CheckPlace(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return Status::Ok();
   if (S_ISDIR(info.st_mode)) return CannotWrite(path, EISDIR);
   return Status::Usage(fmt::format(
-      "-o {}: not a file; the copy is read back before it gets its name, so name a file",
+      "-o {}: not a regular file; name one, because the copy is read back before it gets its name",
       Printable(path)));
 }
 
-/// Whether two names are of one file, which need not be there yet.
+/// Returns true if two names denote one file. The file need not exist.
 bool IsSamePlace(const std::filesystem::path& a, const std::filesystem::path& b) {
   const auto place_of = [](std::filesystem::path path) {
     std::error_code error;
-    constexpr int kMaxLinks = 40;  // As many as the system follows.
+    constexpr int kMaxLinks = 40;  // Maximum number of links that Linux follows.
     for (int i = 0; i < kMaxLinks && std::filesystem::is_symlink(path, error); ++i)
       path = path.parent_path() / std::filesystem::read_symlink(path, error);
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
@@ -79,20 +78,21 @@ RedactCommand::RedactCommand(Command parent) {
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();
-  command_.AddOption("--remove", kinds_, "Only these: paths, hosts, users, arguments, names [all]")
+  command_
+      .AddOption("--remove", kinds_,
+                 "Remove only these: paths, hosts, users, arguments, names [all]")
       .TypeName("KIND,...")
       .Delimiter(',')
       .Check(OneOf({kSecretKindNames.begin(), kSecretKindNames.end()}));
   command_
       .AddOption("--word", words_,
-                 "Remove this wherever it is, in any case of letters; may be given several times")
+                 "Remove this word everywhere, in upper and lower case; may be given several times")
       .TypeName("TEXT");
   command_
       .AddOption("--pattern", patterns_,
-                 "Remove what this regular expression (RE2) matches, wherever it is; may be given "
-                 "several times")
+                 "Remove all matches of this regular expression (RE2); may be given several times")
       .TypeName("REGEX");
-  command_.AddOption("--keep", keep_, "A word that stays; may be given several times")
+  command_.AddOption("--keep", keep_, "Keep this word; may be given several times")
       .TypeName("WORD");
   command_
       .AddOption("--map", map_path_,
@@ -114,7 +114,8 @@ Result<RedactOptions> RedactCommand::Options() const {
   options.asked = std::move(asked).value();
   for (const std::string& word : words_) {
     if (std::find(keep_.begin(), keep_.end(), word) != keep_.end())
-      return Status::Usage(fmt::format("{} is both --word and --keep", Printable(word)));
+      return Status::Usage(
+          fmt::format("{} is given to both --word and --keep; choose one", Printable(word)));
   }
   if (!command_.is_given("--remove")) return options;
   options.remove.fill(false);
@@ -138,7 +139,7 @@ Status RedactCommand::WriteMap(const std::vector<Replacement>& removed) const {
                                         {"replaced", std::move(rows)}};
   Status written = file.value().Append(
       whole.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  if (!written.ok()) unlink(map_path_.c_str());  // It is new, so it is ours.
+  if (!written.ok()) unlink(map_path_.c_str());  // This run created the file, so it may remove it.
   return written;
 }
 
@@ -152,11 +153,11 @@ Status RedactCommand::Run() {
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
   if (!map_path_.empty() && access(map_path_.c_str(), F_OK) == 0)
-    return Status::Usage(fmt::format("--map {}: there is such a file; remove it, or name another",
+    return Status::Usage(fmt::format("--map {}: this file exists; remove it, or name another",
                                      Printable(map_path_)));
   if (!map_path_.empty() && IsSamePlace(map_path_, output_path_)) {
-    return Status::Usage(fmt::format("--map {}: that is where the copy goes; name another file",
-                                     Printable(map_path_)));
+    return Status::Usage(
+        fmt::format("--map {}: the copy has this name; name another file", Printable(map_path_)));
   }
   if (Status status = CheckPlace(output_path_); !status.ok()) return status;
   const Result<PublicNames> names = PublicNames::LoadBuiltIn();
@@ -170,7 +171,7 @@ Status RedactCommand::Run() {
     return MeanTheSame(*reference.value(), a, b, role);
   };
   TextRedactor redactor(names.value(), std::move(options).value());
-  // What this machine is called, should the trace be of it.
+  // Learns this machine's name: the trace may be of this machine.
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) == 0) redactor.LearnHost(host.data());
   ChangedColumns changed;

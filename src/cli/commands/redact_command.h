@@ -1,4 +1,4 @@
-// `headroom redact`: a copy of a trace that does not tell whose it is, and the proof.
+// `headroom redact`: copies a trace without data that identifies its owner, and proves it.
 #pragma once
 
 #include <cstdint>

@@ -23,22 +23,22 @@ namespace {
 constexpr const char* kRepairExamples = R"(Examples:
   headroom repair broken.json -o clean.json.gz        then open it with any tool
   headroom repair broken.json.gz -o clean.pftrace     in Perfetto's format
-  headroom repair broken.json -o clean.json --json    what was mended, for scripts
+  headroom repair broken.json -o clean.json --json    what was repaired, for scripts
 
-What was lost stays lost: the copy says so, and a report of it takes away the same conclusions. The
-file is in Perfetto's format where its name ends in .pftrace, .perfetto-trace or .pb (or those and
-.gz), else in Chrome's. Exit codes: 0 fine, also where there is nothing to mend; 2 usage; 3 the file
-is unreadable or no trace; 4 cannot write, or internal error.
+Lost data stays lost: the copy records the damage, and its report marks the same conclusions as
+unreliable. A name that ends in .pftrace, .perfetto-trace or .pb (or those and .gz) selects
+Perfetto's format; any other name selects Chrome's. Exit codes: 0 fine, also if there is nothing to
+repair; 2 usage; 3 the file is unreadable or not a trace; 4 cannot write, or internal error.
 )";
 
-/// What the reader met, of one kind.
+/// Issues of one kind that the reader found.
 struct Met {
   ImportIssue issue;
   std::int64_t count;
-  std::vector<const ImportLogRow*> places;  ///< The first few; none where it has no place.
+  std::vector<const ImportLogRow*> places;  ///< The first few; empty if the issue has no place.
 };
 
-/// In the order of their declaration; of those that `is_wanted` takes.
+/// Returns the issues that `is_wanted` accepts, in the order of their declaration.
 std::vector<Met> IssuesOf(const ImportLog& log, bool (*is_wanted)(ImportIssue)) {
   std::vector<Met> met;
   for (std::size_t i = 0; i < kImportIssueCount; ++i) {
@@ -53,7 +53,8 @@ std::vector<Met> IssuesOf(const ImportLog& log, bool (*is_wanted)(ImportIssue)) 
   return met;
 }
 
-/// What of the damage the copy has, too. Notes that are no damage go with it, and in no list.
+/// Returns true for damage that remains in the copy. The copy also carries mere notes, but no list
+/// names them.
 bool IsDamageOfCopies(ImportIssue issue) {
   return CarriesToCopies(issue) && DocOf(issue).severity != Severity::kInfo;
 }
@@ -135,9 +136,9 @@ std::string RepairCommand::Text(const ChosenTrace& trace, std::int64_t events) c
   const std::vector<Met> kept = IssuesOf(log, IsDamageOfCopies);
   std::string text;
   if (mended.empty() && kept.empty()) text += "Nothing to repair.\n";
-  if (!mended.empty()) text += "Mended\n";
+  if (!mended.empty()) text += "Repaired\n";
   AddLines(mended, charset, text);
-  if (!kept.empty()) text += "Not repairable; the copy says so, too\n";
+  if (!kept.empty()) text += "Not repairable; the copy records it, too\n";
   AddLines(kept, charset, text);
   text += fmt::format("Wrote {}: {}.\n", Printable(output_path_, charset), Plural(events, "event"));
   return text;

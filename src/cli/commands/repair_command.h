@@ -1,4 +1,4 @@
-// `headroom repair`: a clean copy of a damaged trace, and what was mended.
+// `headroom repair`: writes a clean copy of a damaged trace, and lists the repairs.
 #pragma once
 
 #include <cstdint>

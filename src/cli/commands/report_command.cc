@@ -29,9 +29,9 @@ namespace {
 
 constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxLimit =
-    1'000'000'000'000;  ///< Of numbers that have no limit of their own.
+    1'000'000'000'000;  ///< Upper bound of numbers without another limit.
 constexpr const char* kFormats = "Output";
-constexpr const char* kSelection = "What to report";
+constexpr const char* kSelection = "Selection";
 constexpr const char* kHost = "The cost of recording";
 constexpr const char* kRunning = "Running";
 
@@ -42,18 +42,19 @@ constexpr const char* kReportExamples = R"(Examples:
   headroom report trace.json.gz --json -o out.json   for programs (docs/report.md)
   headroom report trace.json.gz --html page.html     the page of headroom ui, as one file
   headroom report trace.json.gz --md | gh pr comment 12 --body-file -
-  headroom report traces/ --only ranks               a folder, a file per rank: who waits for whom
+  headroom report traces/ --only ranks               a folder, a file per rank: which ranks wait
   headroom report rank*.json.gz --csv tables         a file per rank, tables as CSV
   headroom report trace.json.gz --steps 3:5          steps 3, 4 and 5 only
   headroom report replay.json.gz --capture capture.json.gz   operators behind replayed graphs
   headroom report trace.json.gz --measured-step-ms 83.5   forecasts for the job as it runs
   mpirun -n 8 headroom report traces/                read by eight processes (docs/distributed.md)
 
-Exit codes: 0 fine; 2 usage; 3 a file is unreadable or no trace; 4 cannot write, or internal error.
+Exit codes: 0 fine; 2 usage; 3 a file is unreadable or not a trace; 4 cannot write, or internal
+error.
 )";
 
-/// Lines for stderr: "process 1 on node7: 3 files in 812.3 ms on 2 threads, peak 331.2 MB: a, b,
-/// c".
+/// Returns lines for stderr, such as "process 1 on node7: 3 files in 812.3 ms on 2 threads, peak
+/// 331.2 MB: a, b, c".
 std::string TextOf(const std::vector<ProcessLog>& processes) {
   std::string text;
   for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -73,8 +74,8 @@ std::string TextOf(const std::vector<ProcessLog>& processes) {
 }  // namespace
 
 ReportCommand::ReportCommand(Command parent) {
-  command_ = parent.AddCommand("report", "What limits the step of a job, and what to do about it",
-                               kReportExamples);
+  command_ = parent.AddCommand(
+      "report", "Find what limits the step of a job, and what to do about it", kReportExamples);
   command_
       .AddOption("TRACE", traces_,
                  "PyTorch-profiler traces or recordings; several, or a folder: a file per rank")
@@ -92,7 +93,7 @@ ReportCommand::ReportCommand(Command parent) {
       .Group(kFormats);
   command_
       .AddOption("--max-bytes", max_bytes_,
-                 fmt::format("Maximum length of --md, at least 1000; names what is left out [{}]",
+                 fmt::format("Maximum length of --md, at least 1000; lists the omitted parts [{}]",
                              kMarkdownBytes))
       .TypeName("N")
       .Check(WholeNumber(1000, kMaxLimit))
@@ -153,9 +154,8 @@ ReportCommand::ReportCommand(Command parent) {
   std::string names;
   for (const std::string& name : sections) names += (names.empty() ? "" : ", ") + name;
   command_
-      .AddOption(
-          "--show", show_,
-          "One kernel, operator, layer, step or finding, by the id that --json and --md give")
+      .AddOption("--show", show_,
+                 "One kernel, operator, layer, step or finding, by its id in --json and --md")
       .TypeName("ID")
       .Check(NotEmpty())
       .Group(kSelection);
@@ -183,12 +183,12 @@ ReportCommand::ReportCommand(Command parent) {
 
   command_
       .AddOption("--threads", threads_,
-                 fmt::format("Threads that read; the result is the same for any [{} here]",
+                 fmt::format("Threads that read traces; they do not change the result [{} here]",
                              DefaultThreads()))
       .TypeName("N")
       .Check(WholeNumber(1, 1024))
       .Group(kRunning);
-  command_.AddFlag("--time", time_, "Own time and peak memory per stage, on stderr")
+  command_.AddFlag("--time", time_, "Headroom's own time and peak memory per stage, on stderr")
       .Group(kRunning);
   command_.AddFlag("-q,--quiet", quiet_, "No remarks and no progress on stderr").Group(kRunning);
   AddMaxExpansionFlag(command_, expansion_).Group(kRunning);
@@ -229,7 +229,7 @@ Status ReportCommand::Run() {
   if (!request.ok()) return request.status();
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
   if (!reference.ok()) return reference.status();
-  // Every process reads files; which belong together follows from names and heads.
+  // Every process reads files. Their names and heads show which files belong together.
   if (Result<TraceFiles> found = FindTraceFiles(traces_); found.ok())
     request.value().recordings = FindRecordings(found.value().paths);
   SharedReading reading(*communicator.value(), [&](const std::string& path, int threads) {
@@ -238,7 +238,7 @@ Status ReportCommand::Run() {
     return ReportFile(path, *reference.value(), of_file, log_);
   });
   if (!communicator.value()->leads()) {
-    request.value().compare = true;  // Nobody follows where there is one file.
+    request.value().compare = true;  // Followers exist only with several files.
     reading.Follow();
     return Status::Ok();
   }
@@ -261,7 +261,7 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   request.compare = files_.paths.size() > 1;
   if (!request.compare) request.analysis.rank = rank_;
   std::vector<SharedFile> files_to_read;
-  // What lies in a folder need not be one of the job's traces.
+  // A folder may hold other files than the job's traces.
   for (std::size_t i = 0; i < files_.paths.size(); ++i)
     files_to_read.push_back({.path = files_.paths[i], .may_fail = files_.of_folder[i]});
   Result<ReadFiles> read = Sort(reading.Lead(files_to_read, threads_.value_or(0)));
@@ -288,7 +288,7 @@ Status ReportCommand::WritePage() {
   files_ = std::move(found).value();
   if (files_.paths.size() != 1) {
     return Status::Usage(
-        fmt::format("--html takes one file, and these are {}: name one", files_.paths.size()));
+        fmt::format("--html takes one file, not {}: name one", files_.paths.size()));
   }
   if (Status status = CheckOutputs(); !status.ok()) return status;
   Result<FileRequest> request = MakeRequest();
@@ -383,8 +383,8 @@ Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
   }
   std::erase_if(files, [&](const TraceReport& file) { return file.input.rank != rank_; });
   if (!files.empty()) return Status::Ok();
-  return Status::Usage(fmt::format("no file is of rank {}; the files are of rank {}", *rank_,
-                                   fmt::join(ranks, ", ")));
+  return Status::Usage(
+      fmt::format("no file has rank {}; the files have ranks {}", *rank_, fmt::join(ranks, ", ")));
 }
 
 std::vector<std::string> ReportCommand::CheckArguments(std::size_t reports) const {

@@ -1,4 +1,4 @@
-// `headroom report TRACE...`: what holds the job back.
+// `headroom report TRACE...`: reports what limits the job.
 #pragma once
 
 #include <cstdint>
@@ -27,31 +27,31 @@ class ReportCommand : public Subcommand {
   bool shares_work() const override { return true; }
 
  private:
-  /// Fails where an output would replace a trace.
+  /// Fails if an output would replace a trace.
   Status CheckOutputs() const;
   struct ReadFiles {
     std::vector<TraceReport> reports;
-    std::vector<RankTimeline> timelines;  ///< Of several files: by file.
-    std::vector<std::string> unreadable;  ///< Files of folders, with why.
-    CallsByPath calls;                    ///< Of the row that --show names.
-    std::string log;                      ///< Of the processes, where there are several.
+    std::vector<RankTimeline> timelines;  ///< One per file, if there are several files.
+    std::vector<std::string> unreadable;  ///< Unreadable files of folders, with the reason.
+    CallsByPath calls;                    ///< Calls of the row that --show names.
+    std::string log;                      ///< Log of the processes, if there are several.
   };
-  /// What the flags ask of each file.
+  /// Returns the request that the flags make of each file.
   Result<FileRequest> MakeRequest() const;
-  /// All that the leading process does.
+  /// Does the work of the leading process.
   Status Report(SharedReading& reading, FileRequest& request);
-  /// Tells files that were read from those that could not be.
+  /// Separates the files that were read from those that failed.
   Result<ReadFiles> Sort(SharedResults results) const;
-  /// Leaves the rank that the user asked for.
+  /// Keeps only the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
-  /// With --html: all that is done, as the page asks its own questions.
+  /// Does all the work of --html, because the page makes its own queries.
   Status WritePage();
-  /// With --show.
+  /// Shows the row that --show names.
   Status ShowRow(const std::vector<TraceReport>& files, const CallsByPath& calls,
                  const ReportOptions& options) const;
   Status Render(const std::vector<TraceReport>& files, const CallsByPath& calls,
                 const JobRanks* ranks);
-  /// @param reports  that are rendered
+  /// @param reports  number of rendered reports
   std::vector<std::string> CheckArguments(std::size_t reports) const;
   std::vector<std::string> ForecastArguments() const;
 
@@ -60,7 +60,7 @@ class ReportCommand : public Subcommand {
 
   // Flags as given.
   std::vector<std::string> traces_;
-  TraceFiles files_;  ///< That these are.
+  TraceFiles files_;  ///< The files of `traces_`.
   bool full_ = false;
   bool json_ = false;
   bool markdown_ = false;

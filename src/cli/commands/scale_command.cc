@@ -19,23 +19,24 @@ constexpr const char* kScaleExamples = R"(Examples:
   headroom scale trace.json.gz --gpus 1,2,4,8 --bandwidth-gbps 25   machines of one GPU
   headroom scale trace.json.gz --gpus 8,64,1024 --cluster dgx-h100  machines of eight
   headroom scale trace.json.gz --gpus 4x2 --bandwidth-gbps 10,25,100  a sweep of the network
-  headroom scale traces/ --gpus 16,64 --cluster dgx-h100            a job's folder, a file per rank
+  headroom scale traces/ --gpus 16,64 --cluster dgx-h100            a folder, one file per rank
   headroom scale trace.json.gz --strong --with amp                  shared batch, and a change
   headroom scale trace.json.gz --gpus 8 --exchange-every 4          gradients of four batches
-  headroom scale trace.json.gz --gpus 8,64 --schedule fsdp          parameters shared out
-  headroom scale trace.json.gz --gpus 8,64 --tensor-parallel 8      layers shared out (experimental)
+  headroom scale trace.json.gz --gpus 8,64 --schedule fsdp          sharded parameters
+  headroom scale trace.json.gz --gpus 8,64 --tensor-parallel 8      sharded layers (experimental)
   headroom scale trace.json.gz --gpus 16 --pipeline-parallel 4 --micro-batches 16   in stages
-  headroom scale --ops ops.csv --gpu A100-SXM-40 --gpus 4 --cluster dgx-a100  no trace at all
-  headroom scale --list                                             clusters that are known
+  headroom scale --ops ops.csv --gpu A100-SXM-40 --gpus 4 --cluster dgx-a100  without a trace
+  headroom scale --list                                             the known clusters
 
-Each GPU has the recorded batch, unless --strong shares it out. Exit codes: 0 fine, also if the
-answer is unknown; 2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
+Each GPU has the recorded batch, unless --strong splits it. Exit codes: 0 fine, also if the
+answer is unknown; 2 usage; 3 the file is unreadable or not a trace; 4 cannot write, or internal
+error.
 )";
 
 constexpr std::int64_t kMaxSteps = 1'000'000;
 constexpr std::int64_t kMaxGpusOfReplica = 10'000;
 
-/// Of several files.
+/// Returns the error for several files that are not ranks of one job.
 Status NotOfOneJob(std::string_view why) {
   return Status::Usage(
       fmt::format("the files {}, so they are not the ranks of one job on several GPUs: give one of "
@@ -45,7 +46,8 @@ Status NotOfOneJob(std::string_view why) {
 
 void AddNetworkFlags(Command command, NetworkQuestion& network) {
   command
-      .AddOption("--gpus", network.gpus, "How many GPUs, or machines x GPUs as 4x2 [1,2,4,...,64]")
+      .AddOption("--gpus", network.gpus,
+                 "Numbers of GPUs, or machines x GPUs such as 4x2 [1,2,4,...,64]")
       .Delimiter(',')
       .TypeName("N,...");
   command
@@ -167,13 +169,12 @@ Result<ScaleReport> ScaleCommand::AnswerForList(const ScaleAnswer& answer) {
   if (Status status = gpus_.Load(); !status.ok()) return status;
   const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
   if (!targets.ok()) return targets.status();
-  if (targets.value().size() != 1)
-    return Status::Usage("--ops takes one --gpu NAME: curves are of one kind of GPU");
+  if (targets.value().size() != 1) return Status::Usage("--ops requires exactly one --gpu NAME");
   const DeviceRates& rates = targets.value().front();
   const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
   if (!lists.ok()) return lists.status();
   if (lists.value().size() > 1) {
-    return Status::Usage(fmt::format("{} lists {} steps, the first {}; give a file of one",
+    return Status::Usage(fmt::format("{} lists {} steps, the first {}; give a file with one step",
                                      operators_path_, lists.value().size(),
                                      lists.value().front().name));
   }
@@ -188,12 +189,12 @@ Status ScaleCommand::CheckFlags(const TraceFiles& files) const {
     return Status::Usage(
         traces_.empty()
             ? "TRACE is missing: headroom scale TRACE --gpus N,..., or --ops FILE --gpu NAME"
-            : "one input: TRACE, or --ops FILE");
+            : "choose one input: TRACE, or --ops FILE");
   }
   if (!traces_.empty() && (gpus_.is_given() || !gpus_.Inputs().empty())) {
     return Status::Usage(
-        "--gpu and its kin belong to --ops: a trace is scaled on the GPU that it was recorded on "
-        "(headroom predict takes it to another)");
+        "--gpu and the other flags of --ops require --ops: a trace is scaled on the GPU of its "
+        "recording (headroom predict forecasts other GPUs)");
   }
   const bool of_trace = options_.measured_step_ms || !options_.steps.empty() ||
                         !options_.step_marker.empty() || !options_.calibration.path.empty() ||
@@ -220,7 +221,7 @@ Status ScaleCommand::Run() {
   const Result<TraceFiles> files = FindTraceFiles(traces_);
   if (!files.ok()) return files.status();
   if (Status status = CheckFlags(files.value()); !status.ok()) return status;
-  // Wrong flags are told before a large trace is read.
+  // Checks the flags before it reads a large trace.
   Result<NetworkChoice> network = NetworkChoice::Make(network_);
   if (!network.ok()) return network.status();
   const Result<ScaleAnswer> answer = ScaleAnswer::Make(question_, std::move(network).value());

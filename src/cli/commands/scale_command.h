@@ -1,4 +1,4 @@
-// `headroom scale`: what a step takes on other numbers of GPUs, and what limits it there.
+// `headroom scale`: forecasts the step on other numbers of GPUs, and what limits it there.
 #pragma once
 
 #include <string>
@@ -23,13 +23,13 @@ class ScaleCommand : public Subcommand {
   Status Run() override;
 
  private:
-  /// Where the user asked for a size of buckets that nothing depends on.
+  /// Remarks that --bucket-mb has no effect, if the user set it.
   void RemarkOnBuckets(const std::string& why) const;
-  /// Of files that were recorded; the report's path is not set.
+  /// Answers for recorded files. Leaves the report's path empty.
   Result<ScaleReport> AnswerForFiles(const TraceFiles& files, const ScaleAnswer& answer) const;
   Result<ScaleReport> AnswerForTrace(OpenedTrace trace, const ReplayedRank& rank,
                                      const ScaleAnswer& answer) const;
-  /// Of --ops.
+  /// Answers for the list of --ops.
   Result<ScaleReport> AnswerForList(const ScaleAnswer& answer);
   Status CheckFlags(const TraceFiles& files) const;
 

@@ -25,20 +25,20 @@ namespace {
 
 constexpr const char* kSliceExamples = R"(Examples:
   headroom slice trace.json.gz --steps 5:6 -o two.json.gz     two steps, and the one before them
-  headroom slice trace.json.gz --time 120:180 -o part.json    from 120 to 180 ms behind its first event
+  headroom slice trace.json.gz --time 120:180 -o part.json    from 120 to 180 ms after its start
   headroom slice merged.json.gz --rank 3 -o rank3.pftrace     one rank, in Perfetto's format
 
-The file is in Perfetto's format where its name ends in .pftrace, .perfetto-trace or .pb (or those and
-.gz), else in Chrome's. docs/export.md says what is kept. Exit codes: 0 fine; 2 usage; 3 a file is
-unreadable or no trace; 4 cannot write, or internal error.
+A name that ends in .pftrace, .perfetto-trace or .pb (or those and .gz) selects Perfetto's format;
+any other name selects Chrome's. docs/export.md lists what is kept. Exit codes: 0 fine; 2 usage; 3 a
+file is unreadable or not a trace; 4 cannot write, or internal error.
 )";
 
-/// "A:B" in milliseconds from `zero` on; an end that is left out is open.
+/// Parses "A:B", in milliseconds after `zero`. An end that is left out is open.
 Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
-  const Status wrong = Status::Usage(fmt::format(
-      "--time {}: give A:B, milliseconds behind the first event of the trace, e.g. 120:180.5; A: "
-      "and :B leave an end open",
-      Printable(text)));
+  const Status wrong =
+      Status::Usage(fmt::format("--time {}: give A:B, milliseconds after the first event of the "
+                                "trace, e.g. 120:180.5; A: and :B leave an end open",
+                                Printable(text)));
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || text.size() == 1) return wrong;
   Interval window{TimeNs(INT64_MIN), TimeNs(INT64_MAX)};
@@ -62,13 +62,13 @@ Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
 }  // namespace
 
 SliceCommand::SliceCommand(Command parent) {
-  command_ =
-      parent.AddCommand("slice", "Cut steps, a stretch or one rank out of a trace", kSliceExamples);
+  command_ = parent.AddCommand("slice", "Cut steps, a time range or one rank out of a trace",
+                               kSliceExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_.AddOption("--steps", steps_, "Steps A to B, by number, and the one before them")
       .TypeName("A:B");
   command_.AddOption("--time", time_, "From A to B ms after the first event").TypeName("A:B");
-  command_.AddOption("--rank", rank_, "This rank of a folder or of a merged file")
+  command_.AddOption("--rank", rank_, "Only this rank of a folder or of a merged file")
       .TypeName("R")
       .Check(WholeNumber(0, INT32_MAX));
   command_.AddOption("--step-marker", step_marker_, "Annotation that begins each step [found]")
@@ -145,7 +145,7 @@ Status SliceCommand::Run() {
       PartOf(store, {.window = window ? std::optional(window->time) : std::nullopt, .rank = {}});
   if (part->host_events.rows() + part->gpu_tasks.rows() == 0)
     return Status::Usage(
-        "nothing was recorded there; `headroom report` says how long the trace is");
+        "nothing was recorded there; `headroom report` shows how long the trace is");
   const Result<std::int64_t> events =
       WriteTrace(*part, FormatOfName(output_path_), output_path_, open_.expansion);
   if (!events.ok()) return events.status();
@@ -155,18 +155,18 @@ Status SliceCommand::Run() {
     std::string more;
     if (window && window->step_before) {
       ++kept;
-      more = fmt::format("; step {} is kept, too: the next is timed from where its work ends",
+      more = fmt::format("; step {} is kept, too: the next step begins where its work ends",
                          *window->step_before);
     }
     std::int64_t steps = kept > 0 ? kept : static_cast<std::int64_t>(part->steps.rows());
     if (kept > 0 && !window->marked) {
-      // What repeats may be too little in the part.
+      // The part may repeat too little to infer its steps.
       const Result<StepAnalysis> again = StepsOf(*part);
       steps = again.ok() ? static_cast<std::int64_t>(again.value().steps.list.size()) : 0;
       if (steps < kept)
         more += fmt::format(
-            "; of {} that it holds it tells these alone, for they are inferred from what repeats: "
-            "keep more, or mark them with prof.step()",
+            "; the part has {} steps, but it repeats too little to infer the others: keep more, or "
+            "mark them with prof.step()",
             kept);
     }
     Remark(fmt::format("wrote {}: {} events, {}{}\n",

@@ -1,4 +1,4 @@
-// `headroom slice`: some steps, a stretch of time or one rank of a trace, as a trace.
+// `headroom slice`: cuts some steps, a time range or one rank out of a trace, as a trace.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ class SliceCommand : public Subcommand {
 
  private:
   Result<StepAnalysis> StepsOf(const TraceStore& store) const;
-  /// Returns the window that --steps or --time names; nullopt without either: the whole trace.
+  /// Returns the window that --steps or --time names. Without either, returns nullopt: the whole
+  /// trace.
   Result<std::optional<SliceWindow>> FindWindow(const TraceStore& store) const;
   Result<SliceWindow> ReadSteps(const TraceStore& store) const;
 

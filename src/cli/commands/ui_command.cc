@@ -29,17 +29,17 @@ namespace headroom::cli {
 namespace {
 
 constexpr const char* kUiExamples = R"(Examples:
-  headroom ui trace.json.gz              prints a link, for the browser of this machine alone
-  headroom ui trace.json.gz --open       and opens it
-  headroom ui before.json after.json     and what changed from one to the other
-  headroom ui trace.json.gz --port 8080  on a port of one's choice, for a tunnel that stays
+  headroom ui trace.json.gz              prints a link, for a browser on this machine only
+  headroom ui trace.json.gz --open       also opens it
+  headroom ui before.json after.json     also shows what changed
+  headroom ui trace.json.gz --port 8080  on a fixed port, for a permanent tunnel
   headroom ui --run 'python3 train.py'   records it; the page records it again, and compares
-  headroom ui old.pftrace --run '...'    begins with what is there; records when the page asks
+  headroom ui old.pftrace --run '...'    begins with old.pftrace; the page starts a run
 
-A file that is written anew is read again. --run records, as headroom record does, into
-headroom-ui-N.pftrace in the working directory. Ends by Ctrl-C, and ends a program that runs.
+The page reloads a file that was written anew. --run records, as headroom record does, into
+headroom-ui-N.pftrace in the working directory. Ctrl-C ends it and a running program.
 
-Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or no trace, or --run
+Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or not a trace, or --run
 recorded nothing; 4 internal error, or cannot write.
 )";
 
@@ -50,9 +50,9 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this-machine";
 }
 
-/// By the desktop's own opener; that there is none is no failure. It may live as long as the
-/// browser, which is why it has nothing of ours, and a thread of its own waits for it.
-/// Returns what it opens, which is to stay until the end.
+/// Opens `link` with the desktop's opener. A missing opener is not a failure. The opener may live
+/// as long as the browser, so it inherits only stderr, and a separate thread waits for it. Returns
+/// the opened page, which must exist until the end.
 std::optional<LinkPage> OpenInBrowser(const std::string& link) {
   Result<LinkPage> page = LinkPage::Write(link);
   if (!page.ok()) {
@@ -83,20 +83,19 @@ UiCommand::UiCommand(Command parent) {
   command_ = parent.AddCommand("ui", "Explore a trace in a local web page", kUiExamples);
   command_
       .AddOption("TRACE", traces_,
-                 "A PyTorch-profiler trace, or a recording; several: the first is the job, and "
-                 "the others are compared with it; none: what --run records")
+                 "A PyTorch-profiler trace or a recording. The first is the job; the others are "
+                 "compared with it. Without one, --run records the job")
       .TypeName("");
   command_
-      .AddOption("--run", run_,
-                 "Record this command line of a shell; the page has a button that does it again")
+      .AddOption("--run", run_, "Record this shell command; a button of the page records it again")
       .TypeName("COMMAND");
-  command_.AddOption("--port", port_, "Listen there, on 127.0.0.1 [any that is free]")
+  command_.AddOption("--port", port_, "Port on 127.0.0.1 to listen on [any free port]")
       .TypeName("N")
       .Check(WholeNumber(0, kMaxPort));
   command_.AddFlag("--open", open_, "Open the page in the browser");
   AddJobFlags(command_, options_);
   AddCaptureFlag(command_, options_);
-  command_.AddFlag("-q,--quiet", options_.quiet, "The link alone, no remarks");
+  command_.AddFlag("-q,--quiet", options_.quiet, "Print only the link, no remarks");
 }
 
 namespace {
@@ -164,9 +163,8 @@ Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll(
   if (!session.ok()) return session;
   if (is_recorded_here && !session.value()->HasWork()) {
     return Status::NoAnswer(
-        "nothing of the program was recorded: no training loop of PyTorch, no timer, no mark or "
-        "counter, no GPU work; "
-        "headroom doctor shows what can be recorded here");
+        "the recording is empty: it has no PyTorch training loop, timer, mark, counter or GPU "
+        "work; headroom doctor shows what can be recorded here");
   }
   std::vector<TraceSession::Other> others;
   for (const std::string& trace : std::span(files).subspan(1)) {
@@ -178,7 +176,7 @@ Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll(
     } else if (!is_recorded_here) {
       return other.status();
     } else {
-      // An older recording that was taken away is no reason to show no new one.
+      // A deleted older recording must not block the new one.
       Remark(fmt::format("headroom: {} is no longer compared with: {}\n",
                          Printable(trace, CharsetOfEnvironment()),
                          Printable(other.status().message(), CharsetOfEnvironment())));
@@ -199,7 +197,7 @@ std::vector<std::string> UiCommand::FilesWith(const std::string& recording,
 
 RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
                                     std::unique_ptr<TraceSession>& first) const {
-  // Of the run that goes on.
+  // The reservation of the current run.
   const auto reserved = std::make_shared<std::optional<ReservedRecording>>();
   const auto name = [reserved]() -> Result<std::string> {
     const Result<ReservedRecording> made = ReservedRecording::Make();
@@ -214,15 +212,15 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
       if (!options_.quiet) echo->Append(printed);
       take(printed);
     };
-    // This program, also where its file was replaced meanwhile.
+    // Names this program, even if its file was replaced meanwhile.
     Result<int> code = RunToEnd({.arguments = {"/proc/self/exe", "record", "--force", "--end-group",
                                                "-o", path, "--", "sh", "-c", run_},
                                  .take = tell,
                                  .is_stopped = is_stopped});
-    echo->Flush();  // Remarks come behind it.
-    // The recorder's own code then, and not the program's.
+    echo->Flush();  // Remarks must follow the program's output.
+    // An empty recording means that the code is the recorder's, not the program's.
     if (code.ok() && (*reserved)->IsEmpty())
-      return Status::Environment("nothing was recorded, for the reason that it printed");
+      return Status::Environment("nothing was recorded; the recorder printed the reason");
     return code;
   };
   const auto show = [this, &live, &first](const std::string& path) -> Status {
@@ -244,7 +242,7 @@ Result<bool> UiCommand::RunFirst(RepeatedRun& run, const EndSignals& signals) co
   }
   const RepeatedRun::State state = run.Now();
   if (state.shown.ok()) return true;
-  if (options_.quiet) {  // Else they are there already.
+  if (options_.quiet) {  // Without --quiet, they were printed already.
     for (const std::string& line : state.lines)
       Remark(Printable(line, CharsetOfEnvironment()) + "\n");
   }
@@ -262,8 +260,8 @@ Status UiCommand::Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
   if (Status status = WriteResult(link + "\n", ""); !status.ok()) return status;
   if (!options_.quiet) {
     Remark(fmt::format(
-        "headroom: the page is at the link above, for this machine alone. From another one:\n"
-        "  ssh -N -L {}:127.0.0.1:{} {}\nand the same link there. Ctrl-C ends it.\n",
+        "headroom: the link above works only on this machine. On another machine, run\n  ssh -N -L "
+        "{}:127.0.0.1:{} {}\nand open the same link there. Ctrl-C ends it.\n",
         port, port, HostName()));
   }
   const std::optional<LinkPage> opened = open_ ? OpenInBrowser(link) : std::nullopt;
@@ -278,7 +276,7 @@ Status UiCommand::Run() {
   if (traces_.empty() && !runs)
     return Status::Usage("TRACE is missing: headroom ui TRACE, or headroom ui --run COMMAND");
 
-  // What can be refused is refused before anything is read or run, which may take hours.
+  // Reads and runs may take hours, so wrong flags are rejected first.
   if (const Result<AnalysisOptions> analysis = AnalysisOf(options_); !analysis.ok())
     return analysis.status();
   if (Status status = CheckCalibration(options_.calibration); !status.ok()) return status;

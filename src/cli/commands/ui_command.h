@@ -1,4 +1,5 @@
-// `headroom ui TRACE`: the web page, on loopback, of traces or of a program that it records.
+// `headroom ui TRACE`: serves the web page, on loopback, for traces or for a program that it
+// records.
 #pragma once
 
 #include <memory>
@@ -24,31 +25,33 @@ class UiCommand : public Subcommand {
   Status Run() override;
 
  private:
-  /// What the report's check commands, and those of forecasts, need to give the same figures.
+  /// Arguments with which check commands, and those of forecasts, give the report's figures.
   std::vector<std::string> CheckArguments() const;
   std::vector<std::string> ForecastArguments(std::optional<double> measured_step_ms) const;
-  /// @param measured_step_ms  of that trace; nullopt: not known
+  /// @param measured_step_ms  of that trace; nullopt: unknown
   Result<std::unique_ptr<TraceSession>> Open(const std::string& trace,
                                              std::optional<double> measured_step_ms) const;
-  /// All of them: the first, which knows the others.
+  /// Opens all files. Returns the first, which refers to the others.
   Result<std::unique_ptr<TraceSession>> OpenAll(const std::vector<std::string>& files) const;
-  /// Whether the job was recorded by --run, and is no TRACE.
+  /// Returns true if --run recorded the job, so it is not a TRACE.
   bool IsRecordedHere(const std::vector<std::string>& files) const;
 
-  /// What a run does; `live` is empty until the first files are open, which `first` then gets.
+  /// Returns the work of a run. `live` is empty until the first files are open. `first` then
+  /// receives them.
   RepeatedRun::Work WorkOf(std::optional<LiveSession>& live,
                            std::unique_ptr<TraceSession>& first) const;
-  /// A new recording, and what it is compared with: the job before it, and each TRACE.
+  /// Returns a new recording and the files that it is compared with: the job before it, and each
+  /// TRACE.
   std::vector<std::string> FilesWith(const std::string& recording, const std::string& before) const;
-  /// Records and opens what there is to begin with. False: a signal came first.
+  /// Records and opens the first files. Returns false if a signal came first.
   Result<bool> RunFirst(RepeatedRun& run, const EndSignals& signals) const;
-  /// Answers until a signal comes.
+  /// Serves requests until a signal comes.
   Status Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
                const EndSignals& signals) const;
 
   Command command_;
-  std::vector<std::string> traces_;  ///< The job, and those that it is compared with.
-  std::string run_;                  ///< A shell's command line; empty: none.
+  std::vector<std::string> traces_;  ///< The job, and the traces that it is compared with.
+  std::string run_;                  ///< Shell command line; empty without --run.
   int port_ = 0;
   bool open_ = false;
   JobOptions options_;

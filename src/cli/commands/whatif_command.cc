@@ -25,22 +25,21 @@ namespace headroom::cli {
 namespace {
 
 constexpr const char* kWhatifExamples = R"(Examples:
-  headroom whatif trace.json.gz                          all changes, by what they save
+  headroom whatif trace.json.gz                          all changes, largest saving first
   headroom whatif trace.json.gz gpu-speed:factor=2       a GPU that is twice as fast
   headroom whatif trace.json.gz remove-syncs+host-speed:factor=1.5
   headroom whatif trace.json.gz "scale:match=.*softmax.*,factor=0.5"
   headroom whatif --list                                 all scenarios and their keys
 
 Exit codes: 0 fine, also if a scenario gains nothing or its effect is unknown; 1 --self-check failed;
-2 usage; 3 the file is unreadable or no trace, or holds nothing to replay for --self-check,
+2 usage; 3 the file is unreadable or not a trace, or has nothing to replay for --self-check,
 --dump-graph or --write-trace; 4 cannot write, or internal error.
 )";
 
 }  // namespace
 
 WhatifCommand::WhatifCommand(Command parent) {
-  command_ =
-      parent.AddCommand("whatif", "What a change would save, before you make it", kWhatifExamples);
+  command_ = parent.AddCommand("whatif", "Forecast what a change would save", kWhatifExamples);
   command_.AddOption("TRACE", trace_, "A PyTorch-profiler trace: .json, .json.gz or .json.zst")
       .TypeName("");
   command_.AddOption("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")
@@ -66,7 +65,7 @@ WhatifCommand::WhatifCommand(Command parent) {
 }
 
 Status WhatifCommand::Run() {
-  // Work is shared by the sweep alone.
+  // Only the sweep shares work between processes.
   if (!views_.sweeps() && IsFollower()) return Status::Ok();
   OneProcess alone;
   if (!views_.sweeps()) {
@@ -80,7 +79,7 @@ Status WhatifCommand::Run() {
   options_.quiet = true;
   std::optional<Result<OpenedJob>> opened;
   sharing.Follow([&]() -> const Job* {
-    // Whatever is wrong, the leader has it, too, and says it; or it needs no help.
+    // Ignores errors: the leader has the same error and reports it, or needs no help.
     try {
       opened = OpenJob(trace_, options_);
     } catch (const std::exception&) {
@@ -97,10 +96,11 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (list_) return WriteResult(RenderScenarioList(Catalogue(), style), output_path_);
   if (save_ && (scenarios_.empty() || options_.calibration.no_local_state ||
                 !LocalStatePath("").has_value())) {
-    return Status::Usage(scenarios_.empty()
-                             ? "--save requires named scenarios"
-                             : "--save needs local state: HOME or XDG_STATE_HOME, and no "
-                               "--no-local-state");
+    return Status::Usage(
+        scenarios_.empty()
+            ? "--save requires named scenarios"
+            : "--save requires local state: set HOME or XDG_STATE_HOME, and leave out "
+              "--no-local-state");
   }
   if (scores_) return ListScores();
   if (!score_.first.empty()) return Score();
@@ -112,7 +112,7 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (!inputs.ok()) return inputs.status();
   if (Status status = CheckOutput(inputs.value()); !status.ok()) return status;
   if (Status status = views_.Check(inputs.value(), scenarios_); !status.ok()) return status;
-  // Wrong names are told before a large trace is read.
+  // Checks the names before it reads a large trace.
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(scenarios_);
   if (!calls.ok()) return calls.status();
   sharing.Begin();
@@ -197,8 +197,7 @@ Status WhatifCommand::Save(const Job& job, const ForecastReport& report,
 Status WhatifCommand::Score() {
   std::optional<std::string> scenario;
   if (!trace_.empty()) scenario = trace_;
-  if (!scenarios_.empty())
-    return Status::Usage("--score BEFORE AFTER takes one scenario behind it, or none");
+  if (!scenarios_.empty()) return Status::Usage("--score BEFORE AFTER takes at most one scenario");
   if (Status status = CheckOutput({score_.first, score_.second}); !status.ok()) return status;
   Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
   if (!record.ok()) return record.status();
@@ -213,7 +212,7 @@ Status WhatifCommand::Score() {
   }
   const Result<OpenedJob> after = OpenJob(score_.second, options_);
   if (!after.ok()) return after.status();
-  // A measured step is true whatever its trace lacks.
+  // A measured step is valid even if its trace lacks data.
   if (!after.value().forecasts.ok() && !options_.measured_step_ms) return after.value().forecasts;
   const std::string machine = MachineOf(*after.value().store);
   if (machine != found.value().machine) {
@@ -242,9 +241,9 @@ Status WhatifCommand::RefuseOtherJob(const Job& after) const {
   const std::optional<std::int64_t> gradients_after = GradientsAStep(after);
   if (!gradients_after) return Status::Ok();
   JobOptions options = options_;
-  options.measured_step_ms.reset();  // It is of the changed job.
+  options.measured_step_ms.reset();  // It belongs to the changed job.
   const Result<OpenedJob> before = OpenJob(score_.first, options);
-  if (!before.ok()) return Status::Ok();  // The score does not need it.
+  if (!before.ok()) return Status::Ok();  // The score does not need this check.
   const std::optional<std::int64_t> gradients_before = GradientsAStep(*before.value().job);
   if (CanBeOneJob(gradients_before, gradients_after)) return Status::Ok();
   return Status::Usage(fmt::format(
@@ -261,7 +260,8 @@ Status WhatifCommand::ListScores() const {
   const std::string& ledger = record.value().path();
   if (ledger.empty()) {
     return Status::Usage(
-        "--scores needs local state: HOME or XDG_STATE_HOME, and no --no-local-state");
+        "--scores requires local state: set HOME or XDG_STATE_HOME, and leave out "
+        "--no-local-state");
   }
   if (!CheckOutput({ledger}).ok()) {
     return Status::Usage(

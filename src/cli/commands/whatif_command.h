@@ -1,4 +1,4 @@
-// `headroom whatif TRACE [SCENARIO...]`: what a change would buy.
+// `headroom whatif TRACE [SCENARIO...]`: forecasts what a change would save.
 #pragma once
 
 #include <string>
@@ -22,19 +22,19 @@ class WhatifCommand : public Subcommand {
   bool shares_work() const override { return true; }
 
  private:
-  /// All that the leading process does.
+  /// Does the work of the leading process.
   Status Lead(SweepSharing& sharing);
-  /// Refuses to write the result over a file that it comes from.
-  /// Whether the text has all reasons, not one line a change.
+  /// Returns true if the text has all reasons, not one line per change.
   bool ShowsAll() const;
+  /// Fails if the result would replace one of its inputs.
   Status CheckOutput(const std::vector<std::string>& inputs) const;
-  /// For a trace of which nothing can be replayed.
+  /// Renders the answer for a trace that cannot be replayed.
   std::string RenderNoAnswer(const Status& status, const PageStyle& style) const;
   /// Adds the forecasts that apply to the ledger.
   Status Save(const Job& job, const ForecastReport& report, ForecastRecord& record) const;
   Status Score();
   Status ListScores() const;
-  /// Fails (kUsage) where the job behind AFTER can hardly be that of BEFORE.
+  /// Fails with kUsage if AFTER is unlikely to be the same job as BEFORE.
   Status RefuseOtherJob(const Job& after) const;
 
   Command command_;
@@ -46,7 +46,7 @@ class WhatifCommand : public Subcommand {
   bool json_ = false;
   std::string output_path_;
   bool save_ = false;
-  std::pair<std::string, std::string> score_;  ///< Before and after; empty: not asked for.
+  std::pair<std::string, std::string> score_;  ///< Before and after; empty without --score.
   bool scores_ = false;
   JobOptions options_;
 };

@@ -16,7 +16,7 @@ void WhatifViews::AddFlags(Command command) {
   command.AddFlag("--explain", explain_, "Also show the critical path, slack and unexplained time");
   command.AddFlag(
       "--sweep", sweep_,
-      "Also show the step time with each part of the work 1.1 to infinitely times as fast");
+      "Also show the step time with each part of the work sped up, from 1.1x to infinitely fast");
   command.AddFlag("--self-check", self_check_,
                   "Also test the engine on this trace; exit code 1 if it fails");
   command.AddOption("--dump-graph", graph_path_, "Write the graph to FILE, as JSON lines")
@@ -33,7 +33,7 @@ Status WhatifViews::RefuseWithoutGraph(const std::string& trace, const Status& w
                      : !graph_path_.empty() ? "--dump-graph"
                                             : "--write-trace";
   return Status::NoAnswer(
-      fmt::format("{} needs a graph, and {} has none: {}", flag, trace, why.message()));
+      fmt::format("{} requires a graph, but {} has none: {}", flag, trace, why.message()));
 }
 
 Status WhatifViews::Check(const std::vector<std::string>& inputs,
@@ -47,12 +47,13 @@ Status WhatifViews::Check(const std::vector<std::string>& inputs,
     return Status::Usage("--dump-graph writes a file; stdout has the forecasts");
   if (timeline_path_.empty()) return Status::Ok();
   if (timeline_path_ == graph_path_)
-    return Status::Usage("--dump-graph and --write-trace write two files, not one: " + graph_path_);
+    return Status::Usage("--dump-graph and --write-trace require two different files: " +
+                         graph_path_);
   if (!timeline_path_.ends_with(".json") && !timeline_path_.ends_with(".json.gz"))
     return Status::Usage("--write-trace writes .json or .json.gz: " + timeline_path_);
   if (scenarios.size() > 1) {
     return Status::Usage(
-        "--write-trace takes one scenario or none; A+B applies both in one timeline");
+        "--write-trace takes at most one scenario; A+B applies both in one timeline");
   }
   return Status::Ok();
 }

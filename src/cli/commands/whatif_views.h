@@ -1,4 +1,4 @@
-// What `headroom whatif` shows of the engine itself: the flags beside the forecasts.
+// Flags of `headroom whatif` that show the engine itself, in addition to the forecasts.
 #pragma once
 
 #include <string>
@@ -15,25 +15,25 @@ namespace headroom::cli {
 class WhatifViews {
  public:
   void AddFlags(Command command);
-  /// Whether a file or a gate was asked for, which an abstention is no answer to.
+  /// Returns true if the user asked for a file or a gate. A trace without a graph must then fail.
   bool Asked() const { return self_check_ || !graph_path_.empty() || !timeline_path_.empty(); }
   bool explains() const { return explain_; }
   bool sweeps() const { return sweep_; }
   bool checks() const { return self_check_; }
-  /// Of a trace without a graph: names the flag that needs one, and why there is none. REQUIRES:
-  /// Asked().
+  /// Returns the error for a trace without a graph. It names the flag that needs one, and the
+  /// reason. Requires Asked().
   Status RefuseWithoutGraph(const std::string& trace, const Status& why) const;
-  /// What can be refused before the trace is read. `inputs`: files that must not be overwritten.
+  /// Checks what it can before the trace is read. `inputs` are files that must not be overwritten.
   Status Check(const std::vector<std::string>& inputs,
                const std::vector<std::string>& scenarios) const;
-  /// Writes the files of the job as it is.
+  /// Writes the files of the unchanged job.
   Status WriteJob(const Job& job, const std::string& trace,
                   const std::vector<std::string>& scenarios) const;
   /// Writes the timeline of a scenario. Fails (kUsage) if it does not apply.
   ///
-  /// @param plan  of the forecast, where it applies
+  /// @param plan  of the forecast, if it applies
   Status WriteScenario(const Job& job, const Forecast& forecast, const EditedPlan& plan) const;
-  /// kGateFailed where a check of the report failed.
+  /// Fails with kGateFailed if a check of the report failed.
   static Status Gate(const ForecastReport& report);
 
  private:

@@ -45,7 +45,7 @@ std::vector<std::string> WordsOf(CLI::Option& option) {
   return found;
 }
 
-constexpr std::string_view kNoGroup = "Subcommands";  ///< The parser's own word.
+constexpr std::string_view kNoGroup = "Subcommands";  ///< The parser's own name for the group.
 
 FlagDescription Describe(CLI::Option& option) {
   FlagDescription flag{.description = option.get_description(), .group = option.get_group()};
@@ -119,7 +119,8 @@ std::string WrongCommand(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
     // The program without arguments prints its help.
-    return path.empty() ? "" : fmt::format("{}needs a command: {}", before, fmt::join(names, ", "));
+    return path.empty() ? ""
+                        : fmt::format("{}requires a command: {}", before, fmt::join(names, ", "));
   }
   // The flag is unknown, so the next word may be its value.
   if (words.front().starts_with('-')) {
@@ -152,7 +153,7 @@ std::string WrongFlag(const CLI::App& program, const CLI::App& app, const CLI::P
 std::string NoSuchCommand(const std::string& before, std::string_view word,
                           const std::vector<std::string>& names) {
   const std::vector<std::string_view> near = NearNames(word, {names.begin(), names.end()});
-  return near.empty() ? fmt::format("{}{}: no such command; there are {}", before, word,
+  return near.empty() ? fmt::format("{}{}: no such command; the commands are {}", before, word,
                                     fmt::join(names, ", "))
                       : fmt::format("{}{}: no such command; did you mean {}", before, word,
                                     fmt::join(near, ", "));
@@ -177,7 +178,8 @@ Flag Flag::ShowDefault() const {
   option_->capture_default_str();
   option_->description(
       fmt::format("{} [{}]", option_->get_description(), option_->get_default_str()));
-  option_->default_str("");  // Only shown: else it would stand for a missing value.
+  option_->default_str("");  // Only for the help: CLI11 would use it as the default of a missing
+                             // value.
   return *this;
 }
 
@@ -283,7 +285,7 @@ CLI::App* CommandNamedBy(CLI::App& app, const std::string& word) {
 }
 
 /// Returns the first flag with an empty value ("--dir="), for which CLI11 would take the next word,
-/// or "". The words of a program to record are not ours.
+/// or "". Ignores the words of a program to record.
 std::string FlagWithEmptyValue(const CLI::App* command, const std::vector<std::string>& arguments) {
   const bool starts_program = command != nullptr && command->get_prefix_command();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -302,7 +304,7 @@ ParsedCommandLine Program::Parse(std::vector<std::string> arguments) const {
   if (const std::string empty = FlagWithEmptyValue(named, arguments); !empty.empty()) {
     return {.request = ParsedCommandLine::Request::kRefused,
             .asked = Command(named == nullptr ? app_.get() : named),
-            .wrong = empty + "=: the value is empty; give one, or leave the flag out"};
+            .wrong = empty + "=: the value is empty; give one, or leave out the flag"};
   }
   std::reverse(arguments.begin(), arguments.end());  // CLI11 requires reverse order.
   const auto asked = [&] {

@@ -27,11 +27,11 @@ class Flag {
  public:
   explicit Flag(CLI::Option* option) : option_(option) {}
 
-  /// Sets the name of the value in the help, such as "FILE"; "" shows only the argument's own name.
+  /// Sets the name of the value in the help, such as "FILE". "" shows only the argument's own name.
   Flag TypeName(const std::string& name) const;
   Flag Check(ValueCheck check) const;
   Flag Required() const;
-  /// Shows the value that the target has before the parsing, in brackets behind the description.
+  /// Shows the initial value of the target in brackets after the description.
   Flag ShowDefault() const;
   /// Sets the heading in the help. "" hides the flag.
   Flag Group(const std::string& heading) const;
@@ -54,7 +54,7 @@ class Command {
   Command() = default;
   explicit Command(CLI::App* app) : app_(app) {}
 
-  /// @param footer  the end of the help, printed verbatim: examples and more
+  /// @param footer  the end of the help, printed verbatim: examples and exit codes
   Command AddCommand(const std::string& name, const std::string& summary,
                      const std::string& footer) const;
   /// Requires that `target` outlives Parse(). T is one of the types at the end of command.cc.
@@ -63,15 +63,14 @@ class Command {
   template <class T>
   Flag AddOption(const std::string& names, T& target, const std::string& description) const;
   Flag AddFlag(const std::string& names, bool& target, const std::string& description) const;
-  /// Puts this command under a heading of its parent's help: the task that it is for.
+  /// Lists this command under a heading of its parent's help: its task.
   void SetGroup(const std::string& task) const;
   /// Refuses a command line without one of this command's subcommands.
   void RequireCommand() const;
   /// Leaves all words from the first non-flag on as another program's command line.
   void TakeCommandLine() const;
 
-  // After the parsing.
-  /// Returns whether the command line names this command.
+  // After the parsing. Returns true if the command line names this command.
   bool is_chosen() const;
   bool is_given(const std::string& flag) const;
   /// Returns the words that belong to no flag and no argument.
@@ -93,7 +92,7 @@ struct ParsedCommandLine {
 
   Request request = Request::kRun;
   Command asked = {};      ///< The innermost command given, or the program.
-  std::string wrong = {};  ///< The error, for kRefused.
+  std::string wrong = {};  ///< The error; only for kRefused.
 };
 
 /// Returns the message for a word that names no command.

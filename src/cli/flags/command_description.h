@@ -27,8 +27,9 @@ struct CommandDescription {
   std::vector<FlagDescription> flags = {};  ///< The flags in the help, by group.
   std::vector<std::string> commands = {};   ///< Names of the subcommands.
   std::vector<std::string> summaries = {};  ///< Summaries of the subcommands.
-  std::vector<std::string> groups = {};     ///< Tasks of the subcommands: "Look"; empty: none.
-  std::string footer = {};                  ///< Examples and more, verbatim.
+  std::vector<std::string> groups = {};     ///< Tasks of the subcommands, such as "Look"; empty
+                                            ///< without tasks.
+  std::string footer = {};                  ///< Examples and exit codes, verbatim.
   bool takes_command = false;               ///< Accepts `-- COMMAND`.
 };
 

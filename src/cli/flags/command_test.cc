@@ -113,13 +113,13 @@ TEST(Parse, SaysWhatIsWrong) {
     const char *wrong, *asked;
   } kCases[] = {
       {{"rum"}, "rum: no such command; did you mean run", ""},
-      {{"zzzzzz"}, "zzzzzz: no such command; there are run, data", ""},
+      {{"zzzzzz"}, "zzzzzz: no such command; the commands are run, data", ""},
       {{"run", "--quit"}, "--quit: no such flag; did you mean --quiet", "run"},
       {{"run", "--zzzzzzzz=1"}, "--zzzzzzzz: no such flag", "run"},
       {{"run", "--count", "10"}, "--count: 10 is not a whole number from 1 to 9", "run"},
       {{"run", "--left", "--right"}, "--left excludes --right", "run"},
       {{"run", "--text"}, "--text: 1 required TEXT missing", "run"},
-      {{"data"}, "data needs a command: bench", "data"},
+      {{"data"}, "data requires a command: bench", "data"},
       {{"data", "bnch"}, "data bnch: no such command; did you mean bench", "data"},
       {{"data", "--to=x"}, "data --to=x: no such flag; a command comes first: bench", "data"},
       {{"data", "bench"}, "--to is required", "data bench"},
@@ -200,13 +200,13 @@ TEST(ValueChecks, HoldAtTheirLimits) {
     const char* name;
     ValueCheck check;
     Words valid, invalid;
-    const char* wrong;  ///< Of the first invalid one.
+    const char* wrong;  ///< The first invalid value.
   } kCases[] = {
       {"OneOf",
        OneOf({"auto", "never"}),
        {"auto", "never"},
        {"nevr", "", "AUTO", "auto "},
-       "nevr is none of auto, never; did you mean never"},
+       "nevr is not one of auto, never; did you mean never"},
       {"Known", Known(kKnown), {"a", "c", ""}, {}, ""},
       {"NotEmpty", NotEmpty(), {" ", "x"}, {""}, "is empty"},
       {"NameList",

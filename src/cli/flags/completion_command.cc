@@ -22,8 +22,8 @@ constexpr const char* kCompletionExamples = R"(Examples:
 Exit codes: 0 fine; 2 usage; 4 cannot write.
 )";
 
-/// Where the declared value is a GPU or a cluster: the names in data files, which no other command
-/// need read to declare its flags.
+/// Fills in the names of GPUs and clusters, where a flag takes one. Other commands need not read
+/// the data files with these names to declare their flags.
 Status OfferNames(std::vector<CommandDescription>& commands) {
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
   if (!reference.ok()) return reference.status();

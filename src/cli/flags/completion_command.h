@@ -1,4 +1,4 @@
-// `headroom completion`: a script by which a shell completes its commands.
+// `headroom completion`: prints a script with which a shell completes the commands.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 namespace headroom::cli {
 namespace {
 
-/// "-o, --output FILE".
+/// Returns a name such as "-o, --output FILE".
 std::string FlagName(const FlagDescription& flag) {
   const std::string names = fmt::format("{}", fmt::join(flag.names, ", "));
   return flag.takes_value ? fmt::format("{} {}", names, flag.value) : names;

@@ -30,7 +30,9 @@ ManCommand::ManCommand(const Program& program) : program_(program) {
   command_ = program.root().AddCommand("man", "Print the manual page of a command", kManExamples);
   const std::vector<std::string> names = program.root().command_names();
   const std::vector<std::string_view> known(names.begin(), names.end());
-  command_.AddOption("COMMAND", asked_, "Whose page: report, data bench; without it, the program's")
+  command_
+      .AddOption("COMMAND", asked_,
+                 "The command, such as report or data bench; without it, the program")
       .TypeName("")
       .Check(Known(known));
   command_.AddOption("--all", folder_, "Write all pages into a folder").TypeName("DIR");
@@ -42,7 +44,7 @@ Status ManCommand::Run() {
     return ManPage(commands, command, "headroom " + program_.version());
   };
   if (!folder_.empty()) {
-    if (!asked_.empty()) return Status::Usage("--all writes every page: leave COMMAND out");
+    if (!asked_.empty()) return Status::Usage("--all writes all pages: leave out COMMAND");
     std::vector<NamedFile> pages;
     pages.reserve(commands.size());
     for (const CommandDescription& command : commands)
@@ -59,7 +61,7 @@ Status ManCommand::Run() {
         [](const CommandDescription& command) { return std::string_view(command.name); });
     const std::vector<std::string_view> near = NearNames(name, std::move(names));
     return Status::Usage(
-        fmt::format("{}: no command of headroom; {}{}headroom --help lists them", name,
+        fmt::format("{}: not a command of headroom; {}{}headroom --help lists the commands", name,
                     near.empty() ? "" : "did you mean ",
                     near.empty() ? "" : fmt::format("{}? ", fmt::join(near, ", "))));
   }

@@ -1,4 +1,4 @@
-// `headroom man`: the manual of the program and its commands.
+// `headroom man`: prints the manual pages of the program and its commands.
 #pragma once
 
 #include <string>

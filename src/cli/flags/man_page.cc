@@ -8,7 +8,7 @@
 namespace headroom::cli {
 namespace {
 
-/// As text: nothing of it is a request or an escape, and a hyphen is one that can be copied.
+/// Escapes text for roff: it contains no request or escape, and hyphens can be copied.
 std::string Roff(std::string_view text) {
   std::string escaped;
   bool begins_line = true;
@@ -37,12 +37,12 @@ std::string Spoken(const CommandDescription& command) {
   return command.name.empty() ? "headroom" : "headroom " + command.name;
 }
 
-/// ".TP" and what stands left of the description.
+/// Returns ".TP" and the term to the left of the description.
 std::string Tag(const FlagDescription& flag) {
   std::string tag = ".TP\n";
   for (std::size_t i = 0; i < flag.names.size(); ++i)
     tag += fmt::format("{}\\fB{}\\fR", i == 0 ? "" : ", ", Roff(flag.names[i]));
-  // An argument's name says what it takes.
+  // The name of a positional argument already shows its value.
   if (!flag.value.empty() && flag.names.front().starts_with('-'))
     tag += fmt::format(" \\fI{}\\fR", Roff(flag.value));
   return tag + "\n";

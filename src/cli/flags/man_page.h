@@ -1,4 +1,4 @@
-// Manual pages, made of what the command line declares.
+// Makes manual pages from the declared command line.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace headroom::cli {
 
-/// "headroom-data-bench".
+/// Returns a name such as "headroom-data-bench".
 std::string ManPageName(const CommandDescription& command);
 
-/// The page of section 1 of one of `commands`, in roff's man macros (man(7)).
+/// Returns the page of section 1 of one of `commands`, in roff's man macros (man(7)).
 ///
 /// @param program  with its version: "headroom 1.2"
 std::string ManPage(std::span<const CommandDescription> commands, const CommandDescription& command,

@@ -1,4 +1,4 @@
-// What holds of each flag of the real program.
+// Checks rules for each flag of the real program.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ const std::vector<CommandDescription>& Commands() {
   return commands;
 }
 
-/// Calls `check` with each flag and argument, and where it is declared.
+/// Calls `check` with each flag and argument, and the place of its declaration.
 template <class Check>
 void ForEachFlag(const Check& check) {
   for (const CommandDescription& command : Commands()) {
@@ -76,7 +76,7 @@ TEST(ProgramTable, NamesEachFlagOnceInACommand) {
 }
 
 TEST(ProgramTable, DeclaresSharedFlagsAlike) {
-  // The same names, value and words wherever the long name occurs.
+  // A long name has the same names, value and words in every command.
   std::map<std::string, FlagDescription> first;
   ForEachFlag([&](const CommandDescription&, const FlagDescription& flag, const std::string& at) {
     const std::string& name = flag.names.back();
@@ -116,7 +116,7 @@ TEST(ProgramTable, ManPageHasEachFlag) {
   }
 }
 
-/// The part of a script for one command; to the end of the script for the last.
+/// Returns the part of a script for one command. For the last command it extends to the end.
 std::string Section(const std::string& script, const std::string& begin, const std::string& end) {
   const std::size_t first = script.find(begin);
   if (first == std::string::npos) return "";

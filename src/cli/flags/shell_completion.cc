@@ -10,7 +10,7 @@
 namespace headroom::cli {
 namespace {
 
-/// Else a number, a name, or a list of these.
+/// Returns true if a value may be a file. Other values are numbers, names, or lists of these.
 bool MayBeFile(const FlagDescription& flag) {
   const std::string& kind = flag.value.empty() ? flag.names.front() : flag.value;
   for (const std::string_view file : {"FILE", "DIR", "PATH", "TRACE"}) {
@@ -23,7 +23,7 @@ bool TakesFiles(const CommandDescription& command) {
   return std::any_of(command.arguments.begin(), command.arguments.end(), MayBeFile);
 }
 
-/// Words that may stand where the command has arguments.
+/// Returns the words that can be arguments of the command.
 std::vector<std::string> ArgumentWords(const CommandDescription& command) {
   std::vector<std::string> words;
   for (const FlagDescription& argument : command.arguments)
@@ -37,14 +37,14 @@ std::string Joined(const std::vector<std::string>& words) {
 
 bool IsLong(const std::string& name) { return name.starts_with("--"); }
 
-/// In single quotes, as all three shells read it.
+/// Returns the text in single quotes, which all three shells read the same way.
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
 }
 
-/// Of the program, or inside a command: the words that may come next.
+/// Returns the commands that can come next, in the program or inside a command.
 std::vector<std::string> InnerCommands(std::span<const CommandDescription> all,
                                        const CommandDescription& outer) {
   std::vector<std::string> names;
@@ -57,7 +57,7 @@ std::vector<std::string> InnerCommands(std::span<const CommandDescription> all,
   return names;
 }
 
-/// "_headroom_data_bench".
+/// Returns a name such as "_headroom_data_bench".
 std::string FunctionOf(const CommandDescription& command) {
   std::string name = "_headroom_" + command.name;
   std::replace(name.begin(), name.end(), ' ', '_');
@@ -99,7 +99,7 @@ std::string BashCompletion(std::span<const CommandDescription> commands) {
   for (const CommandDescription& command : commands) {
     if (!command.name.empty()) names += fmt::format(" {}", Quoted(command.name));
   }
-  // A list of words is completed at its last one. What follows `--` is another program's.
+  // Completes a list of words at its last word. The words after `--` belong to another program.
   std::string script = fmt::format(
       R"(# Completes headroom in bash: source <(headroom completion bash)
 _headroom_words() {{
@@ -116,7 +116,7 @@ _headroom_files() {{
 _headroom() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} command= word i
   COMPREPLY=()
-  current=${{current#[\"\']}}  # Of a word that is quoted, which bash quotes again.
+  current=${{current#[\"\']}}  # Bash quotes a quoted word again.
   # "--flag=value" comes as three words.
   if [[ $current == = ]]; then current=; elif [[ $before == = ]]; then before=${{COMP_WORDS[COMP_CWORD - 2]}}; fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
@@ -137,7 +137,7 @@ _headroom() {{
 
 namespace {
 
-/// Inside the brackets and behind the colons of _arguments.
+/// Escapes text inside the brackets and after the colons of _arguments.
 std::string ZshEscaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -147,7 +147,7 @@ std::string ZshEscaped(std::string_view text) {
   return escaped;
 }
 
-/// An action of _arguments.
+/// Returns an action of _arguments.
 std::string ZshFilesAndWords(const std::string& words) {
   return fmt::format("{{_alternative \"files:file:_files\" \"words:word:({})\"}}", words);
 }
@@ -156,7 +156,7 @@ std::string ZshValue(const FlagDescription& flag) {
   if (flag.words.empty()) return MayBeFile(flag) ? "_files" : " ";
   const std::string words = Joined(flag.words);
   if (flag.is_joined) return fmt::format("_values -s , value {}", words);
-  // Behind a flag, a colon ends the action.
+  // A colon after a flag ends the action.
   return MayBeFile(flag) ? ZshEscaped(ZshFilesAndWords(words)) : fmt::format("({})", words);
 }
 
@@ -171,9 +171,8 @@ std::string ZshFlag(const FlagDescription& flag, const std::string& name) {
 
 std::string ZshCompletion(std::span<const CommandDescription> commands) {
   std::string script =
-      "#compdef headroom\n"
-      "# Completes headroom in zsh: a file _headroom in a folder of $fpath, or\n"
-      "# source <(headroom completion zsh) behind compinit\n";
+      "#compdef headroom\n# Completes headroom in zsh: a file _headroom in a folder of $fpath, "
+      "or\n# source <(headroom completion zsh) after compinit\n";
   for (const CommandDescription& command : commands) {
     script += fmt::format("{}() {{\n  local line state\n  _arguments -C", FunctionOf(command));
     for (const FlagDescription& flag : command.flags) {
@@ -192,7 +191,7 @@ std::string ZshCompletion(std::span<const CommandDescription> commands) {
     } else if (TakesFiles(command)) {
       script += " \\\n    '*:file:_files'";
     } else if (!command.arguments.empty()) {
-      script += " \\\n    '*: : '";  // Else no flag would be completed behind one.
+      script += " \\\n    '*: : '";  // Without it, zsh completes no flag after another.
     }
     script += "\n";
     if (!inner.empty()) {

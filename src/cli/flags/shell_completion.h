@@ -1,4 +1,4 @@
-// Scripts by which a shell completes the words of a headroom command.
+// Makes scripts with which a shell completes the words of a headroom command.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace headroom::cli {
 
-/// Each completes commands, flags, the words that a flag's value may be, and files where a value or
-/// an argument may be one.
+/// Each script completes commands, flags, known values of flags, and files where a value or an
+/// argument can be a file.
 std::string BashCompletion(std::span<const CommandDescription> commands);
 std::string ZshCompletion(std::span<const CommandDescription> commands);
 std::string FishCompletion(std::span<const CommandDescription> commands);

@@ -1,4 +1,4 @@
-// What main() needs of a subcommand: its flags in the parser, and a way to run it.
+// A subcommand, as main() needs it: its flags in the parser, and a way to run it.
 #pragma once
 
 #include <string>
@@ -13,17 +13,18 @@ class Subcommand {
  public:
   virtual ~Subcommand() = default;
 
-  /// Its flags; is_chosen() tells whether the user named it.
+  /// The command with its flags. Its is_chosen() is true if the user named it.
   virtual Command command() const = 0;
-  /// Takes what follows `--` on the command line; whether it has a use for it. Else `--` only ends
-  /// the flags.
+  /// Takes the words after `--` on the command line. Returns true if the command uses them.
+  /// Otherwise `--` only ends the flags.
   virtual bool TakeRest(const std::vector<std::string>&) { return false; }
-  /// REQUIRES: the arguments are parsed. Prints the result; a failure is returned, not printed.
+  /// Requires parsed arguments. Prints the result. Returns a failure without printing it.
   virtual Status Run() = 0;
-  /// Returns whether several processes that a launcher started do this together
-  /// (cli/inputs/join_processes.h): then the first alone speaks.
+  /// Returns true if several processes of a launcher run this command together
+  /// (cli/inputs/join_processes.h). Then only the first one prints.
   virtual bool shares_work() const { return false; }
-  /// What the program exits with once Run() is fine, or, unless 0, has failed.
+  /// The program's exit code after Run() succeeds. If it is not 0, it also replaces the code of a
+  /// failure.
   virtual int exit_code() const { return 0; }
 };
 

@@ -30,7 +30,7 @@ ValueCheck OneOf(std::vector<std::string> words) {
       [words = std::move(words)](const std::string& text) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
         const std::vector<std::string_view> near = NearNames(text, {words.begin(), words.end()});
-        return fmt::format("{} is none of {}{}{}", text, fmt::join(words, ", "),
+        return fmt::format("{} is not one of {}{}{}", text, fmt::join(words, ", "),
                            near.empty() ? "" : "; did you mean ", fmt::join(near, ", "));
       },
       std::move(known)};

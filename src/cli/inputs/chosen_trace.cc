@@ -13,7 +13,8 @@
 namespace headroom::cli {
 namespace {
 
-/// The whole store where the file is of that rank, or its part; null where it holds nothing of it.
+/// Returns the whole store if the file is of that rank, or the rank's part of it. Returns null if
+/// the file has no such rank.
 std::unique_ptr<TraceStore> RankOf(std::unique_ptr<TraceStore> store, const std::string& path,
                                    std::int64_t rank) {
   if (HasProcessesOfRank(*store, rank)) return PartOf(*store, {.window = {}, .rank = rank});
@@ -35,7 +36,7 @@ Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::
     const std::string& path = files.paths[i];
     Result<std::unique_ptr<TraceStore>> store = OpenWithProgress(path, open, quiet);
     if (!store.ok()) {
-      // What lies in a folder need not be one of the job's traces.
+      // A folder may hold other files than the job's traces.
       if (!files.of_folder[i]) return store.status();
       if (!quiet) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
       if (failed.ok()) failed = store.status();

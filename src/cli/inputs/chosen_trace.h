@@ -1,5 +1,5 @@
-// The one trace that a command turns into something else: a file, one of a folder, or one rank of a
-// file that holds several.
+// Chooses the one trace that a command converts: a file, one of a folder, or one rank of a file
+// that holds several.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,10 @@ struct ChosenTrace {
   std::unique_ptr<TraceStore> store;
 };
 
-/// Reads the trace. Of several files, the one that says it is of `rank`, else the one whose name
-/// does; of a file that `headroom merge` made, that rank's part. Fails as OpenTrace() does, and
-/// (kUsage) where the files hold no such rank or it takes a rank to choose.
+/// Reads the trace. It chooses the file that states `rank`, or else the file with `rank` in its
+/// name. From a file that `headroom merge` made, it takes only that rank's part. Fails as
+/// OpenTrace() does. Fails with kUsage if the files hold no such rank, or if `rank` is needed to
+/// choose.
 Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::int64_t> rank,
                                     const OpenOptions& open, bool quiet);
 

@@ -24,7 +24,7 @@
 namespace headroom::cli {
 namespace {
 
-/// The recordings of one process as one trace.
+/// Reads the recordings of one process as one trace.
 Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
                                                    std::unique_ptr<TraceStore> first,
                                                    const std::vector<std::string>& further,
@@ -88,7 +88,8 @@ Status Fill(const std::string& path, const ReferenceData& reference, const FileR
         CallsOf(*store.value(), names, analyzed.value(),
                 ScopeOf(*store.value(), analyzed.value().steps, analysis), row->table, row->name);
   }
-  analyzed.value().attribution.reset();  // The forecasts need memory of their own.
+  analyzed.value().attribution.reset();  // Frees its memory before the forecasts, which need their
+                                         // own.
   log.Enter("forecast");
   TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
   Status status = ForecastFindings(*store.value(), reference, request.calibration,
@@ -97,7 +98,7 @@ Status Fill(const std::string& path, const ReferenceData& reference, const FileR
     report.input.recordings += static_cast<std::int64_t>(further->second.size());
     for (Finding& finding : report.findings) {
       finding.of_set = true;     // A check needs all files.
-      finding.scenario.clear();  // `whatif` takes one.
+      finding.scenario.clear();  // `whatif` takes a single file.
     }
   }
   return status;
@@ -112,7 +113,7 @@ FileResult ReportFile(const std::string& path, const ReferenceData& reference,
     result.status = Fill(path, reference, request, log, result);
   } catch (const std::bad_alloc&) {
     result.status = Status::Environment(
-        fmt::format("{}: out of memory; fewer --threads, or a machine with more memory helps",
+        fmt::format("{}: out of memory; use fewer --threads, or a machine with more memory",
                     Printable(path, Charset::kAscii)));
   } catch (const std::exception& error) {
     result.status = Status::Environment(

@@ -1,4 +1,4 @@
-// What `headroom report` does with one trace file.
+// Runs `headroom report` on one trace file.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,22 @@
 
 namespace headroom::cli {
 
-/// What is asked of each file.
+/// The request for each file.
 struct FileRequest {
   OpenOptions open;
   AnalysisOptions analysis;  ///< Without a path.
   CalibrationFlags calibration;
   std::optional<double> measured_step_ms;
-  std::string show;      ///< Id of a row whose calls are wanted (`report --show`); empty: none.
-  bool compare = false;  ///< Whether ranks are to be compared.
+  std::string show;      ///< Id of a row for `report --show`, which needs its calls; empty without
+                         ///< one.
+  bool compare = false;  ///< True if ranks are to be compared.
   bool progress = false;
-  std::vector<std::string> captures;  ///< Traces that hold the captures of its graphs.
-  Recordings recordings;              ///< What is read together with a file, as one trace.
+  std::vector<std::string> captures;  ///< Traces that hold the captures of the file's graphs.
+  Recordings recordings;              ///< Files that are read together with a file, as one trace.
 };
 
-/// Reads, analyses and forecasts one file; what it took of memory is free again when it returns.
-/// Running out of memory is a failure of this file alone. Does not throw.
+/// Reads, analyzes and forecasts one file. Frees the memory of the trace before it returns. If
+/// memory runs out, only this file fails. Does not throw.
 FileResult ReportFile(const std::string& path, const ReferenceData& reference,
                       const FileRequest& request, ResourceLog& log);
 

@@ -14,8 +14,8 @@ namespace headroom::cli {
 void GpuChoice::AddFlags(Command command) {
   command.AddOption("--gpu", gpus_, "GPUs to predict for, or all")
       .TypeName("GPU,...")
-      .Check(NameList());  // A delimiter of the parser's would drop empty names.
-  command.AddOption("--gpu-file", gpu_files_, "Further device files, as data/devices/*.toml")
+      .Check(NameList());  // The parser's own delimiter would drop empty names.
+  command.AddOption("--gpu-file", gpu_files_, "More device files, such as data/devices/*.toml")
       .TypeName("FILE");
   command
       .AddOption("--gpu-calibration", calibration_paths_,
@@ -44,7 +44,8 @@ Status GpuChoice::Load() {
       begin = end + 1;
     }
   }
-  gpu_texts_.reserve(gpu_files_.size());  // Names and texts are viewed.
+  gpu_texts_.reserve(gpu_files_.size());  // The models keep views of names and texts, so these must
+                                          // not move.
   for (const std::string& path : gpu_files_) {
     Result<std::string> text = ReadRequiredFile("--gpu-file", path);
     if (!text.ok()) return text.status();

@@ -1,4 +1,4 @@
-// Which GPUs a prediction is for, as flags name them, and the files that say more of them.
+// The GPUs of a prediction, as flags name them, and the files with more data on them.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,19 @@ namespace headroom::cli {
 
 class GpuChoice {
  public:
-  /// --gpu, --gpu-file, --gpu-calibration and --constants.
+  /// Adds --gpu, --gpu-file, --gpu-calibration and --constants.
   void AddFlags(Command command);
-  /// Files that the flags name, none of which may be written over.
+  /// Returns the files that the flags name. No output may overwrite them.
   std::vector<std::string> Inputs() const;
   bool is_given() const { return !gpus_.empty(); }
 
-  /// Reads what the flags name. Before it, nothing below may be asked.
+  /// Reads the files that the flags name. The functions below require it.
   Status Load();
   const GpuModels& models() const { return *models_; }
   /// The user's device files.
   const std::vector<NamedText>& device_files() const { return device_files_; }
 
-  /// The GPUs that were asked for, each once, or all of which enough is known.
+  /// Returns each requested GPU once. Without a request, returns all GPUs with enough data.
   ///
   /// @param quiet  does not remark on those that are left out
   Result<std::vector<DeviceRates>> Chosen(bool quiet) const;
@@ -36,7 +36,7 @@ class GpuChoice {
   std::vector<std::string> names_, gpu_files_, calibration_paths_;
   std::string constants_path_;
 
-  std::vector<std::string> gpu_texts_;  ///< Of the user's device files.
+  std::vector<std::string> gpu_texts_;  ///< Texts of the user's device files.
   std::vector<NamedText> device_files_;
   std::string constants_text_;
   std::optional<GpuModels> models_;

@@ -19,7 +19,7 @@
 namespace headroom::cli {
 namespace {
 
-/// What to say where files got their ranks by their place; empty: none did.
+/// Returns a remark if files were numbered by their position; otherwise returns "".
 std::string OnNumberedFiles(const std::vector<RankTimeline>& timelines,
                             const std::vector<TraceReport>& reports) {
   if (reports.size() < 2) return {};
@@ -32,8 +32,8 @@ std::string OnNumberedFiles(const std::vector<RankTimeline>& timelines,
   }
   if (numbered == 0) return {};
   return fmt::format(
-      "headroom: {} of {} files state no rank, nor do their names: numbered in file order, {} is "
-      "rank {}. Name them rank0.json, rank1.json\n",
+      "headroom: {} of {} files state no rank, and neither do their names: numbered in file order, "
+      "{} is rank {}. Name them rank0.json, rank1.json\n",
       numbered, reports.size(), Printable(first->input.path, Charset::kAscii),
       first->input.rank.value_or(0));
 }
@@ -45,14 +45,14 @@ Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions&
   if (!reference.ok()) return reference.status();
   std::vector<RankTimeline> timelines;
   std::vector<TraceReport> reports;
-  std::map<std::string, std::pair<DurationNs, TimeNs>> zeros;  ///< Unix base, and first stamp.
+  std::map<std::string, std::pair<DurationNs, TimeNs>> zeros;  ///< Unix base, and first timestamp.
   Status failed;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     const std::string& path = files.paths[i];
     const Result<std::unique_ptr<TraceStore>> store =
         OpenWithProgress(path, options.open, options.quiet);
     if (!store.ok()) {
-      // What lies in a folder need not be one of the job's traces.
+      // A folder may hold other files than the job's traces.
       if (!files.of_folder[i]) return store.status();
       if (!options.quiet) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
       if (failed.ok()) failed = store.status();
@@ -68,7 +68,7 @@ Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions&
                                          trace.value(), analysis));
     timelines.back().host = HostOfFileName(path);
     zeros[path] = {UnixBaseOf(*store.value()), FirstTime(*store.value())};
-    TraceReport report;  // Its rank is all that is needed of it.
+    TraceReport report;  // The next steps need only its rank.
     report.input = trace.value().report.input;
     reports.push_back(std::move(report));
   }

@@ -1,4 +1,4 @@
-// The files of a job's ranks, read one at a time: what is kept of them all.
+// Reads the files of a job's ranks, one at a time, and keeps the data that compares them.
 #pragma once
 
 #include "analysis/analyze.h"
@@ -10,15 +10,15 @@
 namespace headroom::cli {
 
 struct JobTracesOptions {
-  AnalysisOptions analysis;  ///< Of each file; the path is set.
+  AnalysisOptions analysis;  ///< Options for each file. The path is set for each.
   OpenOptions open = {};
   bool quiet = false;  ///< No remarks and no progress.
 };
 
-/// Each file has its rank as AssignRanks() gives it, and ranks are compared as AnalyzeJobRanks()
-/// does; a file alone is compared with none, and may have no rank. A file of a folder that cannot
-/// be read is left out, with a remark. Fails as OpenTrace() does for one that was named itself, or
-/// where there is no other; and as AnalyzeTrace() and AssignRanks() do (kUsage).
+/// Gives each file its rank as AssignRanks() does, and compares ranks as AnalyzeJobRanks() does. A
+/// single file is not compared and may have no rank. Leaves out an unreadable file of a folder,
+/// with a remark. Fails as OpenTrace() does for a file that the user named, or if no other file is
+/// readable. Fails as AnalyzeTrace() and AssignRanks() do (kUsage).
 Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions& options);
 
 }  // namespace headroom::cli

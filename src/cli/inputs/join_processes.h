@@ -1,4 +1,4 @@
-// Several processes of one command, of which the first alone speaks.
+// Joins several processes of one command. Only the first one prints.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,11 @@
 
 namespace headroom::cli {
 
-/// JoinProcesses() with the module of this program. From here on, processes that do not lead print
-/// nothing. What keeps one of them from joining is said by that process, with its host.
+/// Calls JoinProcesses() with the module of this program. Afterwards processes that do not lead
+/// print nothing. A process that cannot join reports the reason, with its host.
 Result<std::unique_ptr<Communicator>> JoinOthers();
 
-/// Whether a launcher started this process as another than the first of several.
+/// Returns true if a launcher started several processes and this is not the first.
 bool IsFollower();
 
 }  // namespace headroom::cli

@@ -1,4 +1,4 @@
-// Reads a trace and makes its job, for commands that ask the engine.
+// Reads a trace and makes its job, for commands that use the engine.
 #pragma once
 
 #include <memory>
@@ -20,54 +20,54 @@ namespace headroom::cli {
 
 struct JobOptions {
   std::string step_marker;
-  std::string steps;    ///< "A:B", as ParseStepRange() reads it; empty: all.
+  std::string steps;    ///< "A:B", as ParseStepRange() reads it; empty for all steps.
   std::string capture;  ///< A trace, or a folder of traces, with the captures of its graphs.
   std::optional<double> measured_step_ms;
   CalibrationFlags calibration;
-  std::vector<NamedText> device_files;  ///< Beside the built-in ones.
-  OpenOptions open = {};                ///< `threads` is set by AddJobFlags().
+  std::vector<NamedText> device_files;  ///< Added to the built-in ones.
+  OpenOptions open = {};                ///< AddJobFlags() sets `threads`.
   bool quiet = false;
 };
 
-/// The flags of a recorded job, under the names that every command gives them; `quiet` and files of
-/// devices are the command's own.
+/// Adds the flags of a recorded job, which have the same names in every command. Each command
+/// itself adds `quiet` and its device files.
 void AddJobFlags(Command command, JobOptions& options);
-/// The words of a command line that say the same, for a command that the text shows.
+/// Returns the words of a command line with these options, for a command that the text shows.
 std::vector<std::string> ArgumentsOf(const JobOptions& options);
-/// --capture, for commands that read one trace.
+/// Adds --capture, for commands that read one trace.
 void AddCaptureFlag(Command command, JobOptions& options);
 inline constexpr const char* kCaptureHelp =
     "Trace or folder of traces with the captures of the replayed graphs";
 
-/// A job with what it refers to; `store` holds the steps that were asked for.
+/// A job with the data that it refers to. `store` holds the requested steps.
 struct OpenedJob {
   std::unique_ptr<ReferenceData> reference;
   std::unique_ptr<TraceStore> store;
   std::unique_ptr<Job> job;
-  std::string calibration;          ///< For the user: where the cost of recording comes from.
+  std::string calibration;          ///< Shows the user the source of the cost of recording.
   std::string note;                 ///< CalibratedJob::note.
   Status forecasts = Status::Ok();  ///< CalibratedJob::forecasts
 };
 
-/// A trace that was read, and what its flags say of the analysis.
+/// A trace that was read, with the analysis options from its flags.
 struct OpenedTrace {
   std::unique_ptr<ReferenceData> reference;
   std::unique_ptr<TraceStore> store;
   AnalysisOptions analysis;
 };
 
-/// Returns the files that --capture names, none without the flag. Fails as FindTraceFiles() does.
+/// Returns the files that --capture names; empty without the flag. Fails as FindTraceFiles() does.
 Result<std::vector<std::string>> CaptureFiles(const std::string& capture);
 /// Returns `inputs` and the files that --capture names, for RefuseToOverwrite().
 Result<std::vector<std::string>> WithCaptures(std::vector<std::string> inputs,
                                               const std::string& capture);
 
-/// What the flags say of the analysis of any trace; its path is not set. Fails (kUsage) for steps
-/// that are no range.
+/// Returns the analysis options that the flags set for any trace. Leaves the path empty. Fails with
+/// kUsage if the steps are not a range.
 Result<AnalysisOptions> AnalysisOf(const JobOptions& options);
 Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& options);
 Result<OpenedJob> MakeJob(OpenedTrace trace, const JobOptions& options);
-/// Both.
+/// Reads the trace and makes its job.
 Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options);
 
 }  // namespace headroom::cli

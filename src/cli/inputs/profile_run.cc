@@ -18,7 +18,7 @@
 namespace headroom::cli {
 namespace {
 
-/// One profile a rank where the file is of several (`headroom merge`); else one.
+/// Returns one profile per rank for a file of several ranks (`headroom merge`), otherwise one.
 Result<std::vector<ProfiledTrace>> ProfileFile(const std::string& path, bool has_others,
                                                const ReferenceData& reference,
                                                const JobOptions& options) {
@@ -63,7 +63,7 @@ Result<JobProfile> ProfileTraces(const std::vector<std::string>& named,
     const std::string real = std::filesystem::canonical(path, error).string();
     if (!error && !seen.insert(real).second) {
       return Status::Usage(
-          fmt::format("{} is given twice: a run that is repeated has a trace of its own", path));
+          fmt::format("{} is given twice: give a separate trace for each repeated run", path));
     }
     Result<std::vector<ProfiledTrace>> of_file =
         ProfileFile(path, files.value().paths.size() > 1, reference, options);

@@ -11,11 +11,13 @@
 
 namespace headroom::cli {
 
-/// Repeated runs of one job: the files of folders each for itself. Files of several ranks are
-/// joined by rank (JoinRanks()); where each rank has several, the first of each are a run, and so
-/// on. What a trace took of memory is free again before the next is read. Fails as OpenTrace() and
-/// AnalyzeTrace() do; kNoAnswer where there are no whole steps; kUsage where a file is given twice,
-/// where ranks have different numbers of files, and where files are of different jobs.
+/// Reads repeated runs of one job; each file of a folder is one trace. Joins files of several ranks
+/// by rank (JoinRanks()). If each rank has several files, the first of each form a run, and so on.
+/// Frees the memory of a trace before it reads the next. Fails as OpenTrace() and AnalyzeTrace()
+/// do.
+///
+/// Fails with kNoAnswer without whole steps. Fails with kUsage if a file is given twice, if ranks
+/// have different numbers of files, or if files belong to different jobs.
 Result<JobProfile> ProfileTraces(const std::vector<std::string>& named,
                                  const ReferenceData& reference, const JobOptions& options);
 

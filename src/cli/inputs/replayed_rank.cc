@@ -30,7 +30,7 @@ void RemarkOn(const ReplayedRank& rank) {
     for (const RankSetIssue& issue : rank.job.issues) remark(issue.detail);
     return;
   }
-  // Ranks that do not communicate wait for nobody.
+  // Ranks that do not communicate do not wait for others.
   if (rank.job.ranks[rank.index].collectives.empty()) return;
   std::string text;
   for (const RankSetIssue& issue : rank.job.issues) {
@@ -63,7 +63,7 @@ Result<ReplayedRank> ChooseReplayedRank(const TraceFiles& files, const JobOption
   if (job.ranks.empty()) return Status::Usage(job.issues.front().detail);
   rank.index = MedianRank(job);
   rank.path = job.ranks[rank.index].path;
-  // Where nothing else could be read, it is as if it had been named alone.
+  // If no other file was readable, the rank counts as a single file.
   if (job.ranks.size() == 1 && job.issues.empty()) return rank;
   rank.number = job.ranks[rank.index].rank;
   rank.compared = OnOneClockWith(rank.index, job.alignment);

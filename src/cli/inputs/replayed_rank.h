@@ -1,4 +1,4 @@
-// The rank of a job that is replayed for all, and what the files of the others tell of it.
+// The rank that is replayed for the whole job, with the data of the other ranks' files.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ namespace headroom::cli {
 
 struct ReplayedRank {
   std::string path;
-  std::optional<std::int64_t> number;  ///< None: its file is the only one.
-  std::int64_t compared = 1;           ///< Ranks on one clock with it, itself included.
-  JobRanks job;                        ///< Empty: its file is the only one.
-  std::size_t index = 0;               ///< Of `job`.
+  std::optional<std::int64_t> number;  ///< Absent if its file is the only one.
+  std::int64_t compared = 1;           ///< Ranks on the same clock, including this one.
+  JobRanks job;                        ///< Empty if its file is the only one.
+  std::size_t index = 0;               ///< Index of the rank in `job`.
 
-  /// Of its collectives, where several ranks could be compared; else empty.
+  /// Returns the skew of its collectives; empty unless several ranks could be compared.
   ///
   /// @param gpus  of the job
   CollectiveSkew SkewOf(std::int64_t gpus) const;
 };
 
-/// MedianRank() of the files of several ranks (ReadJobTraces()), with remarks on what is wrong with
-/// the set; a file by itself is not read. Fails as ReadJobTraces() does, or (kUsage) where all
-/// files are of ranks that the job does not have.
+/// Returns MedianRank() of the files of several ranks (ReadJobTraces()), with remarks on faults of
+/// the set. Does not read a single file. Fails as ReadJobTraces() does. Fails with kUsage if the
+/// job has none of the files' ranks.
 Result<ReplayedRank> ChooseReplayedRank(const TraceFiles& files, const JobOptions& options);
 
 }  // namespace headroom::cli

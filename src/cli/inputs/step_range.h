@@ -1,4 +1,4 @@
-// Which steps a command is about: --steps.
+// The steps that --steps selects.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace headroom::cli {
 
-/// Steps with first <= index <= last; an absent end is open.
+/// Steps with first <= index <= last. An absent end is open.
 struct StepRange {
   std::optional<std::int64_t> first, last;
 };
 
-/// "A:B", "A:" or ":B" with A <= B, both >= 0.
+/// Parses "A:B", "A:" or ":B" with A <= B, both >= 0.
 Result<StepRange> ParseStepRange(std::string_view text);
 
 }  // namespace headroom::cli

@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, 6> kCompressions = {".gz", ".zst", ".zstd
 constexpr std::array<std::string_view, 8> kFormats = {
     ".json", ".pftrace", ".pb", ".perfetto-trace", ".et", ".sqlite", ".nsys-rep", "results.db"};
 
-/// run.pftrace.4711: what `headroom record` names the file of a further process.
+/// Returns true for a name such as run.pftrace.4711, which `headroom record` gives the file of a
+/// further process.
 bool IsOfAFurtherProcess(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot != std::string_view::npos && dot + 1 < name.size() &&
@@ -48,8 +49,8 @@ bool LooksLikeATrace(std::string_view name) {
                      [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// Returns the folders below `folder` that hold traces, by name: profilers write into folders of
-/// their own (plugins/profile/DATE).
+/// Returns the folders below `folder` that hold traces, by name. JAX, for example, writes into
+/// plugins/profile/DATE.
 std::vector<std::string> FoldersWithTraces(const std::string& folder) {
   constexpr int kMaxDepth = 4;
   constexpr int kMaxEntries = 10'000;
@@ -95,7 +96,7 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
     }
   }
   if (error) {
-    return Status::BadInput(fmt::format("{}: cannot read the folder: {}; check its rights",
+    return Status::BadInput(fmt::format("{}: cannot read the folder: {}; check its permissions",
                                         Printable(folder, Charset::kAscii), error.message()));
   }
   if (found.empty()) {
@@ -107,12 +108,12 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
                       Printable(folder, Charset::kAscii), below.size(), FirstOf(below)));
     }
     return Status::BadInput(fmt::format(
-        "{}: the folder holds no trace (.json, .pftrace, .pb, .perfetto-trace, .et, .sqlite, "
+        "{}: the folder has no trace (.json, .pftrace, .pb, .perfetto-trace, .et, .sqlite, "
         ".nsys-rep or results.db, plain, .gz, .zst, .xz, .bz2 or .zip); name the files",
         Printable(folder, Charset::kAscii)));
   }
   std::sort(found.begin(), found.end());
-  // A report of Nsight Systems beside its own export is the same recording.
+  // A report of Nsight Systems next to its own export is the same recording.
   const auto is_exported = [&](const std::string& path) {
     fs::path exported = path;
     return exported.extension() == ".nsys-rep" &&
@@ -141,8 +142,8 @@ std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view
   return number;
 }
 
-/// Returns the process and the rank (-1: none) in the head of a trace of PyTorch's profiler. Never
-/// reads a pipe, because what is read from it is gone.
+/// Returns the process and the rank (-1: no rank) from the head of a trace of PyTorch's profiler.
+/// Never reads a pipe, because its data can be read only once.
 std::optional<std::pair<std::int64_t, std::int64_t>> PeekProcess(const std::string& path) {
   constexpr std::size_t kHead = std::size_t{1} << 20;
   std::error_code error;
@@ -176,7 +177,7 @@ std::string PatternOf(std::string_view path) {
   return pattern;
 }
 
-/// Returns whether the files hold recordings of one process, one after the other.
+/// Returns true if the files hold recordings of one process, one after the other.
 bool AreOfOneProcess(const std::vector<std::string>& paths) {
   std::vector<std::unique_ptr<TraceStore>> parts;
   for (const std::string& path : paths) {
@@ -189,7 +190,7 @@ bool AreOfOneProcess(const std::vector<std::string>& paths) {
   return WhyNotOneProcess(parts).empty();
 }
 
-/// Adds files of one process whose names do not say so (trace_step12.json).
+/// Adds files of one process whose names do not show it (trace_step12.json).
 void AddByContent(const std::vector<std::string>& paths, Recordings& recordings) {
   constexpr std::size_t kMaxFiles = 1024;
   std::map<std::string, std::vector<std::string>> by_pattern;
@@ -201,7 +202,7 @@ void AddByContent(const std::vector<std::string>& paths, Recordings& recordings)
       if (const auto process = PeekProcess(path)) by_process[*process].push_back(path);
     }
     for (auto& [process, files] : by_process) {
-      // By number: 2 comes before 12.
+      // Sorts by number: 2 comes before 12.
       std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
         return std::pair(a.size(), a) < std::pair(b.size(), b);
       });
@@ -214,7 +215,7 @@ void AddByContent(const std::vector<std::string>& paths, Recordings& recordings)
 }  // namespace
 
 Recordings FindRecordings(const std::vector<std::string>& paths) {
-  // By folder, host and process; then by time, whose digits are as many.
+  // Sorts by folder, host and process, then by time. All times have the same number of digits.
   std::map<std::string, std::map<std::pair<std::size_t, std::string>, std::string>> by_process;
   std::vector<std::string> others;
   for (const std::string& path : paths) {

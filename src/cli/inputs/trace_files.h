@@ -1,4 +1,4 @@
-// The trace files that a user names, folders among them.
+// Finds the trace files that a user names, also in folders.
 #pragma once
 
 #include <map>
@@ -11,24 +11,26 @@ namespace headroom::cli {
 
 struct TraceFiles {
   std::vector<std::string> paths;
-  std::vector<bool> of_folder;       ///< By path: found in a folder, not named itself.
-  std::vector<std::string> skipped;  ///< Files of folders whose names are not those of traces.
+  std::vector<bool> of_folder;       ///< One per path: true if it was found in a folder, not named
+                                     ///< by the user.
+  std::vector<std::string> skipped;  ///< Files of folders without the name of a trace.
 };
 
-/// Replaces folders by the files in them whose names are those of traces (.json, .pftrace, .pb,
-/// .perfetto-trace, .et, plain or compressed; .pftrace.PID), by name. A folder without traces
-/// stands for the only folder below it that holds some. Fails with kBadInput for a folder that
-/// cannot be read, or that has no trace or several folders of traces.
+/// Replaces folders by their files with names of traces, sorted by name. Such names are .json,
+/// .pftrace, .pb, .perfetto-trace and .et, plain or compressed, and .pftrace.PID. A
+/// folder without traces stands for the only folder below it that has some. Fails with kBadInput if
+/// a folder is unreadable, or has no trace or several folders of traces.
 Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named);
 
-/// Returns the only trace file of a folder; a file stands for itself. Fails as FindTraceFiles()
-/// does, and with kBadInput for several traces.
+/// Returns the only trace file of a folder, or the file itself. Fails as FindTraceFiles() does, and
+/// with kBadInput for several traces.
 Result<std::string> FindOneTraceFile(const std::string& named);
 
-/// Files of one process that its profiler wrote one after the other: by the first, all others. They
-/// are one trace, not ranks. Told by the names that PyTorch's tensorboard_trace_handler gives them
-/// (HOST_PID.TIME.pt.trace.json); else, where names differ in numbers alone, by the process and the
-/// rank in their heads and by reading them: no two overlap in time.
+/// Maps the first of several files of one process to the others. The profiler wrote them one after
+/// the other, so they are one trace, not ranks. Finds them by the names that PyTorch's
+/// tensorboard_trace_handler gives them (HOST_PID.TIME.pt.trace.json). Other names may differ only
+/// in numbers. Then the process and rank in their heads must match, and no two files may overlap in
+/// time.
 using Recordings = std::map<std::string, std::vector<std::string>>;
 Recordings FindRecordings(const std::vector<std::string>& paths);
 

@@ -19,7 +19,7 @@
 namespace headroom::cli {
 namespace {
 
-/// The error of opening a counter of this thread; 0: none.
+/// Opens a counter of this thread. Returns the error, or 0.
 int OpenError(std::uint32_t type, std::uint64_t config, bool of_kernel) {
   perf_event_attr event{};
   event.size = sizeof event;
@@ -35,7 +35,7 @@ int OpenError(std::uint32_t type, std::uint64_t config, bool of_kernel) {
   return 0;
 }
 
-/// Whether this thread has a capability in effect.
+/// Returns true if this thread has a capability in effect.
 bool HasCapability(std::string_view status, int capability) {
   Lines lines(status);
   for (std::string_view line; lines.Next(line);) {
@@ -49,13 +49,13 @@ bool HasCapability(std::string_view status, int capability) {
 
 bool IsRefusal(int error) { return error == EACCES || error == EPERM; }
 
-/// The processor has no such counter, as in a virtual machine that is given none.
+/// Returns true if the processor has no such counter, as in some virtual machines.
 bool IsMissing(int error) { return error == ENOENT || error == EOPNOTSUPP || error == ENODEV; }
 
 }  // namespace
 
 CounterAnswers AskForCounters() {
-  constexpr int kCapPerfmon = 38;  // Not in the headers of kernels before 5.8.
+  constexpr int kCapPerfmon = 38;  // Kernel headers before 5.8 lack it.
   const std::string status = ReadFileOrEmpty("/proc/self/status");
   return {
       .paranoid = Fields(ReadFileOrEmpty("/proc/sys/kernel/perf_event_paranoid")).NextNumber<int>(),
@@ -69,8 +69,8 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
   MachineCheck check{.name = "counters"};
   check.state = CheckState::kLimited;
   check.matters =
-      "Headroom reads none of them, but perf, VTune and the like tell no cycles and cache misses "
-      "here";
+      "Headroom reads none of them, but tools such as perf and VTune show no cycles and cache "
+      "misses here";
   const std::string setting =
       answers.paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *answers.paranoid)
                        : std::string("kernel.perf_event_paranoid is unknown");
@@ -78,9 +78,9 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
   const int error = answers.software_error != 0 ? answers.software_error : answers.program_error;
   if (error == ENOSYS) {
     check.finding = "the kernel has no perf_event_open";
-    check.fix = "a kernel with CONFIG_PERF_EVENTS; a sandbox such as gVisor has none";
+    check.fix = "use a kernel with CONFIG_PERF_EVENTS; a sandbox such as gVisor has none";
   } else if (IsRefusal(error)) {
-    // Debian and others know 3 and 4, which refuse everything.
+    // Debian and others add the values 3 and 4, which refuse everything.
     const bool by_setting =
         !answers.may_perfmon && answers.paranoid.value_or(0) > kProgramsOfOnesOwn;
     check.finding =
@@ -92,22 +92,21 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
     check.finding = fmt::format("perf_event_open fails: {}", std::strerror(error));
   } else if (IsMissing(answers.program_error)) {
     check.finding =
-        fmt::format("no counters of the processor, only those of the kernel; {}", setting);
+        fmt::format("the processor has no counters here, only the kernel has; {}", setting);
     check.fix =
-        "a virtual machine whose processor is given them (QEMU: -cpu host,pmu=on), or a machine "
-        "without a hypervisor";
+        "enable counters in the virtual machine (QEMU: -cpu host,pmu=on), or use a machine without "
+        "a hypervisor";
   } else if (answers.program_error != 0) {
     check.finding = fmt::format("perf_event_open fails: {}", std::strerror(answers.program_error));
     if (answers.program_error == EBUSY)
-      check.fix = "end what holds the counters (perf, a watchdog)";
+      check.fix = "stop the programs that use the counters (perf, a watchdog)";
   } else if (answers.kernel_error != 0) {
-    check.finding =
-        fmt::format("those of programs can be read, those of the kernel not ({})", setting);
-    check.matters = "perf sees no time in the kernel; Headroom reads none of them";
+    check.finding = fmt::format("programs can be counted, but the kernel cannot ({})", setting);
+    check.matters = "perf shows no time in the kernel; Headroom does not need it";
     check.fix = "sudo sysctl kernel.perf_event_paranoid=1";
   } else {
     check = {.name = "counters",
-             .finding = fmt::format("can be read, the kernel's too ({})", setting)};
+             .finding = fmt::format("can be read, also those of the kernel ({})", setting)};
   }
   return check;
 }

@@ -25,10 +25,10 @@
 namespace headroom::cli {
 namespace {
 
-/// Of operators of one kind and type.
+/// Measured operators of one kind and type.
 struct Measured {
   int operators = 0;
-  std::vector<double> log_errors;  ///< log(measured / modelled), where the GPU is known.
+  std::vector<double> log_errors;  ///< log(measured / modelled), if the GPU is known.
 };
 
 std::string Render(const std::map<std::pair<std::string, DType>, Measured>& kinds,
@@ -52,24 +52,26 @@ std::string Render(const std::map<std::pair<std::string, DType>, Measured>& kind
   page.Table({{"operator", TextColumn::Kind::kText},
               {"type", TextColumn::Kind::kText},
               {"measured"},
-              {"times the model, median"}},
+              {"times the model's time, median"}},
              rows);
   page.Blank();
   const std::string name = spec != nullptr ? spec->short_name : "NAME";
-  page.Paragraph("  ", fmt::format("Written to {}: {}. headroom predict TRACE --gpu {} "
-                                   "--gpu-calibration {}{}",
-                                   Printable(path, charset), Printable(device, charset), name,
-                                   Printable(path, charset),
-                                   spec != nullptr ? ""
-                                                   : " --gpu-file FILE: no data sheet of this GPU "
-                                                     "is known (docs/devices.md)"));
+  page.Paragraph(
+      "  ",
+      fmt::format(
+          "Written to {}: {}. headroom predict TRACE --gpu {} "
+          "--gpu-calibration {}{}",
+          Printable(path, charset), Printable(device, charset), name, Printable(path, charset),
+          spec != nullptr
+              ? ""
+              : " --gpu-file FILE: Headroom has no data sheet of this GPU (docs/devices.md)"));
   return std::move(page).Take();
 }
 
 }  // namespace
 
 Status MeasureGpu(const std::string& python, double seconds, const std::string& path) {
-  // A place that cannot be written is told before the minute is spent.
+  // Checks that the file can be written before it measures for a minute.
   if (const Result<AtomicFile> place = AtomicFile::Write(path, ""); !place.ok())
     return place.status();
   const Result<TemporaryFolder> folder = TemporaryFolder::Make();
@@ -111,10 +113,10 @@ Status MeasureGpu(const std::string& python, double seconds, const std::string& 
   if (rates) {
     const Status usable = ReadCorrection(table.value(), device, *rates, constants.value()).status();
     if (!usable.ok()) {
-      return Status::Usage(fmt::format(
-          "the operators that ran in {:g} s are too short, too few or cannot be believed ({}); let "
-          "the GPU do nothing else, and give more time with --seconds",
-          seconds, usable.message()));
+      return Status::Usage(
+          fmt::format("the operators that ran in {:g} s are too short, too few or unreliable ({}); "
+                      "keep the GPU otherwise idle, and give more time with --seconds",
+                      seconds, usable.message()));
     }
   }
   std::map<std::pair<std::string, DType>, Measured> kinds;

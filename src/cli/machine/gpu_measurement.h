@@ -1,5 +1,5 @@
-// `headroom calibrate --gpu`: a table of operators timed on this machine's GPU, which
-// `headroom predict --gpu-calibration` corrects its models by.
+// `headroom calibrate --gpu`: measures operators on this machine's GPU, and writes their table.
+// `headroom predict --gpu-calibration` corrects its models with it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace headroom::cli {
 
-/// Measures, writes the table to `path`, whole or not at all, and prints how far the models are.
+/// Measures, writes the table to `path` atomically, and prints the error of the models.
 Status MeasureGpu(const std::string& python, double seconds, const std::string& path);
 
 }  // namespace headroom::cli

@@ -20,7 +20,7 @@ InstalledFiles FindInstalledFiles() {
     if (files.cupti.empty() && fs::exists(cupti, error)) files.cupti = cupti.string();
     if (files.mpi.empty() && fs::exists(mpi, error)) files.mpi = mpi.string();
   }
-  // pip puts the program into the package.
+  // pip installs the program into the package.
   const fs::path around = here.parent_path();
   if (files.inject.empty() && fs::is_directory(around / "_inject", error)) {
     files.package = around.string();

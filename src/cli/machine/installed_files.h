@@ -1,20 +1,21 @@
-// What this program and recorded programs load, beside this program's own file.
+// Finds the files that this program and recorded programs load, relative to this program's own
+// file.
 #pragma once
 
 #include <string>
 
 namespace headroom::cli {
 
-/// In a build folder, installed (bin/ and lib/headroom/), or in the Python package, where pip puts
-/// the program.
+/// They are in a build folder, installed (bin/ and lib/headroom/), or in the Python package, into
+/// which pip installs the program.
 struct InstalledFiles {
-  std::string package;  ///< Folder of the Python package `headroom`; empty: not there.
-  std::string inject;   ///< Folder for PYTHONPATH; empty: not there.
-  std::string cupti;    ///< Library for the CUDA driver to load; empty: not there.
-  std::string mpi;  ///< Module that joins processes (distributed/communicator.h); empty: not there.
+  std::string package;  ///< Folder of the Python package `headroom`; empty if missing.
+  std::string inject;   ///< Folder for PYTHONPATH; empty if missing.
+  std::string cupti;    ///< Library for the CUDA driver to load; empty if missing.
+  std::string mpi;  ///< Module that joins processes (distributed/communicator.h); empty if missing.
 };
 
-/// The name of the library for the CUDA driver, by which it is told from another tool's.
+/// Name of the library for the CUDA driver. It distinguishes the library from that of another tool.
 inline constexpr char kCuptiFile[] = "libheadroom_cupti.so";
 
 InstalledFiles FindInstalledFiles();

@@ -42,11 +42,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How long a driver may take: one that nobody uses starts its GPUs first, one after the other.
+/// Time limit for a driver. An unused driver first starts its GPUs, one after the other.
 constexpr std::chrono::seconds kDriverPatience{10};
 
-/// What `check` finds, on a thread of its own: a driver in trouble may never answer. nullopt: not
-/// in time; the thread is then left alone.
+/// Returns the result of `check`. Runs it on a separate thread, because a faulty driver may never
+/// answer. Returns nullopt after the time limit, and abandons the thread.
 std::optional<MachineCheck> AskDriver(MachineCheck (*check)()) {
   std::packaged_task<MachineCheck()> task(check);
   std::future<MachineCheck> answer = task.get_future();
@@ -59,7 +59,7 @@ std::optional<MachineCheck> AskDriver(MachineCheck (*check)()) {
   return answer.get();
 }
 
-/// The content of a small file without the line's end; empty where it cannot be read.
+/// Returns the content of a small file without the newline; empty if it is unreadable.
 std::string LineOf(const std::string& path) {
   std::string content = ReadFileOrEmpty(path);
   while (content.ends_with('\n')) content.pop_back();
@@ -71,7 +71,8 @@ std::string Environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// A word for sh that holds any bytes, newlines too: escape.h's is for people to copy.
+/// Returns a word for sh with any bytes, including newlines. The function in escape.h is for text
+/// that people copy.
 std::string ShellWord(std::string_view text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -90,7 +91,7 @@ MachineCheck CheckClock() {
           .state = CheckState::kLimited,
           .finding = fmt::format("no invariant counter (kernel clock source: {})",
                                  source.empty() ? "unknown" : source),
-          .matters = "a region takes two calls of clock_gettime, two to three times as long",
+          .matters = "a region needs two calls of clock_gettime, two to three times as slow",
           .fix = source == "hpet" || source == "acpi_pm"
                      ? "boot with tsc=reliable if the processors' counters are known to agree"
                      : ""};
@@ -106,7 +107,7 @@ MachineCheck CheckTimers() {
             .fix = "unset HEADROOM"};
   }
   double best = 1e9;
-  for (int round = 0; round < 5; ++round) {  // The least disturbed one.
+  for (int round = 0; round < 5; ++round) {  // Keeps the least disturbed round.
     const std::uint64_t begin = headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC);
     for (int i = 0; i < kRegions / 5; ++i) headroom_end(HEADROOM_BEGIN("doctor"));
     const std::uint64_t end = headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC);
@@ -121,9 +122,9 @@ MachineCheck CheckRecording() {
     return {.name = "recording",
             .state = CheckState::kMissing,
             .finding = fmt::format("no shared memory: memfd_create: {}", std::strerror(errno)),
-            .matters = "timers cannot pass their events on; headroom record has metrics alone",
+            .matters = "timers cannot send their events; headroom record has only metrics",
             .fix =
-                "a kernel from 3.17 on, and a container whose seccomp profile allows "
+                "use a kernel from 3.17 on, and in a container a seccomp profile that allows "
                 "memfd_create"};
   }
   close(memory);
@@ -136,7 +137,7 @@ MachineCheck CheckRecording() {
           .state = CheckState::kMissing,
           .finding = "no folder for a socket: neither XDG_RUNTIME_DIR nor /tmp can be written",
           .matters = "processes cannot reach the recorder",
-          .fix = "set XDG_RUNTIME_DIR to a folder of yours"};
+          .fix = "set XDG_RUNTIME_DIR to a folder that you can write"};
 }
 
 MachineCheck CheckDisk(const std::string& folder) {
@@ -145,8 +146,8 @@ MachineCheck CheckDisk(const std::string& folder) {
     return {.name = "disk",
             .state = CheckState::kMissing,
             .finding = fmt::format("cannot write in {}", folder),
-            .matters = "recordings go there",
-            .fix = "another folder, or -o FILE"};
+            .matters = "headroom record writes recordings there",
+            .fix = "change to another folder, or use -o FILE"};
   }
   const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
   constexpr double kComfortable = 2e9;
@@ -155,7 +156,7 @@ MachineCheck CheckDisk(const std::string& folder) {
   if (free < kComfortable) {
     check.state = CheckState::kLimited;
     check.matters = "GPU work takes about 200 bytes per launch: 2 MB/s at 10,000 launches";
-    check.fix = "-o FILE on another disk, --steps A:B for a part of the run";
+    check.fix = "use -o FILE on another disk, or --steps A:B for a part of the run";
   }
   return check;
 }
@@ -196,8 +197,8 @@ MachineCheck CheckPressure() {
   return {.name = "pressure",
           .state = CheckState::kLimited,
           .finding = "no /proc/pressure",
-          .matters = "how long processes wait for CPU, memory and disk stays unknown",
-          .fix = "a kernel with CONFIG_PSI, booted with psi=1"};
+          .matters = "waits of processes for CPU, memory and disk stay unknown",
+          .fix = "use a kernel with CONFIG_PSI, booted with psi=1"};
 }
 
 MachineCheck CheckEnergy() {
@@ -213,19 +214,19 @@ MachineCheck CheckEnergy() {
   if (there) {
     return {.name = "energy",
             .state = CheckState::kLimited,
-            .finding = "the processors' energy counters are for root alone",
+            .finding = "only root can read the processors' energy counters",
             .matters = "energy of the host stays unknown",
             .fix = "sudo chmod a+r /sys/class/powercap/*/energy_uj"};
   }
   return {.name = "energy",
           .state = CheckState::kLimited,
-          .finding = "no energy counters of the processors (usual in a virtual machine)",
+          .finding = "the processors have no energy counters (usual in a virtual machine)",
           .matters = "energy of the host stays unknown"};
 }
 
-/// @param ask_gpus  whether PyTorch may ask for GPUs, which takes as long as their driver likes
+/// @param ask_gpus  lets PyTorch ask for GPUs, which takes as long as their driver needs
 std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) {
-  constexpr const char* kNameThePython = "--python PATH names the Python that trains";
+  constexpr const char* kNameThePython = "name the Python that trains with --python PATH";
   const bool is_named = python != kUsualPython;
   MachineCheck interpreter{.name = "python"}, torch{.name = "pytorch"}, module{.name = "module"};
   const std::string command =
@@ -238,7 +239,7 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
       printed.append(buffer.data(), n);
     pclose(pipe);
   }
-  // Whatever a site's own start-up code prints comes before.
+  // A site's own start-up code may print text before it.
   const std::size_t begin = printed.rfind("\n{");
   const nlohmann::json found = nlohmann::json::parse(
       begin == std::string::npos ? printed : printed.substr(begin + 1), nullptr, false);
@@ -246,10 +247,10 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
     return {{.name = "python",
              .state = CheckState::kLimited,
              .finding = fmt::format("{} cannot be run", python),
-             .matters = "Python programs cannot be asked about",
-             .fix = is_named
-                        ? fmt::format("{} -V tells why; name a Python that runs", ShellWord(python))
-                        : kNameThePython}};
+             .matters = "PyTorch and the module of Headroom cannot be checked",
+             .fix = is_named ? fmt::format("{} -V shows the reason; name a Python that runs",
+                                           ShellWord(python))
+                             : kNameThePython}};
   }
   const auto text = [&](const char* key) { return found.value(key, std::string()); };
   interpreter.finding = fmt::format("{} ({})", text("python"), text("executable"));
@@ -264,7 +265,7 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
                                 version("hip").empty() ? "" : ", HIP " + version("hip"));
     torch.finding += ask_gpus ? fmt::format(", {} GPU{}", found.value("gpus", 0),
                                             found.value("gpus", 0) == 1 ? "" : "s")
-                              : "; not asked for GPUs, whose driver does not answer";
+                              : "; its GPUs were not checked, because their driver does not answer";
     if (!kineto) {
       torch.state = CheckState::kLimited;
       torch.finding += ", built without Kineto";
@@ -284,7 +285,7 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
     module.state = CheckState::kLimited;
     module.finding = text("headroom_error");
     module.matters = "`import headroom` fails in a program that is not recorded";
-    module.fix = "pip install . in Headroom's folder, or its build folder in PYTHONPATH";
+    module.fix = "run pip install . in Headroom's folder, or add its build folder to PYTHONPATH";
   }
   return {interpreter, torch, module};
 }
@@ -313,14 +314,14 @@ MachineCheck CheckNvidia() {
             .finding = fmt::format("a driver for CUDA {}.{}, but no GPU (cuInit: {})",
                                    number / 1000, number % 1000 / 10, started),
             .matters = "no GPU work can be recorded here",
-            .fix = "nvidia-smi says more; in a container, start it with --gpus"};
+            .fix = "run nvidia-smi for details; in a container, start it with --gpus"};
   }
   return {.name = "nvidia",
           .finding = fmt::format("{} GPU{}, driver for CUDA {}.{}", devices,
                                  devices == 1 ? "" : "s", number / 1000, number % 1000 / 10)};
 }
 
-/// Asks CUPTI whether this process may record kernels, as `record` does, and takes it back.
+/// Asks CUPTI for permission to record kernels, as `record` does, and undoes it.
 cupti::Result AskForKernels(const cupti::Library& library, std::string* why) {
   cupti::Subscriber subscriber = nullptr;
   const auto ignore = [](void*, cupti::Domain, std::uint32_t, const void*) {};
@@ -330,7 +331,7 @@ cupti::Result AskForKernels(const cupti::Library& library, std::string* why) {
   if (result == cupti::kSuccess) {
     library.disable(cupti::kConcurrentKernel);
   } else {
-    *why = "CUPTI gives no kernels: " + library.Explain(result);
+    *why = "CUPTI records no kernels: " + library.Explain(result);
   }
   library.unsubscribe(subscriber);
   return result;
@@ -339,14 +340,14 @@ cupti::Result AskForKernels(const cupti::Library& library, std::string* why) {
 std::string FixOf(cupti::Result result) {
   switch (result) {
     case cupti::kMultipleSubscribers:
-      return "end the other profiler, or do not start the program under it";
+      return "stop the other profiler, or do not start the program under it";
     case cupti::kInsufficientPrivileges:
     case cupti::kVirtualInsufficientPrivileges:
       return "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee "
-             "/etc/modprobe.d/nvidia-profiling.conf, and boot again; a container: --cap-add "
+             "/etc/modprobe.d/nvidia-profiling.conf, and reboot; in a container: --cap-add "
              "SYS_ADMIN";
     default:
-      return "a CUPTI of the driver's CUDA version, its folder in LD_LIBRARY_PATH";
+      return "add the folder of a CUPTI of the driver's CUDA version to LD_LIBRARY_PATH";
   }
 }
 
@@ -361,8 +362,8 @@ MachineCheck CheckCupti(bool has_gpu) {
     check.finding = why;
     if (has_gpu) {
       check.fix =
-          "pip install nvidia-cuda-cupti (of CUDA 13; nvidia-cuda-cupti-cu12 of 12), or the "
-          "toolkit's extras/CUPTI/lib64 in LD_LIBRARY_PATH";
+          "pip install nvidia-cuda-cupti (for CUDA 13; nvidia-cuda-cupti-cu12 for 12), or add the "
+          "toolkit's extras/CUPTI/lib64 to LD_LIBRARY_PATH";
     }
     return check;
   }
@@ -375,7 +376,7 @@ MachineCheck CheckCupti(bool has_gpu) {
   }
   return {.name = "cupti", .finding = version + " lets this user record kernels"};
 }
-/// Without a driver that works, CUPTI refuses everything.
+/// Without a working driver, CUPTI refuses everything.
 MachineCheck CheckCuptiAlone() { return CheckCupti(/*has_gpu=*/false); }
 MachineCheck CheckCuptiOnGpu() { return CheckCupti(/*has_gpu=*/true); }
 
@@ -385,7 +386,7 @@ MachineCheck CheckNvml() {
     return {.name = "nvml", .finding = fmt::format("{} GPUs answer", nvml->gpus().size())};
   return {.name = "nvml",
           .state = CheckState::kMissing,
-          .finding = "libnvidia-ml.so.1 is not there or finds no driver",
+          .finding = "libnvidia-ml.so.1 is missing or finds no driver",
           .matters = "use, memory, power and clocks of NVIDIA GPUs stay unknown",
           .fix = access("/dev/nvidiactl", F_OK) == 0
                      ? "install the driver's libraries; in a container, "
@@ -393,18 +394,18 @@ MachineCheck CheckNvml() {
                      : ""};
 }
 
-/// Whether the kernel has an AMD GPU for programs.
+/// Returns true if the kernel offers an AMD GPU to programs.
 bool HasAmdDevice() { return access("/dev/kfd", F_OK) == 0; }
 
 MachineCheck CheckAmd() {
   const SharedLibrary hip({std::begin(detail::kHipLibraries), std::end(detail::kHipLibraries)});
-  if (hip.ok()) return {.name = "amd", .finding = "the HIP runtime is there"};
+  if (hip.ok()) return {.name = "amd", .finding = "the HIP runtime is installed"};
   return {.name = "amd",
           .state = CheckState::kMissing,
           .finding = "no HIP runtime (libamdhip64.so)",
           .matters = "no GPU work of AMD GPUs can be timed here",
           .fix = HasAmdDevice()
-                     ? "install ROCm's hip-runtime-amd, or its lib folder in LD_LIBRARY_PATH"
+                     ? "install ROCm's hip-runtime-amd, or add its lib folder to LD_LIBRARY_PATH"
                      : ""};
 }
 
@@ -415,27 +416,27 @@ MachineCheck CheckRocmSmi() {
     return {.name = "rocm-smi", .finding = fmt::format("{} GPUs answer", rocm->gpus().size())};
   return {.name = "rocm-smi",
           .state = CheckState::kMissing,
-          .finding = "librocm_smi64.so is not there or finds no GPU",
+          .finding = "librocm_smi64.so is missing or finds no GPU",
           .matters = "use, memory, power and clocks of AMD GPUs stay unknown",
           .fix = HasAmdDevice()
-                     ? "install ROCm's rocm-smi-lib, or its lib folder in LD_LIBRARY_PATH"
+                     ? "install ROCm's rocm-smi-lib, or add its lib folder to LD_LIBRARY_PATH"
                      : ""};
 }
 
 struct GpuChecks {
   MachineCheck nvidia, cupti, nvml, rocm_smi;
-  bool silent = false;  ///< A driver did not answer.
+  bool silent = false;  ///< True if a driver did not answer.
 };
 
-/// NVML first, which is the library for a driver in trouble. One that hangs is asked nothing more.
+/// Asks NVML first, which answers best if a driver is faulty. Asks no more questions of a driver
+/// that hangs.
 GpuChecks CheckGpus() {
   constexpr const char* kNoWork = "no GPU work can be recorded here";
   constexpr const char* kNoMetrics = "use, memory, power and clocks of GPUs stay unknown";
   constexpr const char* kNvidiaFix =
-      "see whether nvidia-smi answers, and what dmesg says (Xid, NVRM); end what uses the GPUs and "
-      "load the driver again, or boot the machine";
-  constexpr const char* kAmdFix =
-      "see whether rocm-smi answers, and what dmesg says (amdgpu); boot the machine";
+      "check if nvidia-smi answers, and read dmesg (Xid, NVRM); stop the programs on the GPUs and "
+      "reload the driver, or reboot";
+  constexpr const char* kAmdFix = "check if rocm-smi answers, and read dmesg (amdgpu); reboot";
   GpuChecks checks;
   const auto ask = [&](MachineCheck (*check)(), const char* name, const char* who,
                        const char* matters, const char* fix) {
@@ -452,7 +453,7 @@ GpuChecks CheckGpus() {
   const auto leave = [&](const char* name, const char* silent) {
     return MachineCheck{.name = name,
                         .state = CheckState::kMissing,
-                        .finding = fmt::format("not asked, as {} does not answer", silent),
+                        .finding = fmt::format("not asked, because {} does not answer", silent),
                         .matters = kNoWork,
                         .fix = kNvidiaFix};
   };
@@ -477,7 +478,7 @@ MachineCheck CheckInjection() {
   return {.name = "injection",
           .state = CheckState::kLimited,
           .finding = fmt::format("CUDA_INJECTION64_PATH is {}", path),
-          .matters = "another tool has the place that headroom record needs for GPU work",
+          .matters = "another tool uses the variable that headroom record needs for GPU work",
           .fix = "unset CUDA_INJECTION64_PATH"};
 }
 
@@ -499,7 +500,7 @@ std::vector<MachineCheck> CheckMachine(const std::string& python, const std::str
   std::vector<MachineCheck> checks = {
       CheckClock(),  CheckTimers(),   CheckRecording(), CheckDisk(folder),
       CheckCgroup(), CheckPressure(), CheckEnergy(),    CounterCheck(AskForCounters())};
-  // Before Python, which asks them, too.
+  // Asks the GPUs before Python does.
   GpuChecks gpus = CheckGpus();
   for (MachineCheck& check : CheckPython(python, /*ask_gpus=*/!gpus.silent))
     checks.push_back(std::move(check));

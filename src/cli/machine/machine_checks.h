@@ -1,4 +1,4 @@
-// What of Headroom works on this machine, and what to do about the rest.
+// Checks which parts of Headroom work on this machine, and how to fix the others.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace headroom::cli {
 
 enum class CheckState {
   kOk,       ///< Works.
-  kLimited,  ///< Works in part, or dearer than it could.
+  kLimited,  ///< Works in part, or at a higher cost than necessary.
   kMissing,  ///< Does not work.
 };
 
@@ -18,18 +18,18 @@ std::string_view Name(CheckState state);
 struct MachineCheck {
   std::string name;  ///< "clock", "recording", ...
   CheckState state = CheckState::kOk;
-  std::string finding = {};  ///< What there is.
-  std::string matters = {};  ///< What Headroom needs it for, where it is not fine.
-  std::string fix = {};      ///< What to do; empty: nothing need or can be done.
+  std::string finding = {};  ///< The state that was found.
+  std::string matters = {};  ///< The consequence for Headroom, unless the state is kOk.
+  std::string fix = {};      ///< The fix; empty if none is needed or possible.
 };
 
-/// The Python that is asked where none is named.
+/// Default of --python.
 inline constexpr const char* kUsualPython = "python3";
 
-/// Runs all checks, the cheap ones first. Starts `python` to ask what it has; opens the libraries
+/// Runs all checks, the cheap ones first. Starts `python` to list its modules. Opens the libraries
 /// of GPUs as recording would. Changes nothing.
 ///
-/// @param folder  where recordings are to go
+/// @param folder  for the recordings
 std::vector<MachineCheck> CheckMachine(const std::string& python, const std::string& folder);
 
 }  // namespace headroom::cli

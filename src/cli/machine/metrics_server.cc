@@ -18,7 +18,8 @@ constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 class Server : public MetricsServer {
  public:
   Server() {
-    server_.set_keep_alive_max_count(1);  // A scrape comes every few seconds.
+    server_.set_keep_alive_max_count(1);  // Scrapes are seconds apart, so keeping connections open
+                                          // has no use.
     server_.set_pre_routing_handler([this](const httplib::Request& request,
                                            httplib::Response& response) {
       if (request.get_header_value_count("Host") == 1 &&
@@ -48,7 +49,7 @@ class Server : public MetricsServer {
     server_.DeepenBacklog();
     port_ = bound.value();
     thread_ = std::thread([this] { server_.listen_after_bind(); });
-    // stop() has no effect on a server that does not run yet.
+    // stop() has no effect before the server runs.
     while (!server_.is_running()) std::this_thread::yield();
     return Status::Ok();
   }

@@ -1,4 +1,4 @@
-// The HTTP end of `headroom monitor --prometheus`: /metrics on loopback.
+// HTTP server of `headroom monitor --prometheus`: /metrics on loopback.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,12 @@
 
 namespace headroom::cli {
 
-/// Serves the text that was published last, from threads of its own. Only requests for a host name
-/// of this machine's loopback are answered: a page in a browser that was sent here under another
-/// name (DNS rebinding) gets 403.
+/// Serves the most recently published text from its own threads. Answers only requests for a host
+/// name of this machine's loopback. A web page that was redirected here under another name (DNS
+/// rebinding) gets 403.
 class MetricsServer {
  public:
-  /// Listens on 127.0.0.1. `port` 0: any that is free. Fails (kUsage) where the port is taken.
+  /// Listens on 127.0.0.1. `port` 0 means any free port. Fails with kUsage if the port is taken.
   static Result<std::unique_ptr<MetricsServer>> Start(int port);
 
   virtual ~MetricsServer() = default;
@@ -21,7 +21,7 @@ class MetricsServer {
   virtual void Publish(std::string text) = 0;
 };
 
-/// Whether the Host header of a request names this server.
+/// Returns true if the Host header of a request names this server.
 bool IsLoopbackHost(const std::string& host, int port);
 
 }  // namespace headroom::cli

@@ -43,12 +43,11 @@ std::string Render(const std::vector<MeasuredAllReduce>& measured, const Network
   page.Table({{"all-reduce of"}, {"takes"}}, rows);
   page.Blank();
   constexpr double kBitsPerByte = 8, kPercent = 100;
-  page.Paragraph("  ",
-                 fmt::format("{:.3g} Gbit/s of payload and {:.3g} us a message explain them within "
-                             "{:.0f} % on average, {:.0f} % at worst.",
-                             kBitsPerByte * fit.link.bytes_per_ns,
-                             static_cast<double>(fit.link.latency.ns()) / kNsPerUs,
-                             kPercent * fit.mean_error, kPercent * fit.worst_error));
+  page.Paragraph("  ", fmt::format("{:.3g} Gbit/s of payload and {:.3g} us per message explain "
+                                   "them within {:.0f} % on average, {:.0f} % at worst.",
+                                   kBitsPerByte * fit.link.bytes_per_ns,
+                                   static_cast<double>(fit.link.latency.ns()) / kNsPerUs,
+                                   kPercent * fit.mean_error, kPercent * fit.worst_error));
   page.Paragraph("  ", fmt::format("Written to {}: headroom scale TRACE --cluster {}",
                                    Printable(path, charset), Printable(path, charset)));
   return std::move(page).Take();
@@ -59,7 +58,7 @@ std::string Render(const std::vector<MeasuredAllReduce>& measured, const Network
 Status MeasureNetwork(const NetworkMeasurement& measurement) {
   const bool writes = measurement.rank == 0;
   if (writes) {
-    // A place that cannot be written is told before the time is spent.
+    // Checks that the file can be written before it measures.
     if (const Result<AtomicFile> place = AtomicFile::Write(measurement.path, ""); !place.ok())
       return place.status();
   }

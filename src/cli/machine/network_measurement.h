@@ -1,4 +1,5 @@
-// `headroom calibrate --network`: all-reduces between machines, and the link that explains them.
+// `headroom calibrate --network`: times all-reduces between machines, and fits the link that
+// explains them.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@ struct NetworkMeasurement {
   std::int64_t rank = 0, world = 2;
   std::string backend = "gloo";
   double seconds = 20;
-  std::string path;  ///< Of the cluster file; rank 0 alone writes it.
+  std::string path;  ///< Path of the cluster file. Only rank 0 writes it.
 };
 
-/// Every rank takes part; rank 0 fits, writes and prints.
+/// Every rank takes part. Rank 0 fits, writes and prints.
 Status MeasureNetwork(const NetworkMeasurement& measurement);
 
 }  // namespace headroom::cli

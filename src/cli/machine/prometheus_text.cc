@@ -12,10 +12,10 @@
 namespace headroom::cli {
 namespace {
 
-/// How a unit of ours is written there.
+/// A unit of Headroom, as Prometheus writes it.
 struct BaseUnit {
   std::string_view unit;
-  std::string_view ending;  ///< What our names end in, if they name it.
+  std::string_view ending;  ///< Ending of Headroom's names with this unit, if they have one.
   std::string_view base;
   double scale;
 };
@@ -42,10 +42,10 @@ struct Family {
   std::vector<Sample> samples;
 };
 
-/// The text of a label's value, in UTF-8.
+/// Escapes the value of a label, in UTF-8.
 std::string EscapeLabel(std::string_view text) {
   std::string out;
-  // Names of processes may be any bytes; the format is UTF-8.
+  // Process names may have any bytes, but the format is UTF-8.
   for (const char c : text) {
     if (c == '\\') {
       out += "\\\\";

@@ -1,4 +1,4 @@
-// Metrics in the text exposition format of Prometheus, version 0.0.4.
+// Writes metrics in the text exposition format of Prometheus, version 0.0.4.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace headroom::cli {
 
 /// Names begin with `headroom_` and end in base units (ratio, bytes, seconds, watts, joules, hertz,
-/// celsius). Rates are given as the counters below them (`..._total`), for Prometheus to take rates
-/// of. What is missing is left out.
+/// celsius). Writes a rate as its underlying counter (`..._total`), from which Prometheus computes
+/// rates. Leaves out missing values.
 std::string PrometheusText(const std::vector<Metric>& metrics, const Reading& reading,
                            const std::vector<GpuIdentity>& gpus);
 

@@ -63,8 +63,8 @@ Result<std::string> RunPythonProgram(const std::string& python, const NamedText&
   if (ended == -1 || !WIFEXITED(ended) || WEXITSTATUS(ended) != 0) {
     const std::string cause = LastLine(ReadFileOrEmpty(errors));
     return Status::Usage(fmt::format(
-        "{} could not {}: {}; --python names a Python that has PyTorch", python, what,
-        cause.empty() ? fmt::format("it ended with status {} and said nothing",
+        "{} could not {}: {}; set --python to a Python that has PyTorch", python, what,
+        cause.empty() ? fmt::format("it ended with status {} and printed no reason",
                                     ended != -1 && WIFEXITED(ended) ? WEXITSTATUS(ended) : ended)
                       : cause));
   }

@@ -1,4 +1,4 @@
-// Runs a Python program that is built into ours, with the user's Python.
+// Runs a Python program that is built into this one, with the user's Python.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace headroom::cli {
 
-/// A folder of our own that is gone afterwards.
+/// A new folder that the destructor removes.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> Make();
@@ -25,13 +25,14 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// The last line that is not empty.
+/// Returns the last line that is not empty.
 std::string LastLine(std::string text);
 
-/// What the program prints. kUsage where it fails, with the last line that it said of the cause.
+/// Returns the output of the program. Fails with kUsage if the program fails, with its last line as
+/// the reason.
 ///
-/// @param what    what it is for, of messages: "run the training loops"
-/// @param folder  takes the program and its errors
+/// @param what    purpose for messages: "run the training loops"
+/// @param folder  receives the program and its errors
 Result<std::string> RunPythonProgram(const std::string& python, const NamedText& program,
                                      const std::vector<std::string>& arguments,
                                      const std::string& folder, const std::string& what);

@@ -30,7 +30,7 @@ bool EndSignals::Wait(TimeNs deadline) const {
     constexpr std::int64_t kSecond = 1'000'000'000;
     const timespec timeout{.tv_sec = left / kSecond, .tv_nsec = left % kSecond};
     if (sigtimedwait(&signals_, nullptr, &timeout) > 0) return true;
-    if (errno == EAGAIN) return false;  // Else another signal's handler ran.
+    if (errno == EAGAIN) return false;  // EINTR: another signal's handler ran.
   }
 }
 

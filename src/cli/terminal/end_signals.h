@@ -1,4 +1,4 @@
-// The signals that end a program which runs until it is told to stop.
+// Signals that end a program which runs until the user stops it.
 #pragma once
 
 #include <csignal>
@@ -7,18 +7,18 @@
 
 namespace headroom::cli {
 
-/// Holds SIGINT, SIGTERM and SIGHUP back while it lives, so that Wait() takes them in order.
+/// Blocks SIGINT, SIGTERM and SIGHUP during its lifetime, so that Wait() receives them in order.
 class EndSignals {
  public:
-  /// REQUIRES: before any thread is started, which inherits it.
+  /// Requires that no thread was started, because threads inherit the mask.
   EndSignals();
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
   ~EndSignals();
 
-  /// Sleeps until one comes.
+  /// Sleeps until a signal comes.
   void Wait() const;
-  /// Sleeps until `deadline` on the monotonic clock; true: a signal came first.
+  /// Sleeps until `deadline` on the monotonic clock. Returns true if a signal came first.
   bool Wait(TimeNs deadline) const;
 
  private:

@@ -17,7 +17,7 @@ std::string RemarkOnEnding(const std::string& path, std::string_view written, st
     return name.ends_with(form.ending);
   });
   if (said == forms.end() || said->flag == written) return "";
-  return fmt::format("headroom: {} holds {}; {} writes what its name says\n",
+  return fmt::format("headroom: {} holds {}; {} writes the format of that name\n",
                      Printable(path, CharsetOfEnvironment()), what, said->flag);
 }
 
@@ -30,7 +30,7 @@ std::string RemarkOnTraceEnding(const std::string& path, TraceFormat written) {
                                     [&](std::string_view other) { return name.ends_with(other); });
   if (!is_other && (written == TraceFormat::kPerfetto || FormatOfName(path) == written)) return "";
   return fmt::format(
-      "headroom: {} holds {}, whatever its name says\n", Printable(path, CharsetOfEnvironment()),
+      "headroom: {} holds {}, despite its name\n", Printable(path, CharsetOfEnvironment()),
       written == TraceFormat::kPerfetto ? "a trace in Perfetto's format (.pftrace)"
                                         : "a trace as Chrome's JSON (.json, or .json.gz)");
 }

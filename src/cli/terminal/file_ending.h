@@ -1,4 +1,4 @@
-// What the ending of an output's name says of its form.
+// Compares the ending of an output's name with its format.
 #pragma once
 
 #include <span>
@@ -9,21 +9,21 @@
 
 namespace headroom::cli {
 
-/// A form in which a result can be written.
+/// A format in which a result can be written.
 struct OutputForm {
-  std::string_view ending;  ///< Usual for it: ".csv".
-  std::string_view flag;    ///< Which asks for it: "--csv", "--to chrome".
+  std::string_view ending;  ///< Usual ending, such as ".csv".
+  std::string_view flag;    ///< Flag that selects it: "--csv", "--to chrome".
 };
 
-/// What to say on stderr, a line, of a file whose name ends as that of a form that is not
-/// `written`; empty where there is nothing to say. An ending of compression does not count.
+/// Returns a line for stderr if the name ends like that of another format than `written`; otherwise
+/// empty. Ignores the ending of compression.
 ///
-/// @param written  its flag; empty: that of no form
-/// @param what     was written: "a table for people"
+/// @param written  flag of the written format; empty if it has none
+/// @param what     was written: "a plain-text table"
 std::string RemarkOnEnding(const std::string& path, std::string_view written, std::string_view what,
                            std::span<const OutputForm> forms);
 
-/// The same of a trace: empty where the name ends as that of its format, or says nothing.
+/// Returns the same for a trace; empty if the name matches its format or has no known ending.
 std::string RemarkOnTraceEnding(const std::string& path, TraceFormat written);
 
 }  // namespace headroom::cli

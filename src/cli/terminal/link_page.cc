@@ -12,14 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Without a script, which some browsers do not run in a file.
+/// Works without a script, because some browsers run none in a file.
 constexpr std::string_view kPage =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"referrer\" content=\"no-referrer\">\n"
     "<meta http-equiv=\"refresh\" content=\"0; url={0}\">\n<title>Headroom</title>\n</head>\n"
     "<body><p><a href=\"{0}\">Open Headroom's page</a></p></body>\n</html>\n";
 
-/// A new folder that only this user can enter; empty: there cannot be one.
+/// Returns a new folder that only this user can enter; empty on failure.
 fs::path NewFolderIn(const fs::path& root) {
   std::string name = (root / "headroom-ui-XXXXXX").string();
   return mkdtemp(name.data()) == nullptr ? fs::path() : fs::path(name);
@@ -40,7 +40,7 @@ fs::path NewFolder() {
 Result<LinkPage> LinkPage::Write(std::string_view link) {
   LinkPage page(NewFolder());
   if (page.folder_.empty())
-    return Status::Environment("no folder can be made in XDG_RUNTIME_DIR, nor in TMPDIR");
+    return Status::Environment("cannot make a folder in XDG_RUNTIME_DIR or in TMPDIR");
   Result<PrivateFile> file = PrivateFile::Create(page.path(), /*replace=*/false);
   if (!file.ok()) return file.status();
   if (Status status = file.value().Append(fmt::format(kPage, link)); !status.ok()) return status;

@@ -1,4 +1,4 @@
-// A file that leads a browser to a link with a secret in it.
+// A file that leads a browser to a link with a secret.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +10,13 @@
 
 namespace headroom::cli {
 
-/// What a program is started with is there for every user of the machine to read, so the opener and
-/// the browser get the name of a file that only this user can read, and the file holds the link. It
-/// is in a folder of its own, in the user's runtime folder where there is one, else in the one for
-/// temporary files; both go with the object.
+/// Every user of the machine can read the arguments of a program. So the opener and the browser get
+/// the name of a file with the link, which only this user can read. The file is in a separate
+/// folder, in the user's runtime folder or else in the one for temporary files. The destructor
+/// removes both.
 class LinkPage {
  public:
-  /// Fails where no such file can be written.
+  /// Fails if the file cannot be written.
   static Result<LinkPage> Write(std::string_view link);
 
   LinkPage(LinkPage&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
@@ -29,7 +29,7 @@ class LinkPage {
 
  private:
   explicit LinkPage(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  std::filesystem::path folder_;  ///< Empty: moved from.
+  std::filesystem::path folder_;  ///< Empty after a move.
 };
 
 }  // namespace headroom::cli

@@ -33,7 +33,7 @@ void MetricLines::Describe(const std::vector<Metric>& metrics) {
     values_.push_back({.before = std::move(before), .metric = metric});
     before.clear();
   };
-  // Metrics with instances are objects; those of one name may have joined at different times.
+  // Metrics with instances are objects. Instances of one name may have joined at different times.
   std::vector<bool> written(metrics.size(), false);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     if (written[i]) continue;

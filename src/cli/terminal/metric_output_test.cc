@@ -1,4 +1,4 @@
-// The forms in which `headroom monitor` shows a sample.
+// Tests the formats in which `headroom monitor` shows a sample.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -60,7 +60,7 @@ TEST(MetricLines, GroupsInstancesAndKeepsWhatIsMissing) {
   EXPECT_TRUE(json["users"][1]["memory_bytes"].is_null());
   EXPECT_EQ(json["users"][1]["in_tree"], true);
 
-  // One that joins later, and one whose value has come meanwhile.
+  // One metric joins later, and one gets its first value later.
   sampled.Add(OnDevice("disk_busy_pct", "%", "a\"b"), 1e300);
   sampled.reading.values[1] = 0;
   sampled.reading.users.clear();
@@ -75,7 +75,7 @@ TEST(MetricLines, GroupsInstancesAndKeepsWhatIsMissing) {
           .empty());
 }
 
-// The metrics of a process that ended become those of the next one.
+// The slot of a process that ended is reused for the metrics of the next one.
 TEST(MetricLines, AMetricMayBeOfAnotherInstanceLater) {
   Sampled sampled;
   sampled.Add(OnDevice("process_rss_bytes", "bytes", "7 worker"), 1);
@@ -121,10 +121,10 @@ headroom_gpu_energy_joules_total{scope="device",device="GPU 0"} 12.5
 # HELP headroom_gpu_info Name and UUID of each GPU that the program sees
 # TYPE headroom_gpu_info gauge
 headroom_gpu_info{device="GPU 0",name="H\"200",uuid="GPU-1"} 1
-# HELP headroom_gpu_sm_clock_hertz Clock of the multiprocessors
+# HELP headroom_gpu_sm_clock_hertz Clock of the streaming multiprocessors (SMs)
 # TYPE headroom_gpu_sm_clock_hertz gauge
 headroom_gpu_sm_clock_hertz{scope="device",device="GPU 0"} 1980000000
-# HELP headroom_network_sent_bytes_total Sent over the network, without RDMA
+# HELP headroom_network_sent_bytes_total Bytes sent over the network, without RDMA
 # TYPE headroom_network_sent_bytes_total counter
 headroom_network_sent_bytes_total{scope="host"} 4096
 # HELP headroom_process_rss_bytes Resident memory of one process

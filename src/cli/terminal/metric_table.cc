@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kHistory = 200;
 constexpr std::size_t kNameWidth = 30, kInstanceWidth = 18, kValueWidth = 13;
 constexpr std::size_t kUserLines = 3;
-constexpr std::size_t kShortest = 8;  ///< Of a name that is cut.
-constexpr std::size_t kFewBars = 11;  ///< With fewer there are none.
+constexpr std::size_t kShortest = 8;  ///< Minimum width of a shortened name.
+constexpr std::size_t kFewBars = 11;  ///< Narrower columns have no bars.
 
 bool AlwaysShown(std::string_view name) {
   constexpr std::array kNames = {
@@ -26,7 +26,7 @@ bool AlwaysShown(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-/// Printable text in exactly so many columns.
+/// Returns printable text in exactly `width` columns.
 std::string Fit(std::string_view text, std::size_t width, Charset charset) {
   const std::string cut = CutMiddle(Printable(text, charset), width, charset);
   return cut + std::string(width - std::min(width, DisplayWidth(cut)), ' ');
@@ -44,12 +44,12 @@ std::string UserLine(const ResourceUser& user, std::size_t width, Charset charse
                      share);
 }
 
-/// Columns of a row, in the order in which they stand; one of 0 is left out.
+/// Widths of a row's columns, from left to right. A width of 0 omits the column.
 struct Columns {
   std::size_t name = kNameWidth, instance = kInstanceWidth, value = kValueWidth, bars = 0;
 };
 
-/// Names become short before a number is cut, and bars go before that.
+/// Drops bars first, then shortens names, before it would cut a number.
 Columns ColumnsOf(std::size_t width, std::size_t widest_value, std::size_t widest_instance) {
   Columns columns;
   columns.value = std::max(columns.value, widest_value);
@@ -143,7 +143,7 @@ std::vector<std::string> MetricTable::Render(const std::string& title, std::size
   std::size_t widest_value = 0, widest_instance = 0;
   for (const Row& row : rows_) {
     if (!row.shown || drawn.size() == room) continue;
-    // What is missing now (a GPU that is not read each time) shows as it was last.
+    // Shows the previous value of a missing one, such as that of a GPU that is not read each time.
     double now = row.values.back();
     for (auto value = row.values.rbegin(); value != row.values.rend() && !std::isfinite(now);
          ++value) {
@@ -167,7 +167,7 @@ std::vector<std::string> MetricTable::Render(const std::string& title, std::size
   }
   for (std::size_t i = 0; i < users; ++i) add(UserLine(users_[i], width, charset));
   if (drawn.size() < shown)
-    add(fmt::format("{} more: a taller window, or -o FILE, has all", shown - drawn.size()));
+    add(fmt::format("{} more: use a taller window, or -o FILE for all", shown - drawn.size()));
   return lines;
 }
 

@@ -24,14 +24,15 @@ bool muted = false;
 
 bool IsStdout(const std::string& path) { return path.empty() || path == "-"; }
 
-/// Lines and columns of the terminal on stdout; 0: stdout is no terminal, or one without a size.
+/// Returns the size of the terminal on stdout. Both are 0 if stdout is not a terminal or has no
+/// size.
 winsize TerminalSize() {
   winsize size{};
   if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
   return size;
 }
 
-/// The pager's command for a shell; empty: none.
+/// Returns the shell command of the pager; empty for no pager.
 std::string Pager() {
   for (const char* name : {"HEADROOM_PAGER", "PAGER"}) {
     const char* value = std::getenv(name);
@@ -48,7 +49,7 @@ Status WriteResult(std::string_view text, const std::string& path) {
     return file.ok() ? file.value().Commit() : file.status();
   }
   int error = WriteAll(STDOUT_FILENO, text);
-  // Delayed failures (quota, network file systems) show when the descriptor is closed.
+  // Closing the descriptor reports delayed failures (quota, network file systems).
   if (error == 0 && close(STDOUT_FILENO) != 0) error = errno;
   if (error == 0 || error == EPIPE) return Status::Ok();
   return Status::Environment(fmt::format("cannot write to stdout: {}", std::strerror(error)));
@@ -67,7 +68,7 @@ Status WritePaged(std::string_view text, const std::string& path) {
       std::count(text.begin(), text.end(), '\n') < terminal.ws_row)
     return WriteResult(text, path);
   setenv("LESS", "FRX", /*overwrite=*/0);
-  // Ctrl-C is for the pager. A handler, unlike SIG_IGN, is not inherited by it.
+  // Leaves Ctrl-C to the pager. Unlike SIG_IGN, a handler is not inherited.
   struct sigaction before {
   }, wait{};
   wait.sa_handler = [](int) {};
@@ -76,7 +77,7 @@ Status WritePaged(std::string_view text, const std::string& path) {
   if (pipe != nullptr) fwrite(text.data(), 1, text.size(), pipe);
   const int ended = pipe == nullptr ? -1 : pclose(pipe);
   sigaction(SIGINT, &before, nullptr);
-  constexpr int kNotFound = 127;  // Of the shell.
+  constexpr int kNotFound = 127;  // Exit code of the shell for a missing command.
   const bool shown = ended != -1 && !(WIFEXITED(ended) && WEXITSTATUS(ended) == kNotFound);
   return shown ? Status::Ok() : WriteResult(text, path);
 }
@@ -88,7 +89,7 @@ Status RefuseToOverwrite(std::string_view flag, const std::string& target,
   for (const std::string& trace : traces) {
     struct stat from {};
     if (stat(trace.c_str(), &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino) {
-      return Status::Usage(fmt::format("{} {}: that is a trace to be read; name another {}", flag,
+      return Status::Usage(fmt::format("{} {}: this is an input trace; name another {}", flag,
                                        target, flag == "--csv" ? "folder" : "file"));
     }
   }
@@ -115,7 +116,7 @@ Status WriteFolder(const std::string& folder, std::vector<NamedFile> files) {
     }
     for (std::size_t i = 0; i < written.size() && status.ok(); ++i) status = written[i].Commit();
   }
-  if (!status.ok() && made) rmdir(folder.c_str());  // Only if nothing is in it.
+  if (!status.ok() && made) rmdir(folder.c_str());  // Removes the folder only if it is empty.
   return status;
 }
 
@@ -143,8 +144,8 @@ bool UseColor(ColorMode mode, const std::string& output_path) {
   if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
-  // Open MPI's mpirun gives its processes a terminal of their own, wherever it takes what they
-  // print.
+  // mpirun of Open MPI gives its processes a pseudo-terminal, even if its own output is not a
+  // terminal.
   const bool own_terminal = std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;
   return IsStdout(output_path) && (no_color == nullptr || *no_color == '\0') &&
          terminal != nullptr && std::strcmp(terminal, "dumb") != 0 && !own_terminal &&

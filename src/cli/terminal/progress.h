@@ -1,4 +1,4 @@
-// A progress line on stderr for what takes long.
+// Shows a progress line on stderr for long work.
 #pragma once
 
 #include <chrono>
@@ -7,17 +7,17 @@
 
 namespace headroom::cli {
 
-/// Shows how much of a file is read once that takes over a second, and clears the line when
-/// destroyed. Used by one thread at a time.
+/// Shows how much of a file is read, after the first second. The destructor clears the line.
+/// Requires that one thread at a time uses it.
 class Progress {
  public:
-  /// `enabled`: whether to show anything at all. `what`: shown as it is; REQUIRES: printable.
+  /// `enabled` false shows nothing. `what` is shown verbatim. Requires printable text.
   Progress(bool enabled, std::string what);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` of `all` bytes; `all` <= 0: not known.
+  /// `done` of `all` bytes. `all` <= 0 means unknown.
   void Update(std::int64_t done, std::int64_t all);
 
  private:
@@ -30,7 +30,7 @@ class Progress {
   bool visible_ = false;
 };
 
-/// The line for a state, e.g. "reading x.json  45 %  3 s left"; at most 79 columns.
+/// Returns the line for a state, e.g. "reading x.json  45 %  3 s left", in at most 79 columns.
 std::string ProgressLine(const std::string& what, std::int64_t done, std::int64_t all,
                          double seconds);
 

@@ -10,7 +10,7 @@
 namespace headroom::cli {
 namespace {
 
-/// Columns that one text may take in a table.
+/// Maximum columns of one text in a table.
 constexpr std::size_t kWidestText = 64;
 
 std::string HexOf(std::string_view bytes) {
@@ -19,7 +19,7 @@ std::string HexOf(std::string_view bytes) {
   return text;
 }
 
-/// Six digits say what a person compares; programs get all of them.
+/// Six digits suffice for people. Programs get all digits.
 std::string ShortNumber(double value) { return fmt::format("{:.6g}", value); }
 
 std::string JsonOf(const QueryValue& value) {
@@ -88,8 +88,8 @@ bool QueryOutput::Add(std::span<const QueryValue> row) {
 Status QueryOutput::status() const {
   if (!too_large_) return Status::Ok();
   return Status::Environment(
-      fmt::format("the result is larger than {} MB; ask for fewer rows (LIMIT), or give it more "
-                  "with --memory-mb N (0: any)",
+      fmt::format("the result is larger than {} MB; ask for fewer rows (LIMIT), or raise the limit "
+                  "with --memory-mb N (0: no limit)",
                   options_.most_bytes >> 20));
 }
 

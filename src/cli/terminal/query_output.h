@@ -1,4 +1,4 @@
-// Results of queries as text: tables for people, CSV, JSON.
+// Formats results of queries: tables for people, CSV, JSON.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ enum class QueryFormat { kTable, kCsv, kJson };
 
 struct QueryOutputOptions {
   QueryFormat format = QueryFormat::kTable;
-  std::optional<std::int64_t> max_rows = {};  ///< As asked for; 0: all.
-  std::int64_t most_bytes = 0;                ///< Of the text; 0: any.
+  std::optional<std::int64_t> max_rows = {};  ///< The user's limit; 0: all rows.
+  std::int64_t most_bytes = 0;                ///< Limit of the text; 0: no limit.
   Charset charset = Charset::kUtf8;
 
-  /// Rows that are kept at most, 0: all. For people, not for programs, there is a limit.
+  /// Maximum rows to keep; 0: all. Tables for people have a default limit. Formats for programs do
+  /// not.
   std::int64_t most_rows() const {
     constexpr std::int64_t kOfTable = 1000;
     return max_rows.value_or(format == QueryFormat::kTable ? kOfTable : 0);
@@ -35,26 +36,26 @@ class QueryOutput : public QuerySink {
 
   void Begin(std::span<const std::string> columns) override;
   bool Add(std::span<const QueryValue> row) override;
-  /// Whether there were more rows than are kept.
+  /// Returns true if some rows were dropped.
   bool cut() const { return cut_; }
-  /// Whether there was a statement at all.
+  /// Returns true after a statement began.
   bool began() const { return began_; }
-  /// kEnvironment where the text became larger than is allowed.
+  /// Fails with kEnvironment if the text exceeds its limit.
   Status status() const;
-  /// The result. REQUIRES: status() is ok.
+  /// Returns the result. Requires that status() is ok.
   std::string Text(std::string_view sql) const;
 
  private:
   struct Cell {
     std::string text;
-    bool is_text = false;  ///< Neither a number nor null.
+    bool is_text = false;  ///< True for a value that is neither a number nor null.
   };
   std::string Table() const;
 
   QueryOutputOptions options_;
   std::vector<std::string> columns_;
   std::vector<std::vector<Cell>> table_;
-  std::string rows_text_;  ///< Of CSV and JSON.
+  std::string rows_text_;  ///< Rows of CSV and JSON.
   std::int64_t rows_ = 0, bytes_ = 0;
   bool cut_ = false, began_ = false, too_large_ = false;
 };

@@ -29,21 +29,20 @@ namespace {
 
 constexpr std::string_view kHelp = R"(A statement ends with ; and may take several lines.
   .tables            tables and views
-  .schema [TABLE]    the columns of one, or of all
+  .schema [TABLE]    the columns of a table, or of all
   .mode table|csv|json
   .help
   .quit              or Ctrl-D
-Ctrl-C ends a statement that runs, and empties the line.
+Ctrl-C stops a running statement, or empties the line.
 )";
 
 /// Set by Ctrl-C while a statement runs.
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
-/// Ends the program where a statement does not heed its limit of time, while it lives: within one
-/// call of a function nobody looks at the clock, and some (instr, trim, replace) take the square of
-/// their texts' length. Nothing of ours is half-written then: files are written once a statement
-/// has ended.
+/// Ends the program if a statement ignores its time limit. SQLite does not check the clock within
+/// one function call. Some functions (instr, trim, replace) take time quadratic in the length of
+/// their texts. No output file is half written then: files are written after a statement has ended.
 class LastResort {
  public:
   explicit LastResort(DurationNs limit) {
@@ -56,8 +55,8 @@ class LastResort {
         return;
       constexpr int kLimitReached = 4;
       Remark(fmt::format(
-          "headroom: the query was ended after {} s, inside one call of a function on a long text; "
-          "give it shorter texts (substr), or more time with --timeout-s N (0: any)\n",
+          "headroom: the query was stopped after {} s, inside one call of a function on a long "
+          "text; use shorter texts (substr), or more time with --timeout-s N (0: no limit)\n",
           limit.ms() / 1e3));
       std::_Exit(kLimitReached);
     });
@@ -81,7 +80,8 @@ class LastResort {
   std::thread thread_;
 };
 
-/// What the prompt shows, and whether Ctrl-C emptied the line; libedit asks for both by function.
+/// State of the prompt, and true after Ctrl-C emptied the line. libedit reads both through
+/// functions.
 bool continues = false;
 bool cancelled = false;
 
@@ -120,7 +120,7 @@ class LineEditor {
     el_end(editor_);
   }
 
-  /// A line with its end; nullopt: the input has ended, or the line was cancelled.
+  /// Returns a line with its newline. Returns nullopt at the end of input, or after Ctrl-C.
   std::optional<std::string> Read() {
     int length = 0;
     const char* const line = el_gets(editor_, &length);
@@ -128,12 +128,12 @@ class LineEditor {
     return std::string(line, static_cast<std::size_t>(length));
   }
 
-  /// Keeps a statement for this session and the next; that it cannot be kept is no failure.
+  /// Keeps a statement for this session and the next one. Failing to save it is not an error.
   void Remember(const std::string& text) {
     HistEvent event;
     history(history_, &event, H_ENTER, text.c_str());
     if (!path_) return;
-    // Made before the library writes it, so that only its owner may read what was asked.
+    // Creates the file before the library does, so that only its owner can read the statements.
     if (AppendToLocalState(*path_, "").ok()) history(history_, &event, H_SAVE, path_->c_str());
   }
 
@@ -143,7 +143,7 @@ class LineEditor {
   std::optional<std::string> path_;
 };
 
-/// Ctrl-C ends the statement, not the program, while it lives.
+/// During its lifetime, Ctrl-C ends the statement, not the program.
 class InterruptStatement {
  public:
   InterruptStatement() {
@@ -180,7 +180,7 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out, std::st
   if (command == ".tables") {
     if (!argument.empty())
       return Status::Usage(
-          fmt::format(".tables lists all; .schema {} tells its columns", argument));
+          fmt::format(".tables lists all tables; .schema {} lists its columns", argument));
     if (!as_text) {
       QueryOutput rows(output_);
       TablesAsRows(tables, rows);
@@ -214,7 +214,7 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out, std::st
     if (text.empty()) return unknown;
     out += text;
   } else {
-    return Status::Usage(fmt::format("no command {}; .help lists them", command));
+    return Status::Usage(fmt::format("unknown command {}; .help lists the commands", command));
   }
   return Status::Ok();
 }
@@ -225,8 +225,8 @@ Status QuerySession::Append(const QueryOutput& output, std::string_view asked, s
   if (results_++ > 0 && !on_terminal_) {
     if (holds_one_result_) {
       return Status::Usage(
-          "CSV and JSON hold one result: give one statement; or .mode csv or .mode json before "
-          "several, for one result behind the other");
+          "CSV and JSON hold one result: give one statement, or put .mode csv or .mode json before "
+          "several to print one result after the other");
     }
     out += "\n";
   }
@@ -234,7 +234,7 @@ Status QuerySession::Append(const QueryOutput& output, std::string_view asked, s
   if (output.cut() && output_.format != QueryFormat::kJson) {
     remarks += fmt::format(
         "headroom: the first {} rows; --max-rows N shows more (0: all){}\n", output_.most_rows(),
-        output_.format == QueryFormat::kTable ? ", and so do --csv and --json" : "");
+        output_.format == QueryFormat::kTable ? ", and --csv and --json have all rows" : "");
   }
   return Status::Ok();
 }
@@ -260,7 +260,7 @@ Status QuerySession::RunStatements(std::string_view whole, std::size_t begin, st
 Status QuerySession::RunAll(std::string_view text, std::string& out, std::string& remarks) {
   const std::string_view all = text;
   std::string statements;
-  std::size_t begin = 0;  // Of the statements.
+  std::size_t begin = 0;  // Position of the statements.
   while (!text.empty() && !quit_) {
     if (statements.empty()) begin = all.size() - text.size();
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -281,13 +281,14 @@ Status QuerySession::RunAll(std::string_view text, std::string& out, std::string
 }
 
 Status QuerySession::RunTerminal() {
-  setlocale(LC_CTYPE, "");  // The editor reads characters of the terminal's encoding.
+  setlocale(LC_CTYPE, "");  // The editor reads characters in the terminal's encoding.
   on_terminal_ = true;
   limits_.interrupted = &interrupted;
-  // Between a statement and the next prompt, where the editor does not yet take Ctrl-C as a key.
+  // Ignores Ctrl-C between a statement and the next prompt, where the editor does not read it as a
+  // key yet.
   std::signal(SIGINT, SIG_IGN);
   LineEditor editor;
-  Remark("SQL on this trace; .help lists the commands, .tables what there is.\n");
+  Remark("SQL on this trace; .help lists the commands, .tables lists the tables.\n");
   std::string text;
   while (!quit_) {
     continues = !Trim(text).empty();
@@ -311,7 +312,7 @@ Status QuerySession::RunTerminal() {
       status = RunAll(text, out, remarks);
     }
     text.clear();
-    if (interrupted) Remark("\n");  // The terminal stands behind its ^C.
+    if (interrupted) Remark("\n");  // The cursor is after the ^C that the terminal printed.
     WriteAll(STDOUT_FILENO,
              isatty(STDOUT_FILENO) == 1 ? PrintableLines(out, output_.charset) : out);
     Remark(remarks);

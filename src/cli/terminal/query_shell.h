@@ -1,4 +1,4 @@
-// Statements and commands one after another: of a terminal, of stdin, or of the command line.
+// Runs statements and commands in order, from a terminal, stdin or the command line.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace headroom::cli {
 
-/// What a session is asked, and how it answers.
+/// A session of queries, with its output format.
 class QuerySession {
  public:
   QuerySession(QueryTables& tables, Database& database, QueryLimits limits,
@@ -22,18 +22,18 @@ class QuerySession {
         output_(output),
         holds_one_result_(output.format != QueryFormat::kTable) {}
 
-  /// Runs all of a text: commands (a line that begins with a point) and statements. Appends what
-  /// they print to `out`, and remarks to `remarks`; stops at the first failure.
+  /// Runs all of a text: commands (lines that begin with a point) and statements. Appends their
+  /// output to `out`, and remarks to `remarks`. Stops at the first failure.
   Status RunAll(std::string_view text, std::string& out, std::string& remarks);
   /// Reads a terminal until its end or .quit.
   Status RunTerminal();
 
  private:
   Status RunCommand(std::string_view line, std::string& out, std::string& remarks);
-  /// `sql` stands in `whole` from `begin` on.
+  /// `sql` begins at `begin` in `whole`.
   Status RunStatements(std::string_view whole, std::size_t begin, std::string_view sql,
                        std::string& out, std::string& remarks);
-  /// Appends a result, of what was `asked` for.
+  /// Appends a result to `out`. `asked` is the text of its query.
   Status Append(const QueryOutput& output, std::string_view asked, std::string& out,
                 std::string& remarks);
 
@@ -42,7 +42,7 @@ class QuerySession {
   QueryLimits limits_;
   QueryOutputOptions output_;
   int results_ = 0;
-  /// As a file of CSV or JSON was asked for; .mode asks for a text that may hold several.
+  /// True for a CSV or JSON file. With .mode, the text may hold several results.
   bool holds_one_result_;
   bool quit_ = false;
   bool on_terminal_ = false;

@@ -10,7 +10,7 @@
 namespace headroom::cli {
 namespace {
 
-/// Largest resident size of the process so far, in bytes.
+/// Returns the peak resident size of the process in bytes.
 std::int64_t PeakBytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -1,4 +1,4 @@
-// Own time and memory of a run, for `--time`.
+// Records Headroom's own time and memory, for `--time`.
 #pragma once
 
 #include <chrono>
@@ -9,14 +9,14 @@
 
 namespace headroom::cli {
 
-/// Adds up wall time by stage; a stage entered again goes on.
+/// Adds up wall time per stage. A stage that is entered again continues.
 class ResourceLog {
  public:
-  /// Ends the current stage and begins (or goes on with) another. REQUIRES: `stage` outlives this.
+  /// Ends the current stage and begins or continues another. Requires that `stage` outlives this.
   void Enter(const char* stage);
   /// Ends the current stage.
   void Leave();
-  /// One trace store, as it was when full.
+  /// Adds one trace store, with its size after reading.
   void AddStore(std::int64_t events, std::int64_t bytes);
 
   /// Lines for stderr:

@@ -14,7 +14,7 @@
 namespace headroom::chakra {
 namespace {
 
-/// One reading of one file.
+/// Reads one file into a store.
 class FileReading {
  public:
   FileReading(ByteSource& source, const std::string& path, const ReadOptions& options,
@@ -43,7 +43,7 @@ class FileReading {
       store_.log.Add(ImportIssue::kCutCompression, messages.bytes(), std::string(source_.damage()));
     } else if (source_.has_trailing_bytes()) {
       store_.log.Add(ImportIssue::kCutCompression, messages.bytes(),
-                     "bytes after the compressed stream are not readable");
+                     "bytes after the compressed stream are unreadable");
     }
     own_.Finish();
     work_.Finish();
@@ -100,7 +100,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 400 bytes a node");
+      path + ": out of memory while reading; the trace needs about 400 bytes per node");
 }
 
 }  // namespace headroom::chakra

@@ -1,12 +1,13 @@
-// Reader for Chakra execution traces (MLCommons, `*.et`): work as nodes that depend on each other,
-// each message behind its length.
+// Reads Chakra execution traces (MLCommons, `*.et`): work as nodes that depend on each other. Each
+// message follows its length.
 //
-// Supported: what `headroom export --to chakra` writes, of which every table comes back; and what
-// other tools write: work of the host and of GPUs, its threads and streams, collectives, sizes,
-// groups and shapes. Such files seldom tell when work began: then it begins as its dependencies
-// allow. Not kept: outputs, values of inputs, storage operations.
+// - Output of `headroom export --to chakra`: every table is restored.
+// - Output of other tools: work of the host and of GPUs, its threads and streams, collectives,
+//   sizes, groups and shapes. Such files rarely state when work began; then its dependencies
+//   determine the start. Outputs, values of inputs, and storage operations are dropped.
 //
-// One thread, one pass; rows of work are made at the end, as nodes may come in any order.
+// Reads in one pass on one thread. Rows of work are made at the end, because nodes may be in any
+// order.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +22,22 @@
 namespace headroom::chakra {
 
 struct ReadOptions {
-  int threads = 1;  ///< Of freezing the store, from 1 up; the result does not depend on it.
-  /// Bytes read at a time; any value from 1 up. The result does not depend on it.
+  int threads = 1;  ///< Threads for freezing the store, at least 1. Does not affect the result.
+  /// Bytes per read, at least 1. Does not affect the result.
   std::size_t chunk_bytes = std::size_t{256} << 10;
-  /// Larger nodes are skipped, to bound memory. From 1 up.
+  /// Larger nodes are skipped, to bound memory. At least 1.
   std::int64_t max_node_bytes = std::int64_t{64} << 20;
-  /// Of nodes.
+  /// Limits the number of nodes.
   ExpansionLimit expansion = {};
-  /// Called now and then with the compressed bytes read so far; may be empty.
+  /// Called occasionally with the number of compressed bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;
 };
 
-/// Reads a whole stream into a store and freezes it. `path` is for messages only.
+/// Reads a whole stream into a store and freezes it. `path` appears only in messages. Damage is
+/// recorded in the store's import log.
 ///
-/// Damage is in the store's import log. Fails with kBadInput where the source fails, with
-/// kEnvironment where memory runs out; then the store is of no use.
-///
-/// REQUIRES: `store` is empty.
+/// Fails with kBadInput if the source fails, and with kEnvironment if memory runs out. After a
+/// failure the store is unusable. Requires an empty `store`.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store);
 

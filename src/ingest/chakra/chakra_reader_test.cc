@@ -24,7 +24,7 @@ std::string BehindItsLength(const std::string& message) {
   return std::string(length, PutVarint(length, message.size())) + message;
 }
 
-/// A message, attribute by attribute.
+/// Builds a message, attribute by attribute.
 class MessageMaker {
  public:
   explicit MessageMaker(std::uint32_t attribute_field) : attribute_field_(attribute_field) {}
@@ -83,7 +83,7 @@ MessageMaker MadeMetadata(std::string_view schema) {
   return MessageMaker(static_cast<std::uint32_t>(MetadataField::kAttr)).Text("schema", schema);
 }
 
-/// A node as PyTorch's execution trace is converted: lengths and dependencies, no times.
+/// A node as in a converted PyTorch execution trace: durations and dependencies, no times.
 MessageMaker MadeNode(std::uint64_t id, std::string_view name, NodeType type, std::uint64_t micros,
                       const std::vector<std::uint64_t>& data_deps, bool on_cpu) {
   MessageMaker node(static_cast<std::uint32_t>(NodeField::kAttr));
@@ -134,7 +134,7 @@ TEST(ChakraReader, WorkWithoutTimesRunsAsItsDependenciesAllow) {
                  HostNode(4, "aten::relu", 5, {2}).message(), GpuNode(5, "relu", 20, {4}).message(),
                  HostNode(6, "aten::view", 5, {4}).message()}));
   EXPECT_EQ(EndOfTask(*store, "gemm"), 60'000);
-  // Launched at 15 us; its stream is busy until 60.
+  // Launched at 15 us; its stream is busy until 60 us.
   EXPECT_EQ(EndOfTask(*store, "relu"), 80'000);
   EXPECT_EQ(store->metadata.events, 5);
   EXPECT_EQ(store->log.Count(ImportIssue::kNotCollected), 1) << "start times, calls";
@@ -287,7 +287,7 @@ TEST(ChakraReader, HostileNumbersAreNoTimes) {
 
 TEST(ChakraReader, ADamagedNodeIsLostAlone) {
   std::string damaged = GpuNode(2, "damaged", 5).text();
-  damaged[2] = '\x0b';  // A group, which the format does not have.
+  damaged[2] = '\x0b';  // The wire type of a group, which the format does not use.
   const auto store = ReadBytes(Converted(
       {GpuNode(1, "a", 5).message(), BehindItsLength(damaged), GpuNode(3, "c", 5).message()}));
   EXPECT_EQ(store->gpu_tasks.rows(), 2u);
@@ -342,7 +342,7 @@ TEST(ChakraReader, OtherFormatsAreNotTakenForIt) {
   EXPECT_FALSE(LooksLikeTrace(metadata + "no node"));
 }
 
-/// A trace of ours: a thread, a stream, and what the test adds.
+/// A trace exported by Headroom: a thread, a stream, and the test's nodes.
 std::string Own(const std::vector<std::string>& nodes) {
   const auto table = [](std::string_view name, std::uint64_t id) {
     return MadeNode(id, "headroom", NodeType::kMetadata, 0, {}, true).Text("table", name);

@@ -8,7 +8,7 @@
 namespace headroom::chakra {
 namespace {
 
-/// Of a field declared as sint32 or sint64: the sign is the lowest bit.
+/// Decodes a field declared as sint32 or sint64: the sign is the lowest bit.
 std::int64_t Zigzag(std::uint64_t value) {
   return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
 }
@@ -58,7 +58,7 @@ bool IsNodeField(std::uint32_t field, WireType type) {
     case NodeField::kStorage:
       return type == WireType::kBytes;
   }
-  return true;  // Of a later version of the format.
+  return true;  // A field of a later version of the format.
 }
 
 }  // namespace
@@ -252,7 +252,7 @@ bool ReadNode(std::string_view message, Node& out) {
 }
 
 bool IsNode(std::string_view message, bool cut, bool as_found) {
-  // So that hostile bytes cost so many steps each at most. A node's first fields tell the most.
+  // Bounds the steps for hostile bytes. A node's first fields are the most distinctive.
   constexpr int kFieldsChecked = 64;
   ProtobufReader reader(message);
   bool has_name = false, has_type = false;
@@ -260,7 +260,7 @@ bool IsNode(std::string_view message, bool cut, bool as_found) {
   for (; fields < kFieldsChecked && reader.Next(); ++fields) {
     if (!IsNodeField(reader.field(), reader.type())) return false;
     if (as_found && reader.field() > static_cast<std::uint32_t>(NodeField::kStorage)) return false;
-    // Writers put fields in the order of their numbers, and leave out an id of 0.
+    // Writers put fields in the order of their numbers, and omit an id of 0.
     if (as_found && fields == 0 && reader.as<NodeField>() > NodeField::kName) return false;
     has_name = has_name || reader.as<NodeField>() == NodeField::kName;
     has_type = has_type || reader.as<NodeField>() == NodeField::kType;

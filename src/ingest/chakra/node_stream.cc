@@ -12,7 +12,8 @@
 namespace headroom::chakra {
 namespace {
 
-/// Behind damage only smaller ones are looked for, so that hostile bytes cost little each.
+/// After damage, only messages of at most this size are searched for, to bound the cost of hostile
+/// bytes.
 constexpr std::uint64_t kLargestResumed = std::uint64_t{1} << 16;
 
 }  // namespace
@@ -118,7 +119,7 @@ Result<bool> NodeStream::Next(MessageText& message) {
         at_ = end;
         return true;
       }
-      // A node that is damaged inside, where its length is right.
+      // A node with damage inside, whose length is correct.
       const Result<bool> behind = IsNodeOrEnd(end);
       if (!behind.ok()) return behind.status();
       if (behind.value()) {
@@ -130,11 +131,11 @@ Result<bool> NodeStream::Next(MessageText& message) {
     }
     if (const Status status = Resynchronize(); !status.ok()) return status;
     ++lost_;
-    // A cut node and none behind it: the writer was stopped, or the copy was.
+    // A truncated node at the end of the file: the writer or the copy was stopped.
     if (found.value() == Found::kCut && at_ == buffer_.size()) {
-      log_.Add(ImportIssue::kTruncated, offset, "the last node is cut");
+      log_.Add(ImportIssue::kTruncated, offset, "the last node is truncated");
     } else if (found.value() == Found::kTooLarge) {
-      log_.Add(ImportIssue::kOversizedEvent, offset, "a node, or the length of one is damaged");
+      log_.Add(ImportIssue::kOversizedEvent, offset, "a node, or its length is damaged");
     } else {
       log_.Add(ImportIssue::kLostEvent, offset,
                fmt::format("no readable node in {} bytes",

@@ -17,10 +17,10 @@
 namespace headroom::chakra {
 namespace {
 
-/// Beyond it, sums of times overflow.
+/// Sums of later times overflow.
 constexpr std::int64_t kFurthest = INT64_MAX / 4;
 
-/// Where the values of a row of work are: attributes of its node, some by other names.
+/// The values of a row of work: attributes of its node, some with other names.
 class NodeValues {
  public:
   NodeValues(const Node& node, std::span<const Renamed> names) : node_(node), names_(names) {}
@@ -51,7 +51,7 @@ class NodeValues {
   std::span<const Renamed> names_;
 };
 
-/// Where the values of a row of a table are: lists, one a column.
+/// The values of a table's rows: one list per column.
 class ListValues {
  public:
   explicit ListValues(const Node& node) {
@@ -73,7 +73,7 @@ class ListValues {
     }
   }
 
-  /// Whether every list has a value for every row.
+  /// Returns true if every list has a value for every row.
   bool is_whole() const { return is_whole_; }
   const std::vector<std::int64_t>& rows() const { return rows_; }
   void MoveTo(std::size_t at) { at_ = at; }
@@ -110,7 +110,7 @@ class Filler {
   Filler(TraceStore& store, const OwnRowNumbers& numbers, std::int64_t offset)
       : store_(store), numbers_(numbers), offset_(offset) {}
 
-  /// False where the value is missing or senseless and the column has none for that (`is_needed`).
+  /// Returns false if the value is missing or invalid and the column must have one (`is_needed`).
   template <typename Value, typename Values>
   bool Fill(std::string_view column, bool is_needed, const Values& values, Value& out) {
     if constexpr (std::same_as<Value, StringId>) {
@@ -158,8 +158,8 @@ class Filler {
   std::int64_t offset_;
 };
 
-// One function a table, made of its declaration: Fill(row, values, filler). False where something
-// that every row has is missing.
+// Defines one function per table from its declaration: Fill(row, values, filler). It returns false
+// if a mandatory value is missing.
 #define HEADROOM_CHAKRA_CELL(type, member, unit, null, sentence)                                 \
   if constexpr (std::string_view(null) != "computed" && !std::same_as<type, GpuTaskId> &&        \
                 !std::same_as<type, HostEventId>) {                                              \
@@ -184,7 +184,7 @@ HEADROOM_CHAKRA_TABLE(Counter, HEADROOM_COUNTER_COLUMNS)
 HEADROOM_CHAKRA_TABLE(MemoryEvent, HEADROOM_MEMORY_EVENT_COLUMNS)
 HEADROOM_CHAKRA_TABLE(Instant, HEADROOM_INSTANT_COLUMNS)
 HEADROOM_CHAKRA_TABLE(Collective, HEADROOM_COLLECTIVE_COLUMNS)
-// Of a task, its stream is told by two attributes.
+// A task's stream has two attributes.
 #define HEADROOM_CHAKRA_TASK_CELL(type, member, unit, null, sentence) \
   if constexpr (!std::same_as<type, StreamId>) {                      \
     HEADROOM_CHAKRA_CELL(type, member, unit, null, sentence)          \
@@ -199,7 +199,7 @@ bool Fill(GpuTaskColumns<Cell>& row, const Values& values, Filler& filler) {
 #undef HEADROOM_CHAKRA_TABLE
 #undef HEADROOM_CHAKRA_CELL
 
-/// Appends a row; columns that Freeze() computes stay as they are.
+/// Appends a row; columns that Freeze() computes stay unchanged.
 template <typename Table, typename Row>
 void Append(Table& table, const Row& row) {
   table.ForEachColumnPair(row, [](auto& column, const auto& cell) {
@@ -255,7 +255,7 @@ void OwnRows::AddTable(const Node& node, std::int64_t offset) {
   ListValues values(node);
   store_.metadata.events += static_cast<std::int64_t>(values.rows().size());
   if (!values.is_whole()) {
-    store_.log.Add(ImportIssue::kLostEvent, offset, "lists of different lengths in a table",
+    store_.log.Add(ImportIssue::kLostEvent, offset, "a table has lists of different lengths",
                    std::max<std::int64_t>(1, static_cast<std::int64_t>(values.rows().size())));
     return;
   }
@@ -301,12 +301,12 @@ void OwnRows::AddHostEvent(const Node& node, std::int64_t offset) {
   Filler filler(store_, numbers_, offset);
   Numbered<HostEventColumns<Cell>> event{node.Integer("event", 0), {}};
   if (!Fill(event.row, NodeValues(node, kHostEventNames), filler))
-    return Lose(offset, "a node of the host lacks its thread, category or time");
+    return Lose(offset, "a host node has no thread, category or time");
   host_events_.push_back(event);
 }
 
 StreamId OwnRows::StreamOf(std::int64_t device, std::int64_t number) {
-  // Those of the tables, which come before work.
+  // Streams of the tables, which precede work.
   for (; streams_seen_ < store_.streams.rows(); ++streams_seen_) {
     const DeviceId of = store_.streams.device.Pending(streams_seen_);
     streams_.try_emplace(
@@ -332,7 +332,7 @@ void OwnRows::AddTask(const Node& node, std::int64_t offset) {
   Filler filler(store_, numbers_, offset);
   Numbered<GpuTaskColumns<Cell>> task{node.Integer("task", 0), {}};
   if (!Fill(task.row, NodeValues(node, kTaskNames), filler))
-    return Lose(offset, "a node of the GPU lacks its time");
+    return Lose(offset, "a GPU node has no time");
   task.row.stream.value = StreamOf(node.Integer("device", -1), node.Integer("stream", -1));
   tasks_.push_back(task);
   Collective collective{task.number, {}};
@@ -345,7 +345,7 @@ void OwnRows::AddTask(const Node& node, std::int64_t offset) {
 }
 
 void OwnRows::Finish() {
-  // Between two nodes, nothing else tells it.
+  // A file that ends between two nodes shows no other sign of truncation.
   if (work_nodes_ > 0 && store_.log.Count(ImportIssue::kTruncated) == 0 &&
       store_.log.Count(ImportIssue::kCutCompression) == 0 &&
       store_.log.Count(ImportIssue::kLostEvent) == 0)

@@ -1,5 +1,5 @@
-// The rows of a trace that `headroom export --to chakra` wrote: nodes of work that say what row
-// they are of, and nodes of metadata with what no work stands for.
+// Restores the rows of a trace that `headroom export --to chakra` wrote. Nodes of work state their
+// row. Nodes of metadata contain the rows that no work represents.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@
 
 namespace headroom::chakra {
 
-/// One value in place of a column: tables of these are rows.
+/// One value in place of a column, so that tables of these are rows.
 template <typename T>
 struct Cell {
   using value_type = T;
   T value = UnknownValue<T>();
 };
 
-/// Rows by their numbers in the trace that was exported, by which others refer to them: damage may
-/// have taken some.
+/// Maps row numbers of the exported trace, by which other rows refer to them, to rows of the store.
+/// Damage may have removed some.
 struct OwnRowNumbers {
   using Rows = std::map<std::int64_t, std::uint32_t>;
   Rows processes, threads, devices, streams;
 
-  /// None: there is no such row.
+  /// Returns none if there is no such row.
   ProcessId RowOf(ProcessId, std::int64_t number) const {
     return Find<ProcessId>(processes, number);
   }
@@ -48,19 +48,20 @@ class OwnRows {
   explicit OwnRows(TraceStore& store) : store_(store) {}
 
   void ReadMetadata(const Metadata& metadata);
-  /// A row or some, or none: work between events, and times of no work, are in no table.
+  /// Adds the rows of a node: several, one, or none. Work between events and intervals without work
+  /// are in no table.
   void Add(const Node& node, std::int64_t offset);
-  /// Puts rows in their order, as rows of equal times are told apart by it alone.
+  /// Sorts rows by number, because only the number distinguishes rows with equal times.
   void Finish();
 
  private:
   template <typename Row>
   struct Numbered {
-    std::int64_t number;  ///< Of the row in the trace that was exported.
+    std::int64_t number;  ///< Number of the row in the exported trace.
     Row row;
   };
   struct Collective {
-    std::int64_t task;  ///< Number of the row.
+    std::int64_t task;  ///< Number of the task's row.
     CollectiveColumns<Cell> row;
   };
 
@@ -75,9 +76,10 @@ class OwnRows {
   std::vector<Numbered<HostEventColumns<Cell>>> host_events_;
   std::vector<Numbered<GpuTaskColumns<Cell>>> tasks_;
   std::vector<Collective> collectives_;
-  std::map<std::pair<std::int64_t, std::int64_t>, StreamId> streams_;  ///< By device and number.
+  std::map<std::pair<std::int64_t, std::int64_t>, StreamId> streams_;  ///< Key: device, number.
   std::size_t streams_seen_ = 0;
-  std::int64_t work_nodes_ = 0;  ///< That are still to come, if the file says how many it has.
+  std::int64_t work_nodes_ =
+      0;  ///< Number of nodes still to come, if the file states how many it has.
 };
 
 }  // namespace headroom::chakra

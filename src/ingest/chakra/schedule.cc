@@ -10,7 +10,7 @@ namespace headroom::chakra {
 void ScheduleNodes(std::vector<ScheduledNode>& nodes, std::span<const std::uint32_t> deps) {
   constexpr TimeNs kFurthest(INT64_MAX / 4);
   const std::size_t count = nodes.size();
-  // Who waits for each node, in one array.
+  // For each node, the nodes that depend on it, in one array.
   std::vector<std::uint32_t> begin(count + 1);
   for (const std::uint32_t dep : deps) ++begin[dep + 1];
   std::uint32_t resources = 0;

@@ -1,4 +1,4 @@
-// When nodes of work run that a file gives lengths and dependencies alone.
+// Computes start times of nodes for which a file has only durations and dependencies.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,19 @@ struct ScheduledNode {
   TimeNs start;
   DurationNs duration;
   std::uint32_t deps_begin = 0, deps_end = 0;
-  /// What runs one node at a time: a thread, a stream. Numbers are of the caller's choice.
+  /// The resource that runs one node at a time: a thread or a stream. The caller chooses the
+  /// numbers.
   std::uint32_t resource = 0;
   bool has_time = false;
 };
 
-/// Starts each node as soon as all that it depends on has ended and its resource is free; of
-/// several that could begin, the one that could first, ties in order of index. Sets `start` and
-/// `has_time`. What depends on itself, over others too, and what depends on such a node, gets no
-/// time, and so does what would end later than a quarter of the range of times.
+/// Starts each node once all its dependencies have ended and its resource is free. If several can
+/// start, takes the one that could start first, then the lowest index. Sets `start` and `has_time`.
 ///
-/// REQUIRES: `deps` are indexes of nodes; durations are not negative. O((n + deps) log n).
+/// Nodes in a dependency cycle, and nodes that depend on one, get no time. The same applies to
+/// nodes that would end later than a quarter of the range of times.
+///
+/// Requires that `deps` are indexes of nodes and durations are not negative. O((n + deps) log n).
 void ScheduleNodes(std::vector<ScheduledNode>& nodes, std::span<const std::uint32_t> deps);
 
 }  // namespace headroom::chakra

@@ -23,10 +23,10 @@ constexpr std::uint32_t kNoNode = UINT32_MAX;
 constexpr std::int64_t kNsPerMicro = 1000;
 constexpr std::uint64_t kFurthestMicros = INT64_MAX / 4 / kNsPerMicro;
 constexpr std::size_t kLargestGroupList = std::size_t{4} << 20;
-/// `scope` of PyTorch's RecordFunction: a range that the program names.
+/// `scope` of PyTorch's RecordFunction for a range that the program names.
 constexpr std::int64_t kUserScope = 7;
 
-/// By CommType, as PyTorch's profiler calls them.
+/// Names in PyTorch's profiler, indexed by CommType.
 constexpr std::array<std::string_view, 10> kCollectives = {
     "allreduce", "reduce",   "allgather",      "gather",         "scatter",
     "broadcast", "alltoall", "reduce_scatter", "reduce_scatter", "barrier"};
@@ -35,7 +35,7 @@ bool IsCommunication(NodeType type) {
   return type == NodeType::kCommColl || type == NodeType::kCommSend || type == NodeType::kCommRecv;
 }
 
-/// What a node's type is called, where its name does not tell that it is communication.
+/// Returns a name for a node's type if the node's name does not show communication.
 std::string_view NameOf(NodeType type) {
   return type == NodeType::kCommSend   ? "COMM_SEND_NODE"
          : type == NodeType::kCommRecv ? "COMM_RECV_NODE"
@@ -49,12 +49,13 @@ bool TellsCommunication(std::string_view name) {
          lower.find("comm_") != std::string::npos;
 }
 
-/// The last of several that the format allows: whoever writes several means the caller by it.
+/// Returns the last id. The format allows several callers; a writer of several puts the actual
+/// caller last.
 std::optional<std::uint64_t> LastOf(const std::vector<std::uint64_t>& ids) {
   return ids.empty() ? std::nullopt : std::optional(ids.back());
 }
 
-/// Lists of numbers in lists, as Python and JSON both write them; empty for other texts.
+/// Returns nested lists of numbers, as Python and JSON both write them; empty for other texts.
 std::string_view Shapes(std::string_view text) {
   const bool is_list = text.starts_with('[') && text.ends_with(']') &&
                        text.find_first_not_of("0123456789-[], ") == std::string_view::npos;
@@ -64,7 +65,7 @@ std::string_view Shapes(std::string_view text) {
              : std::string_view();
 }
 
-/// "['Tensor(float)', 'Int']" as PyTorch's profiler writes it: ["float","Scalar"].
+/// Converts "['Tensor(float)', 'Int']" to the form of PyTorch's profiler: ["float","Scalar"].
 std::string Types(std::string_view text) {
   std::string out = "[";
   for (std::size_t at = 0; at < text.size();) {
@@ -91,8 +92,8 @@ std::string Types(std::string_view text) {
   return out + "]";
 }
 
-/// "aten::mm" of "aten::mm(1)": Chakra's converter cuts an operator behind each GPU task that it
-/// launches, and numbers the pieces.
+/// Returns "aten::mm" for "aten::mm(1)": Chakra's converter splits an operator after each GPU task
+/// that it launches, and numbers the pieces.
 std::string_view WithoutPiece(std::string_view name) {
   if (!name.ends_with(')')) return name;
   const std::size_t open = name.find_last_not_of("0123456789", name.size() - 2);
@@ -109,7 +110,7 @@ void WorkRows::ReadMetadata(const Metadata& metadata) {
 }
 
 void WorkRows::ReadGroups(std::string_view list) {
-  // A list of one text, which is JSON: ['[{"pg_name": "0", "ranks": [0, 1]}]'].
+  // A list with one text, which is JSON: ['[{"pg_name": "0", "ranks": [0, 1]}]'].
   const std::size_t begin = list.find("[{"), end = list.rfind("}]");
   if (begin == std::string_view::npos || end == std::string_view::npos || end < begin ||
       list.size() > kLargestGroupList)
@@ -154,7 +155,7 @@ void WorkRows::Add(const Node& node, std::int64_t offset) {
   ++store_.metadata.events;
   if (node.type == NodeType::kMetadata) {
     if (node.name == kGroupsNode) ReadGroups(node.inputs.values);
-    // It takes no time; others may depend on it.
+    // Its duration is 0, but other nodes may depend on it.
   }
   Work work;
   work.id = node.id;
@@ -176,7 +177,7 @@ void WorkRows::Add(const Node& node, std::int64_t offset) {
     times.start = TimeNs(static_cast<std::int64_t>(node.start_micros) * kNsPerMicro);
     times.has_time = true;
   }
-  // Dependencies on data tell the order in which things run, those on callers who called whom.
+  // Data dependencies give the order of execution; control dependencies give the callers.
   times.deps_begin = static_cast<std::uint32_t>(dep_ids_.size());
   const auto& deps = node.data_deps.empty() ? node.ctrl_deps : node.data_deps;
   dep_ids_.insert(dep_ids_.end(), deps.begin(), deps.end());
@@ -270,9 +271,9 @@ void WorkRows::ResolveDependencies() {
       if (dep != kNoNode) {
         deps_.push_back(dep);
       } else if (absent.insert(dep_ids_[at]).second) {
-        store_.log.Add(ImportIssue::kLostEvent, work_[i].offset,
-                       fmt::format("node {} depends on node {}, which is not in the file",
-                                   work_[i].id, dep_ids_[at]));
+        store_.log.Add(
+            ImportIssue::kLostEvent, work_[i].offset,
+            fmt::format("node {} depends on node {}, which is missing", work_[i].id, dep_ids_[at]));
       }
     }
     node.deps_begin = begin;
@@ -282,7 +283,7 @@ void WorkRows::ResolveDependencies() {
 
 void WorkRows::FindTimes() {
   if (!has_times_) {
-    // One thread, one stream: a number each.
+    // Number each thread and each stream as one resource.
     std::map<std::array<std::int64_t, 3>, std::uint32_t> resources;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Work& work = work_[i];
@@ -298,14 +299,14 @@ void WorkRows::FindTimes() {
     if (nodes_[i].has_time || work_[i].type == NodeType::kMetadata) continue;
     store_.log.Add(ImportIssue::kBadTime, work_[i].offset,
                    has_times_ ? fmt::format("node {}: out of range", work_[i].id)
-                              : fmt::format("node {}: what it depends on goes round in a circle, "
-                                            "or ends too late",
+                              : fmt::format("node {}: its dependencies form a cycle, "
+                                            "or end too late",
                                             work_[i].id));
   }
 }
 
 void WorkRows::KeepInputsOnce() {
-  // PyTorch gives each call of an operator a number of its own.
+  // PyTorch numbers each call of an operator.
   std::map<std::pair<std::int64_t, StringId>, std::vector<std::uint32_t>> calls;
   for (std::uint32_t i = 0; i < work_.size(); ++i) {
     const Work& work = work_[i];
@@ -340,10 +341,11 @@ void WorkRows::StretchCallers() {
                    [&](std::uint32_t a, std::uint32_t b) { return around_[a] > around_[b]; });
   for (const std::uint32_t node : latest_first) {
     const TimeNs end = nodes_[node].start + nodes_[node].duration;
-    // The first to come here ends last, so each caller is passed once.
+    // Nodes are visited in descending order of their ends, so each caller is visited once.
     for (std::uint32_t at = node; work_[at].has_caller;) {
       const std::uint32_t caller = IndexOf(work_[at].caller);
-      // Pieces are around nothing: their converter leaves ids of another numbering in `ctrl_deps`.
+      // Pieces contain no other nodes: their converter leaves ids of another numbering in
+      // `ctrl_deps`.
       if (caller == kNoNode || !work_[caller].on_cpu || work_[caller].is_piece ||
           !nodes_[caller].has_time || work_[caller].thread != work_[node].thread ||
           nodes_[caller].start > nodes_[node].start || around_[caller] >= end)
@@ -408,7 +410,7 @@ void WorkRows::AppendHost() {
   ranges.Mark(store_);
 }
 
-/// The host's node behind which a task is launched: its caller, else what it depends on and ends
+/// Returns the host node after which a task is launched: its caller, else the dependency that ends
 /// last.
 std::uint32_t WorkRows::LauncherOf(std::uint32_t index) const {
   const auto launches = [&](std::uint32_t node) {
@@ -465,7 +467,8 @@ void WorkRows::AppendTasks() {
     has_launches_ = true;
     rows.correlation.MutablePending(row) = i;
     const std::size_t call = AppendUnknown(calls);
-    // At the end of the launcher's own work, and still inside of it: what follows begins there.
+    // The launch is at the end of the launcher's self time and still inside it; the next node
+    // begins there.
     const DurationNs before = std::max(DurationNs(0), nodes_[launcher].duration - DurationNs(1));
     calls.start.MutablePending(call) = nodes_[launcher].start + before;
     calls.duration.MutablePending(call) = DurationNs(0);
@@ -505,13 +508,13 @@ void WorkRows::AppendCollective(std::size_t index, GpuTaskId task) {
   }
   if (members) rows.group_size.MutablePending(row) = *members;
   if (work.bytes == kUnknown) return;
-  // What a rank puts in; the element is a byte, as nothing tells another.
+  // The input of one rank. An element is a byte, because the file has no data type.
   rows.dtype.MutablePending(row) = store_.strings.Intern("Byte");
   std::int64_t in = work.bytes, out = work.bytes;
   const auto type = static_cast<CommType>(work.comm_type);
   if (work.type == NodeType::kCommColl &&
       (type == CommType::kAllGather || type == CommType::kReduceScatter)) {
-    if (!members || *members <= 0) return;  // The whole tensor is of unknown size.
+    if (!members || *members <= 0) return;  // The size of the whole tensor is unknown.
     if (type == CommType::kReduceScatter) {
       out = in / *members;
     } else if (__builtin_mul_overflow(in, *members, &out)) {
@@ -530,14 +533,14 @@ void WorkRows::SayWhatIsMissing() {
     missing += fmt::format("{}{}", missing.empty() ? "" : "; ", what);
   };
   if (!has_times_ && !work_.empty()) {
-    add("start times, which are computed: a node begins when all that it depends on has ended and "
-        "its thread or stream is free");
+    add("start times (computed: a node begins when all its dependencies have ended and "
+        "its thread or stream is free)");
   }
   if (has_launches_) {
-    add("calls of the GPU runtime: each GPU task has one of no length, where the work of the host "
-        "that it depends on ends");
+    add("GPU runtime calls (each GPU task gets a call of length 0 at the end of the host work "
+        "that it depends on)");
   }
-  if (lacks_stream_) add("streams: computation is on stream 0, communication on stream 1");
+  if (lacks_stream_) add("streams (computation is on stream 0, communication on stream 1)");
   if (!missing.empty()) store_.log.Add(ImportIssue::kNotCollected, -1, missing);
 }
 

@@ -1,5 +1,5 @@
-// The rows of a Chakra execution trace that another tool wrote, of which each node is work of the
-// host, of a GPU or of the network.
+// The rows of a Chakra execution trace that another tool wrote. Each node is work of the host, of a
+// GPU or of the network.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +22,28 @@ class WorkRows {
 
   void ReadMetadata(const Metadata& metadata);
   void Add(const Node& node, std::int64_t offset);
-  /// Gives nodes their times where the file does not, and makes rows of them.
+  /// Computes the times of nodes if the file has none, and makes rows of the nodes.
   void Finish();
 
  private:
-  /// A node as far as it is kept.
+  /// The kept data of a node.
   struct Work {
     std::uint64_t id = 0;
     std::int64_t offset = 0;
     NodeType type = NodeType::kInvalid;
     bool on_cpu = false;
     StringId name, args;
-    std::int64_t thread = 0;              ///< Of the host.
-    std::int64_t stream = 0, device = 0;  ///< Of the others.
+    std::int64_t thread = 0;              ///< Host work only.
+    std::int64_t stream = 0, device = 0;  ///< GPU and network work only.
     std::int64_t sequence = kUnknown, record_function = kUnknown;
     std::int32_t forward_thread = kUnknown32;
-    bool is_range = false;  ///< Of the host: a range of the program, no operator.
-    bool is_piece = false;  ///< Of the host: a converter cut the operator behind its launches.
+    bool is_range = false;  ///< Host work: a range of the program instead of an operator.
+    bool is_piece =
+        false;  ///< Host work: a piece of an operator that a converter split after its launches.
     std::int64_t bytes = kUnknown;
     std::int64_t comm_type = -1;
     StringId group;
-    std::uint64_t caller = 0;  ///< Of `ctrl_deps`.
+    std::uint64_t caller = 0;  ///< From `ctrl_deps`.
     bool has_caller = false;
   };
 
@@ -50,12 +51,12 @@ class WorkRows {
   std::string OperatorArgs(const Node& node) const;
   void DropCopies();
   void ResolveDependencies();
-  /// The times of all; from the file where it tells any, else computed.
+  /// Sets the times of all nodes: from the file if it has any, else computed.
   void FindTimes();
-  /// Leaves its inputs to one piece of an operator, the one that launches most work: they count as
-  /// one call.
+  /// Keeps the inputs of an operator only in the piece that launches most work. The pieces then
+  /// count as one call.
   void KeepInputsOnce();
-  /// A host node is around those that it calls, on its thread.
+  /// Stretches host nodes around the nodes that they call on their thread.
   void StretchCallers();
   void AppendHost();
   void AppendTasks();
@@ -70,11 +71,11 @@ class WorkRows {
   TraceStore& store_;
   std::string process_ = "0";
   std::vector<Work> work_;
-  std::vector<ScheduledNode> nodes_;  ///< By index into work_.
+  std::vector<ScheduledNode> nodes_;  ///< Indexed like work_.
   std::vector<std::uint64_t> dep_ids_;
   std::vector<std::uint32_t> deps_;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> index_of_;  ///< By id.
-  std::vector<TimeNs> around_;  ///< Of the host: the end of the last that it calls.
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> index_of_;  ///< Sorted by id.
+  std::vector<TimeNs> around_;  ///< For host nodes: the end of the last node that they call.
   bool has_times_ = false, lacks_stream_ = false, has_launches_ = false;
   std::map<std::string, std::string, std::less<>> ranks_of_group_;
   std::map<std::string, std::int64_t, std::less<>> members_of_group_;

@@ -17,9 +17,9 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
-constexpr std::string_view kDamage = "the archive is cut or damaged";
+constexpr std::string_view kDamage = "the archive is truncated or damaged";
 
-/// Text of an archive for a message: on one line, without control characters, not too long.
+/// Prepares text of an archive for a message: one short line without control characters.
 std::string Plain(std::string_view text) {
   constexpr std::size_t kMax = 80;
   std::string plain(text.substr(0, kMax));
@@ -29,7 +29,7 @@ std::string Plain(std::string_view text) {
   return text.size() > kMax ? plain + "..." : plain;
 }
 
-/// One reading of an archive.
+/// Reads one archive.
 class Archive {
  public:
   Archive(std::unique_ptr<ByteSource> bytes, ArchiveKind kind, const std::string& path,
@@ -59,7 +59,7 @@ class Archive {
 
   enum class Next : std::uint8_t { kFile, kEnd, kDamage };
 
-  /// Goes to the next regular file.
+  /// Moves to the next regular file.
   Result<Next> NextFile() {
     while (!failed_) {
       const int outcome = archive_read_next_header(archive_.get(), &entry_);
@@ -72,7 +72,7 @@ class Archive {
     return Next::kDamage;
   }
 
-  /// Fewer bytes than asked for: the file ends there, damage() tells how.
+  /// Reads up to out.size() bytes. Fewer bytes mean that the file ends there; damage() states why.
   Result<std::size_t> Read(std::span<char> out) {
     std::size_t filled = 0;
     while (filled < out.size() && !failed_) {
@@ -83,7 +83,7 @@ class Archive {
       if (n < 0) {
         if (!any_read_ && filled == 0 && archive_entry_is_encrypted(entry_) != 0) {
           return Status::BadInput(
-              fmt::format("{}: is encrypted; unpack it and name the file in it", guard_.path()));
+              fmt::format("{}: is encrypted; unpack it and name the trace", guard_.path()));
         }
         Note(static_cast<int>(n));
         failed_ = true;
@@ -97,13 +97,13 @@ class Archive {
     return filled;
   }
 
-  /// Passes over the file.
+  /// Skips the file.
   Status Skip() {
     if (archive_entry_size_is_set(entry_) != 0) {
       Note(archive_read_data_skip(archive_.get()));
       return status_;
     }
-    // Its length stands behind it: it must be unpacked.
+    // The length follows the content, so the file must be unpacked.
     std::vector<char> scratch(kBlockBytes);
     for (std::size_t n = scratch.size(); n == scratch.size();) {
       const Result<std::size_t> got = Read(scratch);
@@ -113,7 +113,7 @@ class Archive {
     return Status::Ok();
   }
 
-  /// Of the file that NextFile() found.
+  /// Returns the name of the file that NextFile() found.
   std::string Name() const {
     const char* name = archive_entry_pathname_utf8(entry_);
     if (name == nullptr) name = archive_entry_pathname(entry_);
@@ -131,7 +131,7 @@ class Archive {
       const Result<std::size_t> n = reading.bytes_->Read(reading.block_);
       if (n.ok()) return static_cast<la_ssize_t>(n.value());
       reading.status_ = n.status();
-    } catch (const std::bad_alloc&) {  // Must not pass through C.
+    } catch (const std::bad_alloc&) {  // Exceptions must not pass through C code.
       reading.out_of_memory_ = true;
     }
     return -1;
@@ -156,7 +156,7 @@ class Archive {
   std::unique_ptr<ByteSource> bytes_;
   ExpansionGuard guard_;
   std::vector<char> block_;
-  Status status_;  ///< Of the bytes below.
+  Status status_;  ///< Status of the source.
   bool out_of_memory_ = false;
   bool failed_ = false;
   bool any_read_ = false;
@@ -180,7 +180,7 @@ class ArchiveSource final : public ByteSource {
     if (!next.ok()) return next.status();
     if (next.value() != Archive::Next::kFile) return n;
     return Status::BadInput(
-        fmt::format("{}: holds several files, among them {} and {}; unpack it and name the trace",
+        fmt::format("{}: contains several files, including {} and {}; unpack it and name the trace",
                     archive_->path(), first, archive_->Name()));
   }
   std::string_view damage() const override {
@@ -197,16 +197,18 @@ class ArchiveSource final : public ByteSource {
 };
 
 Status NoFile(const std::string& path, Archive::Next why) {
-  return Status::BadInput(why == Archive::Next::kDamage
-                              ? fmt::format("{}: {}; copy the file again", path, kDamage)
-                              : fmt::format("{}: is an archive without a file", path));
+  return Status::BadInput(
+      why == Archive::Next::kDamage
+          ? fmt::format("{}: {}; copy the file again", path, kDamage)
+          : fmt::format("{}: is an archive without files; name an archive that contains a trace",
+                        path));
 }
 
 }  // namespace
 
 namespace {
 
-/// Whether a block is the header of a file in a tar archive: its sum is in it.
+/// Returns true if a block is the header of a file in a tar archive, which contains its checksum.
 bool IsTarHeader(std::string_view block) {
   constexpr std::size_t kMagicAt = 257, kSumAt = 148, kSumBytes = 8;
   if (block.size() < kArchiveHeadBytes || !block.substr(kMagicAt).starts_with("ustar"))
@@ -254,7 +256,7 @@ Status CheckHoldsOneFile(std::unique_ptr<ByteSource> bytes, ArchiveKind kind,
   if (files == 1) return Status::Ok();
   if (files > kMaxNames) names += fmt::format(" and {} more", files - kMaxNames);
   return Status::BadInput(
-      fmt::format("{}: holds {} files: {}; unpack it and name the trace", path, files, names));
+      fmt::format("{}: contains {} files: {}; unpack it and name the trace", path, files, names));
 }
 
 Result<std::unique_ptr<ByteSource>> OpenArchive(std::unique_ptr<ByteSource> bytes, ArchiveKind kind,

@@ -18,9 +18,10 @@
 namespace headroom {
 namespace archive_source_test {
 
-using Files = std::vector<std::pair<std::string, std::string>>;  // Name and text.
+using Files = std::vector<std::pair<std::string, std::string>>;  // Pairs of name and text.
 
-/// What libarchive makes of files; names that end in '/' are folders. Of a filter alone, one file.
+/// Returns libarchive's archive of files; names that end in '/' are folders. A filter without an
+/// archive format takes one file.
 std::string Packed(const Files& files, int format, int filter = ARCHIVE_FILTER_NONE) {
   const std::unique_ptr<archive, decltype(&archive_write_free)> out(archive_write_new(),
                                                                     &archive_write_free);
@@ -141,13 +142,13 @@ TEST_F(ArchiveSourceTest, RefusesSeveralFilesByTheirNames) {
   Files files = {{"a.json", "1"}, {"b\n\x1b[31m.json", "2"}};
   for (const std::string& bytes : {Zip(files), Tar(files), Gzip(Tar(files))}) {
     const Outcome outcome = Read(bytes);
-    EXPECT_TRUE(Fails(outcome, "holds 2 files: a.json, b??[31m.json; unpack it and name"))
+    EXPECT_TRUE(Fails(outcome, "contains 2 files: a.json, b??[31m.json; unpack it and name"))
         << outcome.error;
   }
   for (int i = 0; i < 5; ++i) files.emplace_back("c" + std::to_string(i), Noise(9000));
   EXPECT_TRUE(Fails(Read(Zip(files)), ", c0, c1, c2 and 2 more;"));
-  // An archive in the only file of an archive.
-  EXPECT_TRUE(Fails(Read(Zip({{"a.tar", Tar(files)}})), "holds 7 files"));
+  // An archive as the only file of an archive.
+  EXPECT_TRUE(Fails(Read(Zip({{"a.tar", Tar(files)}})), "contains 7 files"));
 }
 
 TEST_F(ArchiveSourceTest, APipeThatHoldsSeveralFilesFailsAtTheEndOfTheFirst) {
@@ -161,13 +162,14 @@ TEST_F(ArchiveSourceTest, APipeThatHoldsSeveralFilesFailsAtTheEndOfTheFirst) {
   };
   EXPECT_EQ(read(Gzip(Tar({{"a", "text"}}))).text, "text");
   EXPECT_TRUE(
-      Fails(read(Tar({{"a", "text"}, {"b", "2"}})), "holds several files, among them a and b"));
+      Fails(read(Tar({{"a", "text"}, {"b", "2"}})), "contains several files, including a and b"));
 }
 
 TEST_F(ArchiveSourceTest, RefusesWhatHoldsNoFile) {
-  EXPECT_TRUE(Fails(Read(Zip({})), "is an archive without a file"));
-  EXPECT_TRUE(Fails(Read(Tar({{"folder/", ""}})), "is an archive without a file"));
-  EXPECT_TRUE(Fails(Read(Gzip(Gzip(Gzip(Gzip(Gzip("x")))))), "packed more than 4 times"));
+  EXPECT_TRUE(Fails(Read(Zip({})), "is an archive without files"));
+  EXPECT_TRUE(Fails(Read(Tar({{"folder/", ""}})), "is an archive without files"));
+  EXPECT_TRUE(
+      Fails(Read(Gzip(Gzip(Gzip(Gzip(Gzip("x")))))), "has more than 4 layers of compression"));
 }
 
 TEST_F(ArchiveSourceTest, TextThatOnlyLooksLikeATarIsText) {
@@ -186,7 +188,7 @@ TEST_F(ArchiveSourceTest, BombsAreRefusedInAnyLayer) {
     EXPECT_LE(refused.text.size(), std::size_t{66} << 20);
   }
   EXPECT_EQ(Read(zip, {.max_ratio = INT64_MAX}).text.size(), spaces.size());
-  // A second file, which is passed over, is no way around the limit.
+  // A second file, which is skipped, must not circumvent the limit.
   EXPECT_NE(
       Read(Gzip(Tar({{"a", "1"}, {"b", std::string(15 << 20, ' ')}})), {.max_ratio = 1}).error, "");
 }
@@ -198,7 +200,7 @@ TEST_F(ArchiveSourceTest, CutAndDamagedArchivesKeepWhatIsBefore) {
         Gzip(Tar({{"a", text}})), Filtered(text, ARCHIVE_FILTER_BZIP2)}) {
     for (std::size_t at = 0; at < whole.size(); at += 19) {
       const Outcome cut = Read(whole.substr(0, at));
-      // A cut behind the text, in an index or in padding, loses nothing.
+      // Truncation after the text, in an index or in padding, loses nothing.
       const bool is_told = !cut.error.empty() || !cut.damage.empty() || cut.text == text;
       EXPECT_TRUE(is_told || at < kArchiveHeadBytes) << at << " of " << whole.size();
       std::string flipped = whole;

@@ -33,13 +33,13 @@ bool Begins(std::span<const char> bytes, std::string_view magic) {
   return std::string_view(bytes.data(), bytes.size()).starts_with(magic);
 }
 
-/// Zstd's frames of user data, which decompress to nothing.
+/// Returns true for Zstd's frames of user data, which decompress to nothing.
 bool IsSkippableFrame(std::span<const char> bytes) {
   return bytes.size() >= 4 && (bytes[0] & '\xf0') == '\x50' &&
          Begins(bytes.subspan(1), "\x2a\x4d\x18");
 }
 
-/// The file itself.
+/// Reads the file without decompression.
 class FileSource final : public ByteSource {
  public:
   FileSource(std::string path, int fd, std::int64_t size)
@@ -54,7 +54,9 @@ class FileSource final : public ByteSource {
       const ssize_t n = read(fd_, out.data() + filled, out.size() - filled);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0)
-        return Status::BadInput(fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
+        return Status::BadInput(
+            fmt::format("{}: cannot read: {}; check the disk, or copy the file again", path_,
+                        std::strerror(errno)));
       if (n == 0) break;
       filled += static_cast<std::size_t>(n);
       bytes_read_ += n;
@@ -72,12 +74,13 @@ class FileSource final : public ByteSource {
   std::int64_t bytes_read_ = 0;
 };
 
-/// A layer whose first bytes can be looked at before they are read.
+/// A layer that can show its first bytes before they are read.
 class PeekedSource final : public ByteSource {
  public:
   explicit PeekedSource(std::unique_ptr<ByteSource> below) : below_(std::move(below)) {}
 
-  /// Reads the first bytes; fewer than asked for where there are no more. Once, before Read().
+  /// Returns the first bytes, fewer than requested if the source is shorter. Call it once, before
+  /// Read().
   Result<std::string_view> Peek(std::size_t bytes) {
     head_.resize(bytes);
     const Result<std::size_t> n = below_->Read(std::span(head_));
@@ -105,7 +108,8 @@ class PeekedSource final : public ByteSource {
   std::size_t at_ = 0;
 };
 
-/// What both decompressors share: the bytes below, the input block and the expansion limit.
+/// The common part of both decompressors: the compressed source, the input block and the expansion
+/// limit.
 class InflatingSource : public ByteSource {
  public:
   InflatingSource(std::unique_ptr<ByteSource> file, std::string path, ExpansionLimit limit)
@@ -121,11 +125,11 @@ class InflatingSource : public ByteSource {
   std::int64_t file_bytes() const override { return file_->file_bytes(); }
 
  protected:
-  /// The next compressed bytes; empty at the end of the file.
+  /// Returns the next compressed bytes; empty at the end of the file.
   Result<std::span<char>> NextBlock() { return BlockFrom({}); }
 
-  /// What follows a whole stream: `rest` and, where that is too little to tell a magic number by,
-  /// more of the file.
+  /// Returns the bytes after a complete stream. If `rest` is too short to contain a magic number,
+  /// adds more of the file.
   Result<std::span<char>> BlockFrom(std::span<const char> rest) {
     assert(rest.size() <= block_.size());
     if (!rest.empty()) std::memmove(block_.data(), rest.data(), rest.size());
@@ -134,8 +138,8 @@ class InflatingSource : public ByteSource {
     return std::span<char>(block_.data(), rest.size() + n.value());
   }
 
-  /// Reads what follows a whole stream and is no other one: zeros, with which tapes and some copies
-  /// pad files. Anything else is told.
+  /// Checks the bytes after the last complete stream. Zeros are padding from tapes and some copies.
+  /// Other bytes set has_trailing_bytes_.
   Status CheckPadding(std::span<const char> rest) {
     for (;;) {
       if (std::any_of(rest.begin(), rest.end(), [](char c) { return c != 0; })) {
@@ -184,8 +188,8 @@ class GzipSource final : public InflatingSource {
         state_.avail_in = static_cast<std::uint32_t>(block.value().size());
       }
       if (between_members_) {
-        // A file may hold several members, one after another; as gzip has it, what does not begin
-        // like one is none.
+        // A file may contain several members in sequence. As in gzip, bytes without a member's
+        // magic number are not a member.
         std::span<const char> rest(reinterpret_cast<const char*>(state_.next_in), state_.avail_in);
         if (rest.size() < kGzipMagic.size()) {
           const Result<std::span<char>> block = BlockFrom(rest);
@@ -216,8 +220,9 @@ class GzipSource final : public InflatingSource {
         finished_ = true;
       } else if (state_.block_state == ISAL_BLOCK_FINISH) {
         between_members_ = true;
-      } else if (file_ended && produced == 0) {  // Not before: bytes may wait inside the decoder.
-        damage_ = "the gzip stream is cut";
+      } else if (file_ended &&
+                 produced == 0) {  // Stop only now, because the decoder may still hold bytes.
+        damage_ = "the gzip stream is truncated";
         finished_ = true;
       }
     }
@@ -245,12 +250,12 @@ class ZstdSource final : public InflatingSource {
         Result<std::span<char>> block = NextBlock();
         if (!block.ok()) return block.status();
         if (block.value().empty()) {
-          // Bytes may still wait inside the decoder.
+          // The decoder may still hold bytes.
           const std::size_t before = to.pos;
           const std::size_t hint = ZSTD_decompressStream(context_.get(), &to, &from_);
           if (to.pos > before && !ZSTD_isError(hint)) continue;
           finished_ = true;
-          if (!between_frames_) damage_ = "the zstd stream is cut";
+          if (!between_frames_) damage_ = "the zstd stream is truncated";
           break;
         }
         from_ = {block.value().data(), block.value().size(), 0};
@@ -285,7 +290,8 @@ class ZstdSource final : public InflatingSource {
   }
 
  private:
-  /// Errors that are no damage: the file is whole, but was compressed in a way that we cannot undo.
+  /// Fails for errors that are not damage: the file is complete, but its compression is not
+  /// supported.
   Status Refusal(ZSTD_ErrorCode error) const {
     const char* why = nullptr;
     if (error == ZSTD_error_frameParameter_windowTooLarge) {
@@ -304,7 +310,7 @@ class ZstdSource final : public InflatingSource {
   bool finished_ = false;
 };
 
-/// Opens the file alone; `is_file` is false for a pipe.
+/// Opens the file without decompression; `is_file` is false for a pipe.
 Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path, bool& is_file) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
@@ -316,7 +322,9 @@ Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path, bool& is_f
   if (fstat(fd, &info) != 0) {
     const int error = errno;
     close(fd);
-    return Status::BadInput(fmt::format("{}: cannot inspect: {}", path, std::strerror(error)));
+    return Status::BadInput(
+        fmt::format("{}: cannot inspect: {}; check the disk, or copy the file again", path,
+                    std::strerror(error)));
   }
   auto file = std::make_unique<FileSource>(path, fd, info.st_size);
   if (S_ISDIR(info.st_mode)) {
@@ -331,9 +339,8 @@ Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path, bool& is_f
 /// Real files have two layers: a .tar.gz, a .json.gz in a .zip.
 constexpr int kMaxLayers = 4;
 
-/// Opens the file and its layers of compression. Where the next layer is an archive that was not
-/// looked through yet, reads it to its end, says so with an empty pointer, and counts it in
-/// `checked`: then the file must be opened again.
+/// Opens the file and its layers of compression. Reads an archive that was not yet checked to its
+/// end, counts it in `checked` and returns an empty pointer. The file must then be opened again.
 Result<std::unique_ptr<ByteSource>> OpenLayers(const std::string& path, ExpansionLimit limit,
                                                int& checked) {
   bool is_file = false;
@@ -346,10 +353,10 @@ Result<std::unique_ptr<ByteSource>> OpenLayers(const std::string& path, Expansio
     const Result<std::string_view> head = peeked->Peek(kArchiveHeadBytes);
     if (!head.ok()) return head.status();
     if (layer == 0 && head.value().empty()) {
-      return Status::BadInput(fmt::format(
-          "{}: is empty, as when the program ends before the profiler has written, or a "
-          "download fails; record the trace again, or download it again",
-          path));
+      return Status::BadInput(
+          fmt::format("{}: is empty: the program ended before the profiler wrote it, or a "
+                      "download failed; record the trace again, or download it again",
+                      path));
     }
     const bool is_gzip = head.value().starts_with(kGzipMagic);
     const bool is_zstd = head.value().starts_with(kZstdMagic);
@@ -357,8 +364,9 @@ Result<std::unique_ptr<ByteSource>> OpenLayers(const std::string& path, Expansio
     source = std::move(peeked);
     if (!is_gzip && !is_zstd && !kind) return {std::move(source)};
     if (layer == kMaxLayers) {
-      return Status::BadInput(fmt::format(
-          "{}: is packed more than {} times; unpack it and name the trace", path, kMaxLayers));
+      return Status::BadInput(
+          fmt::format("{}: has more than {} layers of compression; unpack it and name the trace",
+                      path, kMaxLayers));
     }
     if (is_gzip) {
       source = std::make_unique<GzipSource>(std::move(source), path, limit);

@@ -1,4 +1,4 @@
-// libFuzzer target: any bytes as a compressed file. The first byte chooses the size of reads.
+// libFuzzer target: reads any bytes as a compressed file. The first byte chooses the size of reads.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -32,16 +32,16 @@ std::string Gzip(const std::string& text) {
   return out;
 }
 
-/// A member of exactly `bytes` bytes: a comment in its header fills it up.
+/// A member of exactly `bytes` bytes; a comment in its header fills it up.
 std::string GzipOfSize(const std::string& text, std::size_t bytes) {
   std::string member = Gzip(text);
   EXPECT_LT(member.size(), bytes);
-  member[3] = '\x10';  // The flag of the comment.
+  member[3] = '\x10';  // The header's flag for a comment.
   const std::size_t letters = bytes - member.size() - 1;
   return member.insert(10, std::string(letters, 'c') + '\0');
 }
 
-/// What the decompressors read at once.
+/// Number of bytes per read of the decompressors.
 constexpr std::size_t kBlock = std::size_t{256} << 10;
 
 std::string Zstd(const std::string& text) {
@@ -50,7 +50,7 @@ std::string Zstd(const std::string& text) {
   return out;
 }
 
-/// Text that does not compress well, so that streams have something to be cut in.
+/// Text that compresses badly, so that streams have many places to truncate.
 std::string Noise(std::size_t bytes) {
   std::string text;
   std::uint32_t state = 1;
@@ -81,7 +81,7 @@ class ByteSourceTest : public testing::Test {
     std::string text;
     std::string damage;
     bool trailing = false;
-    std::string error;  ///< Of opening or reading.
+    std::string error;  ///< Error of opening or reading.
   };
 
   /// Reads a file to its end, `step` bytes at a time.
@@ -115,7 +115,7 @@ struct StreamCase {
 
 TEST_F(ByteSourceTest, WholeStreamsGiveTheirTextInStepsOfAnySize) {
   const std::string a = Noise(3000), b = Noise(70000);
-  // Ends in long runs: much text waits inside a decoder that has taken all its input.
+  // Ends in long runs: a decoder that has consumed all its input still holds much text.
   const std::string runs = a + std::string(300000, 'x');
   const std::string block_of_gzip = GzipOfSize(b, kBlock);
   const std::string one_less_of_gzip = GzipOfSize(b, kBlock - 1);
@@ -191,7 +191,7 @@ TEST_F(ByteSourceTest, BytesAfterAWholeStreamAreToldUnlessTheyAreZeros) {
   EXPECT_EQ(damaged_member.damage, "the gzip stream is damaged");
   const Outcome cut_member = ReadAll(File(Gzip(a) + Gzip(b).substr(0, 2)), 1 << 20);
   EXPECT_TRUE(cut_member.text == a);
-  EXPECT_EQ(cut_member.damage, "the gzip stream is cut");
+  EXPECT_EQ(cut_member.damage, "the gzip stream is truncated");
 }
 
 TEST_F(ByteSourceTest, CompressionThatCannotBeUndoneIsRefusedWithTheRemedy) {
@@ -200,7 +200,7 @@ TEST_F(ByteSourceTest, CompressionThatCannotBeUndoneIsRefusedWithTheRemedy) {
   const std::string text = Noise(3000);
   std::string out(ZSTD_compressBound(text.size()), '\0');
   ASSERT_FALSE(ZSTD_isError(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, 28)));
-  // With its size unknown, a frame asks for the whole window.
+  // Without a known size, a frame asks for the whole window.
   ZSTD_inBuffer from = {text.data(), text.size(), 0};
   ZSTD_outBuffer to = {out.data(), out.size(), 0};
   ZSTD_inBuffer nothing = {nullptr, 0, 0};
@@ -217,7 +217,7 @@ TEST_F(ByteSourceTest, CompressionThatCannotBeUndoneIsRefusedWithTheRemedy) {
   with_dictionary.resize(ZSTD_compress_usingDict(context.get(), with_dictionary.data(),
                                                  with_dictionary.size(), text.data(), text.size(),
                                                  dictionary.data(), dictionary.size(), 3));
-  // A raw dictionary has no number; give the frame one: one byte more after the descriptor.
+  // A raw dictionary has no number. Give the frame one: an additional byte after the descriptor.
   with_dictionary[4] = static_cast<char>(with_dictionary[4] | 1);
   with_dictionary.insert(5, 1, '\x07');
   EXPECT_NE(ReadAll(File(with_dictionary), 1000).error.find("with a dictionary"),
@@ -230,7 +230,7 @@ TEST_F(ByteSourceTest, CutGzipKeepsAPrefixAndSaysSo) {
   for (std::size_t cut = 4; cut < whole.size(); ++cut) {
     const Outcome outcome = ReadAll(File(whole.substr(0, cut)), 1000);
     EXPECT_TRUE(text.starts_with(outcome.text)) << "cut at " << cut;
-    EXPECT_EQ(outcome.damage, "the gzip stream is cut") << "cut at " << cut;
+    EXPECT_EQ(outcome.damage, "the gzip stream is truncated") << "cut at " << cut;
     // The last eight bytes are the checksum and the length: the text is complete without them.
     if (cut + 8 >= whole.size()) {
       EXPECT_EQ(outcome.text.size(), text.size()) << "cut at " << cut;
@@ -244,7 +244,7 @@ TEST_F(ByteSourceTest, CutZstdKeepsAPrefixAndSaysSo) {
   for (std::size_t cut = 4; cut < whole.size(); cut += 997) {
     const Outcome outcome = ReadAll(File(whole.substr(0, cut)), 1000);
     EXPECT_TRUE(text.starts_with(outcome.text)) << "cut at " << cut;
-    EXPECT_EQ(outcome.damage, "the zstd stream is cut") << "cut at " << cut;
+    EXPECT_EQ(outcome.damage, "the zstd stream is truncated") << "cut at " << cut;
   }
 }
 
@@ -270,7 +270,7 @@ TEST_F(ByteSourceTest, AnyFlippedByteOfACompressedFileIsSurvived) {
       const Outcome outcome = ReadAll(File(flipped), 512);
       if (at >= 10 &&
           whole[0] ==
-              '\x1f') {  // Behind the header it shows, unless it changed a code that is not used.
+              '\x1f') {  // Damage after the header is detected, unless it changed an unused code.
         EXPECT_TRUE(!outcome.damage.empty() || outcome.text == text) << at;
       }
     }
@@ -302,8 +302,8 @@ TEST_F(ByteSourceTest, WhatIsNoFileIsRefusedByNameWithAReason) {
                 "/*.json.gz");
   const std::string empty = File("");
   EXPECT_EQ(ReadAll(empty, 10).error, empty +
-                                          ": is empty, as when the program ends before the "
-                                          "profiler has written, or a download fails; record the "
+                                          ": is empty: the program ended before the "
+                                          "profiler wrote it, or a download failed; record the "
                                           "trace again, or download it again");
 }
 

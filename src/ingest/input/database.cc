@@ -14,22 +14,22 @@ namespace {
 
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
 constexpr int kStepsBetweenChecks = 1000;
-/// A row is 4 bytes at least, and reading one takes a few steps and one more for each column.
+/// A row has at least 4 bytes. Reading one takes a few steps, plus one per column.
 constexpr std::int64_t kStepsPerByte = 64;
-/// A page is looked at once for each column that lies in it, where a row has its own.
+/// Reading looks up a page once for each column in it, if a row fills a page.
 constexpr std::int64_t kLookupsPerPage = 64;
-/// A text is asked for once or twice, and grows by half where it is turned into UTF-8.
+/// A text is read once or twice, and grows by half when converted to UTF-8.
 constexpr std::int64_t kTextPerByte = 4;
 constexpr std::int64_t kAlways = 1'000'000;
 
-/// A file name as part of SQLite's URI.
+/// Returns a file name as part of SQLite's URI.
 std::string UriOf(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) {
     const bool plain = IsLetter(c) || IsDigit(c) || c == '/' || c == '.' || c == '_' || c == '-';
     uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
-  // Immutable: no lock, no journal of somebody else's is rolled back, nothing is written beside it.
+  // Immutable: takes no lock, rolls back no journal of another process, and writes no other file.
   return uri + "?mode=ro&immutable=1";
 }
 
@@ -39,7 +39,7 @@ std::string Quoted(std::string_view name) {
   return quoted + "\"";
 }
 
-/// Pages that SQLite looked at, modulo kLookupsWrap.
+/// Returns the number of pages that SQLite looked up, modulo kLookupsWrap.
 constexpr int kLookupsWrap = 0x7fffffff;
 int LookupsOf(sqlite3* connection) {
   int hits = 0, misses = 0, most = 0;
@@ -62,7 +62,7 @@ void RowScan::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_fina
 bool RowScan::Next() {
   if (!statement_) return false;
   if (budget_->text_bytes < 0) {
-    damage_ = "its rows share texts that are longer than the file";
+    damage_ = "its rows share texts longer than the file";
     statement_.reset();
     return false;
   }
@@ -76,19 +76,19 @@ bool RowScan::Next() {
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
   sqlite3* const connection = sqlite3_db_handle(statement_.get());
   if (code == SQLITE_INTERRUPT) {
-    damage_ = "its pages refer to each other in circles";
+    damage_ = "its pages refer to each other in a cycle";
   } else if (code != SQLITE_DONE) {
     damage_ = sqlite3_errmsg(connection);
   }
   statement_.reset();
-  // SQLite checks a page when it comes into the cache, and keeps one that fails as if it had
-  // passed.
+  // SQLite checks a page when it enters the cache, and keeps a page that fails as if it had passed.
   if (!damage_.empty()) sqlite3_db_release_memory(connection);
   return false;
 }
 
 sqlite3_value* RowScan::ValueAt(int column) const {
-  // Without the locks of sqlite3_column_int64() and its like: only one thread reads a database.
+  // Avoids the locks of sqlite3_column_int64() and similar functions: only one thread reads a
+  // database.
   return sqlite3_column_value(statement_.get(), column);
 }
 
@@ -134,7 +134,9 @@ Result<Database> Database::Open(const std::string& path, const std::string& name
   database.connection_.reset(connection);
   if (code == SQLITE_NOMEM || connection == nullptr) throw std::bad_alloc();
   if (code != SQLITE_OK)
-    return Status::BadInput(fmt::format("{}: cannot be opened: {}", name, sqlite3_errstr(code)));
+    return Status::BadInput(
+        fmt::format("{}: cannot be opened: {}; check the path, or export it again", name,
+                    sqlite3_errstr(code)));
   if (Status status = database.Prepare(name, max_text_bytes, max_rows); !status.ok()) return status;
   return database;
 }
@@ -196,8 +198,8 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes,
       },
       budget_.get());
 
-  // A table of contents that is to be read though pages behind it are missing: what SQLite says of
-  // the whole file must not count. Rows go on until a page that is not there.
+  // A list of tables must be readable although later pages are missing, so SQLite's error about the
+  // whole file must not count. Rows continue until a missing page.
   unsigned char header[32] = {};
   if (file != nullptr && file->pMethods != nullptr && bytes_ >= 32 &&
       file->pMethods->xRead(file, static_cast<void*>(header), 32, 0) == SQLITE_OK) {
@@ -210,10 +212,10 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes,
     has_log_ = header[kReadVersion] == kWithLog;
     const std::int64_t page = big_endian(16, 18), largest_page = 65'536;
     page_bytes_ = page == 1 ? largest_page : page;
-    // Only where the number counts: old versions of SQLite left it as it was.
+    // Used only if the page count is valid: old versions of SQLite did not update it.
     missing_bytes_ = std::max<std::int64_t>(0, big_endian(28, 32) * page_bytes_ - bytes_);
   }
-  if (missing_bytes_ > 0) {  // It is still opened for reading alone.
+  if (missing_bytes_ > 0) {  // The file is still opened read-only.
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
     sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
   }
@@ -233,30 +235,31 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes,
     damage = scan.damage();
   };
   std::string damage;
-  // Else a record that reaches over the end of its page is read from whatever lies behind it.
+  // Without it, SQLite reads a record that exceeds its page from the memory after the page.
   query("PRAGMA main.cell_size_check = ON", damage, [](const RowScan&) {});
-  // A root page makes a real table of it: views and virtual tables have none.
+  // Only real tables have a root page; views and virtual tables do not.
   query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0", damage,
         [&](const RowScan& row) {
           tables_.push_back({std::string(row.Text(0)), {}});
         });
   if (!damage.empty()) {
-    return Status::BadInput(fmt::format(
-        "{}: an SQLite database whose list of tables cannot be read ({}); export or copy it again",
-        name, damage));
+    return Status::BadInput(
+        fmt::format("{}: is an SQLite database whose list of tables cannot be read ({}); export or "
+                    "copy it again",
+                    name, damage));
   }
   for (DatabaseTable& table : tables_) {
-    // Computed columns are not in this list.
+    // This list omits computed columns.
     std::string of_table;
     query(fmt::format("PRAGMA main.table_info({})", Quoted(table.name)), of_table,
           [&](const RowScan& row) { table.columns.emplace_back(row.Text(1)); });
   }
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  // SQLite says so of lengths that damage made senseless.
+  // SQLite reports this for lengths that damage made absurd.
   return Status::BadInput(name +
-                          ": an SQLite database whose list of tables asks for more memory than "
-                          "there is; export or copy "
+                          ": is an SQLite database whose list of tables needs more memory than is "
+                          "available; export or copy "
                           "it again");
 }
 

@@ -1,7 +1,7 @@
-// SQLite databases as untrusted input: opened for reading alone, and only real tables are read.
+// Reads SQLite databases as untrusted input: read-only, and only real tables.
 //
-// No view, trigger, virtual table or computed column of a file is ever evaluated, its rows cost no
-// more work than its size allows, and no text is longer than a limit.
+// Never evaluates a view, trigger, virtual table or computed column of a file. The size of a file
+// limits the work for its rows, and a fixed limit bounds the length of texts.
 #pragma once
 
 #include <cstdint>
@@ -19,41 +19,41 @@ struct sqlite3_value;
 
 namespace headroom::sqlite {
 
-/// What reading a database may cost, which the size of the file bounds: pages of a hostile one
-/// refer to each other in cycles, and each of a million rows to one long text.
+/// Limits the cost of reading a database by the size of its file. In a hostile file, pages may
+/// refer to each other in cycles, and a million rows may each refer to one long text.
 struct ReadingBudget {
-  std::int64_t steps;  ///< SQLite's own.
-  std::int64_t pages;  ///< Lookups of them.
+  std::int64_t steps;  ///< Virtual machine steps of SQLite.
+  std::int64_t pages;  ///< Page lookups.
   std::int64_t text_bytes;
-  std::int64_t rows;  ///< Of tables, each time one is read.
+  std::int64_t rows;  ///< Table rows, counted at each reading of a table.
   sqlite3* connection = nullptr;
-  int lookups = 0;  ///< Of the connection until now, as SQLite counts.
+  int lookups = 0;  ///< Page lookups of the connection so far, as SQLite counts them.
 };
 
-/// Whether two names are one to SQLite: in any case of letters.
+/// Returns true if two names are the same to SQLite, which ignores case.
 bool SameName(std::string_view a, std::string_view b);
 
-/// A table that holds rows, and its columns that do.
+/// A real table and its stored columns.
 struct DatabaseTable {
   std::string name;
   std::vector<std::string> columns;
 };
 
-/// The rows of one table, in the order in which they stand in the file.
+/// The rows of one table, in file order.
 class RowScan {
  public:
-  /// Steps to the next row. False at the end and at damage.
+  /// Steps to the next row. Returns false at the end and at damage.
   bool Next();
-  /// Why the rows ended early, in SQLite's words; empty where they did not.
+  /// Returns why the rows ended early, in SQLite's words; empty if they did not.
   const std::string& damage() const { return damage_; }
 
-  /// Columns by their position in what Database::Scan() was asked for. A column that the table does
-  /// not have is null everywhere. Values convert to no other type.
+  /// Columns are numbered by their position in the list given to Database::Scan(). A column that
+  /// the table lacks is null in every row. Values are not converted to other types.
   bool IsNull(int column) const;
   bool IsText(int column) const;
   std::int64_t Integer(int column, std::int64_t otherwise) const;
-  double Number(int column, double otherwise) const;  ///< Integers, too.
-  /// Until the next row; empty where it is no text.
+  double Number(int column, double otherwise) const;  ///< Accepts integers, too.
+  /// Valid until the next row; empty if the value is not text.
   std::string_view Text(int column) const;
 
  private:
@@ -70,31 +70,32 @@ class RowScan {
 
 class Database {
  public:
-  /// Opens a file. `path` may hold any character. Fails with kBadInput where it is no database, or
-  /// one whose description is damaged or encrypted; messages begin with `name`.
+  /// Opens a file. `path` may contain any character. Fails with kBadInput if the file is not a
+  /// database, or its description is damaged or encrypted. Messages begin with `name`.
   ///
-  /// @param max_rows  ends the tables after so many rows together; rows_left() is negative then
+  /// @param max_rows  maximum rows of all tables together; after that, tables end and rows_left()
+  /// is negative
   static Result<Database> Open(const std::string& path, const std::string& name,
                                std::int64_t max_text_bytes, std::int64_t max_rows = INT64_MAX);
-  /// The same, of bytes in memory, which must outlive it: for tests and fuzzing.
+  /// Opens bytes in memory, which must outlive the database: for tests and fuzzing.
   static Result<Database> OpenBytes(std::span<const char> bytes, const std::string& name,
                                     std::int64_t max_text_bytes);
 
-  /// A table by its name, in any case of letters; null where there is none.
+  /// Returns a table by its name, without regard to case; null if there is none.
   const DatabaseTable* Find(std::string_view name) const;
-  /// In the order of the file.
+  /// Returns the tables in file order.
   const std::vector<DatabaseTable>& tables() const { return tables_; }
 
-  /// The rows of a table, the named columns of each.
+  /// Scans the named columns of all rows of a table.
   RowScan Scan(const DatabaseTable& table, std::span<const std::string_view> columns) const;
 
   std::int64_t rows_left() const { return budget_->rows; }
   std::int64_t bytes() const { return bytes_; }
-  /// Bytes that were taken from the file so far; for progress.
+  /// Returns the number of bytes read from the file so far, for progress.
   std::int64_t bytes_read() const;
-  /// How many bytes the file is shorter than it says; 0 where it is whole.
+  /// Returns by how many bytes the file is shorter than its header states; 0 if complete.
   std::int64_t missing_bytes() const { return missing_bytes_; }
-  /// Whether its writer kept a log of what is to be written (`-wal`), which is not read.
+  /// Returns true if its writer kept a write-ahead log (`-wal`), which is not read.
   bool has_log() const { return has_log_; }
 
  private:
@@ -113,7 +114,7 @@ class Database {
   bool has_log_ = false;
 };
 
-/// Whether a file begins as SQLite databases do. `head` needs 16 bytes.
+/// Returns true if a file begins as SQLite databases do. `head` needs 16 bytes.
 bool LooksLikeDatabase(std::string_view head);
 
 }  // namespace headroom::sqlite

@@ -1,4 +1,4 @@
-// The rows of a table for a reader of some format, with what is wrong with them in the import log.
+// Passes the rows of a table to a reader, and records problems in the import log.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,8 +22,8 @@ inline bool HasColumn(const DatabaseTable& table, std::string_view column) {
                      [&](const std::string& other) { return SameName(other, column); });
 }
 
-/// The columns that are read of a table. A row gives a value by its column's name, as in
-/// `row.Integer(kColumns["start"], 0)`: the compiler looks it up, and refuses one that is not here.
+/// The columns to read of a table. A row returns a value by its column's name, as in
+/// `row.Integer(kColumns["start"], 0)`. The compiler resolves the name, and rejects an unknown one.
 template <std::size_t kSize>
 struct NamedColumns {
   std::array<std::string_view, kSize> names;
@@ -32,10 +32,10 @@ struct NamedColumns {
     for (std::size_t i = 0; i < kSize; ++i) {
       if (names[i] == name) return static_cast<int>(i);
     }
-    throw "no such column";  // Not a constant: does not compile.
+    throw "no such column";  // Not a constant expression, so it does not compile.
   }
 
-  /// Returns these columns, and others behind them.
+  /// Returns these columns, followed by others.
   template <std::size_t kOther>
   consteval NamedColumns<kSize + kOther> operator+(const NamedColumns<kOther>& other) const {
     NamedColumns<kSize + kOther> all{};
@@ -47,8 +47,8 @@ struct NamedColumns {
 template <typename... Names>
 NamedColumns(Names...) -> NamedColumns<sizeof...(Names)>;
 
-/// Calls `row` with each row of a table. The first `needed` columns must be there; a table that
-/// lacks one, or ends in damage, is in the log by its name. `progress` may be empty.
+/// Calls `row` with each row of a table. The first `needed` columns are mandatory. A table that
+/// lacks one, or ends in damage, is logged by name. `progress` may be empty.
 template <typename Row>
 void ForEachRow(const Database& database, const DatabaseTable& table,
                 std::span<const std::string_view> columns, std::size_t needed, ImportLog& log,

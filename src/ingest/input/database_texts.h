@@ -1,4 +1,4 @@
-// A table of texts that rows name by ids, and the store's ids of those that rows use.
+// A table of texts that rows refer to by ids, and the store's ids of the texts in use.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,26 @@ class Texts {
  public:
   explicit Texts(TraceStore& store) : store_(store) {}
 
-  /// A row of the table. Of two with one id, the later one holds.
+  /// Adds a row of the table. If two rows have one id, the later one wins.
   void Set(std::int64_t id, std::string_view text);
-  /// A text without a place in the store; empty where no row has this id. Until the next Set().
+  /// Returns a text without adding it to the store; empty if no row has this id. Valid until the
+  /// next Set().
   std::string_view TextOf(std::int64_t id);
-  /// The store's id of a text; none where no row has this id.
+  /// Returns the store's id of a text; none if no row has this id.
   StringId Of(std::int64_t id);
 
  private:
   struct Entry {
-    StringId text;    ///< In texts_; none: not set.
-    StringId stored;  ///< In the store, once a row has used it.
+    StringId text;    ///< Id in texts_; none if not set.
+    StringId stored;  ///< Id in the store, after the first use by a row.
   };
   Entry* EntryOf(std::int64_t id);
 
   TraceStore& store_;
-  // Not the store's: most texts of a profiler's database are of no row that is kept.
+  // A separate pool, because no kept row uses most texts of a profiler's database.
   StringPool texts_;
   std::size_t rows_ = 0;
-  std::vector<Entry> dense_;  ///< By id, which count from 0 in all but damaged files.
+  std::vector<Entry> dense_;  ///< Indexed by id. Ids count from 0, except in damaged files.
   std::map<std::int64_t, Entry> sparse_;
 };
 

@@ -1,4 +1,4 @@
-// How much of a compressed file was unpacked, against what the file may expand to.
+// Compares the unpacked size of a compressed file with the limit for the file.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace headroom {
 
-/// Counts the bytes that one layer of compression unpacks. In nested layers each has its own guard,
-/// and all compare with the bytes of the file.
+/// Counts the bytes that one layer of compression unpacks. Each nested layer has its own guard, and
+/// all compare with the bytes of the file.
 class ExpansionGuard {
  public:
   ExpansionGuard(std::string path, ExpansionLimit limit) : path_(std::move(path)), limit_(limit) {}
 
-  /// Fails with kBadInput if the layer has unpacked too much of what was read of the file.
+  /// Fails with kBadInput if the layer has unpacked too much for the bytes read from the file.
   Status Add(std::size_t unpacked, std::int64_t file_bytes_read);
 
   const std::string& path() const { return path_; }

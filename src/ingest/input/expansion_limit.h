@@ -1,8 +1,7 @@
-// Limits what a file can cost, whatever is nested in it: unpacked bytes, events, and bytes of
-// output.
+// Limits the cost of a file, regardless of nesting: unpacked bytes, events, and bytes of output.
 //
-// All are compared with the bytes on disk. Real traces unpack to 11 to 29 times these bytes, have
-// at most 0.14 events per byte, and give at most 24 times as many bytes of output.
+// Compares all of them with the bytes on disk. Real traces unpack to 11 to 29 times these bytes and
+// have at most 0.14 events per byte. Their output has at most 24 times as many bytes.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +13,13 @@
 namespace headroom {
 
 struct ExpansionLimit {
-  /// Bytes for each byte on disk. A deflate bomb reaches 1032, a zstd bomb far more.
+  /// Unpacked bytes per byte on disk. A deflate bomb reaches 1032, a zstd bomb far more.
   std::int64_t max_ratio = 200;
-  /// Bytes of any file, however small.
+  /// Unpacked bytes allowed for any file, even a very small one.
   static constexpr std::int64_t kFreeBytes = std::int64_t{64} << 20;
-  /// Events of any file.
+  /// Events allowed for any file.
   static constexpr std::int64_t kFreeEvents = std::int64_t{1} << 19;
-  /// An event takes at most as much memory as so many bytes.
+  /// Maximum memory of an event in bytes.
   static constexpr std::int64_t kBytesOfEvent = 100;
 
   std::int64_t BytesOf(std::int64_t file_bytes) const {
@@ -30,10 +29,10 @@ struct ExpansionLimit {
     return Scaled(file_bytes, std::max<std::int64_t>(1, max_ratio / kBytesOfEvent), kFreeEvents);
   }
 
-  /// Fails with kBadInput if so many unpacked bytes are too many for what was read of the file.
+  /// Fails with kBadInput if `bytes` unpacked bytes are too many for the bytes read from the file.
   Status CheckUnpacked(const std::string& path, std::int64_t bytes, std::int64_t file_bytes) const;
   Status CheckEvents(const std::string& path, std::int64_t events, std::int64_t file_bytes) const;
-  /// The same for the bytes of a file that is to be written of it.
+  /// Checks the bytes of an output file in the same way.
   Status CheckWritten(const std::string& path, std::int64_t bytes, std::int64_t file_bytes) const;
 
  private:

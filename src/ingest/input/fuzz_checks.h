@@ -1,5 +1,5 @@
-// For fuzz targets: what must hold of a store that a reader filled, and of two readings of one
-// file.
+// Checks for fuzz targets: invariants of a store that a reader filled, and equality of two readings
+// of one file.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@
 
 namespace headroom {
 
-/// Aborts, for the fuzzer to see, where something does not hold.
+/// Aborts if a condition does not hold, so that the fuzzer notices.
 inline void Require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);
   std::abort();
 }
 
-/// Whether `args` are members of an object that any tool reads. Deeper ones than AreJsonMembers()
-/// looks at count as such.
+/// Returns true if `args` are members of an object that any tool reads. Text nested too deep for
+/// AreJsonMembers() also counts as sound.
 inline bool AreSound(std::string_view args) {
   constexpr std::ptrdiff_t kMaxOpen = 64;
   const auto opens =
@@ -33,7 +33,7 @@ inline bool AreSound(std::string_view args) {
   return args.empty() || opens > kMaxOpen || AreJsonMembers(args);
 }
 
-/// What holds of every store, whatever was read.
+/// Checks the invariants of every store.
 inline void CheckInvariants(const TraceStore& store) {
   const auto& host = store.host_events;
   host.ForEachColumn(
@@ -86,7 +86,7 @@ inline void CheckInvariants(const TraceStore& store) {
   }
 }
 
-/// The rows of a store as text, ids spelled out: they and the order of rows may differ between
+/// The rows of a store as text, with ids resolved. Ids and the order of rows may differ between
 /// readings in pieces of different sizes.
 class RowTexts {
  public:
@@ -139,7 +139,7 @@ class RowTexts {
   const TraceStore& store_;
 };
 
-/// That two readings of one file gave the same, but for order and ids.
+/// Checks that two readings of one file gave the same result, except for order and ids.
 inline void CheckEqual(const TraceStore& a, const TraceStore& b) {
   Require(a.metadata.events == b.metadata.events,
           "the same number of events in pieces of any size");

@@ -16,10 +16,10 @@ namespace {
 
 bool IsPlain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
 
-/// Four hexadecimal digits at `at`, or -1.
+/// Returns the value of four hexadecimal digits at `at`, or -1.
 int HexQuad(std::string_view text, std::size_t at) {
   if (at + 4 > text.size()) return -1;
-  if (text[at] == '-') return -1;  // from_chars would take a sign.
+  if (text[at] == '-') return -1;  // from_chars would accept a sign.
   int value = 0;
   const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 4, value, 16);
   return error == std::errc() && end == text.data() + at + 4 ? value : -1;
@@ -81,8 +81,7 @@ void Unescape(std::string_view text, std::string& out) {
         at = UnescapeUnicode(text, at, out);
         break;
       default:
-        if (kind != '"' && kind != '\\' && kind != '/')
-          out += '\\';  // No escape at all: "C:\path".
+        if (kind != '"' && kind != '\\' && kind != '/') out += '\\';  // Not an escape: "C:\path".
         out += kind;
         break;
     }

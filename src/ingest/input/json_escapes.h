@@ -1,4 +1,4 @@
-// Texts of JSON as they are meant.
+// Decodes and encodes the escapes of JSON texts.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace headroom {
 
-/// Decodes the escapes of a text between its quotes. A lone surrogate becomes U+FFFD, what is no
-/// escape stays as it is, and so do bytes that are no UTF-8. Appends to `out`.
+/// Decodes the escapes of a text between its quotes and appends the result to `out`. A lone
+/// surrogate becomes U+FFFD. Invalid escapes and bytes that are not UTF-8 stay unchanged.
 void Unescape(std::string_view text, std::string& out);
 
-/// Appends a text with its quotes and escapes. Bytes of 0x80 and above stay as they are.
+/// Appends a text with quotes and escapes. Bytes of 0x80 and above stay unchanged.
 void AppendQuoted(std::string_view text, std::string& out);
 
 }  // namespace headroom

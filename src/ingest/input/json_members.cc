@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 
-/// Reads one thing after the other. Each gives false, at any place, where the next is none.
+/// Reads one element after the other. Each function returns false, at an unspecified position, if
+/// the next element is of another type.
 class Grammar {
  public:
   explicit Grammar(std::string_view text) : text_(text) {}
@@ -124,7 +125,7 @@ class Grammar {
   std::size_t depth_ = 0;
 };
 
-/// The end of a member as a reader split them: the next comma beyond quotes and brackets.
+/// Returns the end of a member as a reader split them: the next comma outside quotes and brackets.
 std::size_t EndOfMember(std::string_view members, std::size_t at) {
   std::size_t depth = 0;
   for (; at < members.size(); ++at) {
@@ -150,8 +151,8 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-/// A member whose value is a number that JSON does not have, with null for it; empty: it is
-/// another.
+/// Returns the member with null in place of a number that JSON does not allow, such as NaN. Returns
+/// an empty text for other members.
 std::string WithNull(std::string_view member) {
   for (const std::string_view word : {"NaN", "-NaN", "nan", "-nan", "Infinity", "-Infinity"}) {
     if (!member.ends_with(word)) continue;

@@ -1,4 +1,4 @@
-// Members of a JSON object as a reader kept their text, held to what JSON is (RFC 8259).
+// Checks members of a JSON object, kept as text by a reader, against RFC 8259.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace headroom {
 
-/// Whether a text is `"key": value, "key": value` by the grammar of RFC 8259, so that an object of
-/// it is read by any tool. Bytes of 0x80 and above may be anything. Nesting beyond 64 is none.
-/// Linear time.
+/// Returns true if a text is `"key": value, "key": value` by the grammar of RFC 8259, so that any
+/// tool reads an object of it. Bytes of 0x80 and above may have any value. Returns false for
+/// nesting beyond 64. Linear time.
 bool AreJsonMembers(std::string_view members);
 
-/// The members of a text whose keys and values are JSON, as they stand; the others are left out. Of
-/// `NaN`, `Infinity` and `-Infinity`, which writers in Python leave, the value is null.
+/// Returns the members of a text whose keys and values are JSON, unchanged, and drops the others.
+/// `NaN`, `Infinity` and `-Infinity`, which Python programs write, become null.
 ///
-/// @param members  as a reader split them: each ends at a comma beyond quotes and brackets
+/// @param members  as a reader split them: each ends at a comma outside quotes and brackets
 std::string SoundMembers(std::string_view members);
 
 }  // namespace headroom

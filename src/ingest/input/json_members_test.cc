@@ -10,7 +10,7 @@ namespace json_members_test {
 
 struct Case {
   std::string text;
-  std::string sound;  ///< What of it is.
+  std::string sound;  ///< The sound members.
 };
 
 TEST(JsonMembersTest, WhatIsJsonStaysAndTheRestGoes) {
@@ -48,8 +48,8 @@ TEST(JsonMembersTest, NestingHasALimit) {
   EXPECT_EQ(SoundMembers("\"a\": " + std::string(100'000, '[')), "");
 }
 
-/// Each byte of sound members replaced by each of some others: what is judged sound, any tool
-/// reads.
+/// Replaces each byte of sound members by each of some others: any tool must read members that
+/// count as sound.
 TEST(JsonMembersTest, AgreesWithAnotherParserOnEveryDamagedByte) {
   const std::string whole =
       R"("In": [[8, 4], []], "t": ["float", "\u0041"], "x": {"y": -1.5e3}, "z": null)";

@@ -12,7 +12,7 @@ namespace headroom {
 
 class MemoryByteSource final : public ByteSource {
  public:
-  /// With `damage`, the end of the bytes is where a decompressor would have given up.
+  /// If `damage` is not empty, the end of the bytes acts as the point where a decompressor gave up.
   explicit MemoryByteSource(std::string bytes, std::string damage = {})
       : bytes_(std::move(bytes)), damage_(std::move(damage)) {}
 

@@ -8,7 +8,7 @@ namespace headroom {
 namespace {
 
 struct OtherFormat {
-  std::string_view magic;  ///< In small letters, behind blanks.
+  std::string_view magic;  ///< In lower case, after any blanks.
   std::string_view what;
 };
 
@@ -16,19 +16,20 @@ constexpr std::string_view kWebPage =
     "a web page; download the file itself (on GitHub: \"Download raw file\")";
 
 constexpr std::string_view kRocprofTable =
-    "a table of rocprof, which says nothing of the host; pass the trace beside it (rocprof "
+    "a table of rocprof without host events; pass the trace next to it (rocprof "
     "--hip-trace: results.json), or record with rocprofv3 --output-format json";
 
 constexpr std::string_view kExecutionTrace =
-    "an execution trace of PyTorch, which has no times; pass the trace that the profiler wrote of "
-    "the same run, or what chakra_trace_link and chakra_converter make of both";
+    "an execution trace of PyTorch, which has no times; pass the profiler's trace of "
+    "the same run, or the output of chakra_trace_link and chakra_converter for both";
 
 constexpr OtherFormat kOtherFormats[] = {
     {"version https://git-lfs",
-     "a Git LFS pointer, which stands for the file; fetch the file: git lfs pull"},
+     "a Git LFS pointer instead of the file; fetch the file: git lfs pull"},
     {"<!doctype html", kWebPage},
     {"<html", kWebPage},
-    {"<?xml", "an XML document, which servers send in place of a file; download the file again"},
+    {"<?xml",
+     "an XML document, which servers send instead of a missing file; download the file again"},
     {"\"index\",\"kernelname\"", kRocprofTable},
     {"index,kernelname", kRocprofTable},
     {"\"name\",\"calls\",\"totalduration", kRocprofTable},
@@ -38,7 +39,7 @@ constexpr OtherFormat kOtherFormats[] = {
     {"rar!\x1a\x07", "a RAR archive; unpack it and name the trace"},
 };
 
-/// The first bytes without a byte order mark and blanks, in small letters.
+/// Returns the first bytes in lower case, without a byte order mark and blanks.
 std::string Beginning(std::string_view head) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   constexpr std::size_t kLongestMagic = 48;
@@ -49,7 +50,8 @@ std::string Beginning(std::string_view head) {
   return beginning;
 }
 
-/// Of ExecutionTraceObserver: JSON whose first member is `"schema": "1.1.1-chakra.0.0.4"`.
+/// Returns true for the JSON of ExecutionTraceObserver. Its first member is `"schema":
+/// "1.1.1-chakra.0.0.4"`.
 bool IsExecutionTrace(std::string_view beginning) {
   return beginning.starts_with('{') && beginning.find("\"schema\"") != std::string_view::npos &&
          beginning.find("-chakra") != std::string_view::npos;

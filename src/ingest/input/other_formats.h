@@ -1,13 +1,13 @@
-// Files that are known and no traces, told by their first bytes.
+// Recognizes known files that are not traces by their first bytes.
 #pragma once
 
 #include <string_view>
 
 namespace headroom {
 
-/// What a file that is no trace is instead, and what to do: "a Git LFS pointer, which ...; fetch
-/// the file: ..."; empty where it is nothing known. `head` holds its first bytes, decompressed, 16
-/// at least if there are.
+/// Returns the format of a file that is not a trace, and what to do: "a Git LFS pointer ...; fetch
+/// the file: ...". Returns an empty text for unknown formats. `head` holds the first decompressed
+/// bytes, at least 16 unless the file is shorter.
 std::string_view OtherFormatOf(std::string_view head);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// What texts may take that a file holds once and its events refer to.
+// Limits the size of texts that a file contains once and its events refer to.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace headroom {
 
-/// Events name long texts by short numbers, and a hostile file names one a million times. As of
-/// compressed files, what is made of a file may be so many times larger than the file and no more.
+/// Events refer to long texts by short numbers, and a hostile file could refer to one text a
+/// million times. As for compressed files, the output may exceed the file only by a fixed ratio.
 class ReferenceBudget {
  public:
   explicit ReferenceBudget(ExpansionLimit limit) : limit_(limit) {}
 
-  /// `bytes`: of the file on disk, until now.
+  /// @param bytes  bytes of the file on disk read so far
   void HasRead(std::int64_t bytes) { read_ = bytes; }
-  /// Whether a text of so many bytes may be read or written once more; then it counts.
+  /// Returns true if a text of `bytes` bytes may be read or written once more, and counts it.
   bool Take(std::size_t bytes) {
     if (static_cast<std::int64_t>(bytes) > limit_.BytesOf(read_) - taken_) return false;
     taken_ += static_cast<std::int64_t>(bytes);

@@ -1,4 +1,4 @@
-// How many rows a file has made, against what its size allows.
+// Limits the number of rows by the size of the file.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace headroom {
 
-/// Events, tracks and names are rows: in binary formats, a few bytes of a file make one that takes
-/// a hundred bytes of memory.
+/// Counts events, tracks and names as rows. In binary formats, a few bytes of a file make a row
+/// that takes a hundred bytes of memory.
 class RowBudget {
  public:
   /// Requires that `source` outlives the budget.
   RowBudget(std::string path, ExpansionLimit limit, const ByteSource& source)
       : path_(std::move(path)), limit_(limit), source_(source) {}
 
-  /// Counts rows. Returns whether the file may have so many; once it may not, status() says why.
+  /// Counts rows. Returns true if the file may have that many; after false, status() states why.
   bool Add(std::int64_t rows) { return Allows(rows_ += rows); }
-  /// The same for rows that are counted elsewhere.
+  /// Checks rows that are counted elsewhere in the same way.
   bool Allows(std::int64_t rows) {
     if (rows <= allowed_) return true;
     const std::int64_t file_bytes = source_.file_bytes_read();
@@ -35,7 +35,7 @@ class RowBudget {
   ExpansionLimit limit_;
   const ByteSource& source_;
   std::int64_t rows_ = 0;
-  std::int64_t allowed_ = 0;  ///< By what was read when that was last looked at.
+  std::int64_t allowed_ = 0;  ///< Limit from the bytes read at the last check.
   Status status_;
 };
 

@@ -33,7 +33,7 @@ void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store) {
   if (extent.empty()) return;
   auto& rows = store.host_events;
   const TimeNs limit = extent.Limit();
-  // A span of no known kind may start beyond the limit, and then says nothing wrong of its end.
+  // A span of an unknown kind may start beyond the limit; then its end is not suspicious.
   const auto overflows = [&](TimeNs start, DurationNs duration) {
     return start <= limit && start + duration > limit;
   };
@@ -74,7 +74,7 @@ void ClipOverflowingTasks(const TraceExtent& extent, TraceStore& store) {
     for (std::size_t i = 0; i < of_stream.size(); ++i) {
       if (store.TaskEnd(of_stream[i]) <= extent.Limit()) continue;
       const TimeNs start = store.gpu_tasks.start[of_stream[i].index()];
-      // The last task of its stream has no successor; the trace ends with it.
+      // The last task of its stream has no successor, so it ends with the trace.
       const TimeNs end = i + 1 < of_stream.size() ? store.gpu_tasks.start[of_stream[i + 1].index()]
                                                   : std::max(extent.last, start);
       store.gpu_tasks.duration.Mutable(of_stream[i].index()) = end - start;

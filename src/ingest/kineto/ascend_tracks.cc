@@ -22,12 +22,12 @@ constexpr std::string_view kHardware = "Ascend Hardware", kPython = "Python";
 // The profiler names a process `pid * 32 + layer`.
 constexpr std::int64_t kLayers = 32;
 
-/// What the spans of a track are.
+/// The role of a track's spans.
 struct AscendTrack {
   enum class Role : std::uint8_t { kOther, kPython, kCalls, kStream, kCollectives, kDerived };
   Role role = Role::kOther;
   StreamId stream;
-  ThreadId thread;  ///< Of calls: where they belong.
+  ThreadId thread;  ///< For calls: their thread.
 };
 
 std::int64_t NumberOr(std::string_view text, std::int64_t fallback) {
@@ -37,7 +37,7 @@ std::int64_t NumberOr(std::string_view text, std::int64_t fallback) {
   return whole ? value : fallback;
 }
 
-/// "7" of "Stream 7".
+/// Returns 7 for "Stream 7", and -1 for other names.
 std::int64_t NumberOfStream(std::string_view thread) {
   constexpr std::string_view kStream = "Stream ";
   return thread.starts_with(kStream) ? NumberOr(thread.substr(kStream.size()), -1) : -1;
@@ -66,7 +66,7 @@ class AscendTracks {
       }
       if (!has_category) TellHostEvent(row, track);
       const auto copy = [row](auto& to, const auto& from) {
-        if (from.size() > row) to.Append(from.Pending(row));  // Not those that are computed.
+        if (from.size() > row) to.Append(from.Pending(row));  // Computed columns have no rows yet.
       };
       kept.ForEachColumnPair(host, copy);
     }
@@ -78,7 +78,7 @@ class AscendTracks {
     return store_.Text(store_.processes.name.Pending(process.index()));
   }
 
-  /// Of the processes of one program, which the file writes as several, the same number.
+  /// Returns the number of the program. The file writes one program as several processes.
   std::int64_t ProgramOf(ProcessId process) const {
     return NumberOr(store_.Text(store_.processes.pid.Pending(process.index())), 0) / kLayers;
   }
@@ -115,10 +115,10 @@ class AscendTracks {
       track.role = AscendTrack::Role::kStream;
       track.stream = StreamOf(process, stream < 0 ? tid : stream);
     } else if (name == "Communication" || name == "HCCL") {
-      // "Group 0 Communication" has the collectives, "Plane 0" what they consist of.
+      // "Group 0 Communication" has the collectives, "Plane 0" their parts.
       const bool has_collectives = thread.find("Communication") != std::string_view::npos;
       track.role = has_collectives ? AscendTrack::Role::kCollectives : AscendTrack::Role::kDerived;
-      constexpr std::int64_t kFirstNumber = 1'000'000;  // No stream of the device has it.
+      constexpr std::int64_t kFirstNumber = 1'000'000;  // No stream of the device uses it.
       if (has_collectives)
         track.stream = StreamOf(process, kFirstNumber + static_cast<std::int64_t>(t));
     } else if (!name.empty()) {
@@ -127,7 +127,7 @@ class AscendTracks {
     return track;
   }
 
-  /// Calls nest in the operators of the same thread of "Python".
+  /// Returns the thread of "Python" with the same number: calls nest in its operators.
   ThreadId ThreadOfCalls(std::size_t t, ProcessId process) {
     const auto python = python_.find(ProgramOf(process));
     if (python == python_.end()) return ThreadId(t);
@@ -148,8 +148,8 @@ class AscendTracks {
     return value;
   }
 
-  /// Returns whether a task is no work of its own: the stream waits or marks a moment, or moves a
-  /// piece of a collective, which has its own track.
+  /// Returns true if a task does no work: the stream waits, marks a moment, or moves a part of a
+  /// collective. Collectives have a separate track.
   bool IsWait(std::size_t row) const {
     const auto waits = [this](std::string_view text) {
       constexpr std::size_t kLongest = 128;
@@ -192,7 +192,7 @@ class AscendTracks {
         if (IsRangeOfPyTorch(name)) return tell(HostEventKind::kAnnotation, "user_annotation");
         if (name.find(".py(") != std::string_view::npos)
           return tell(HostEventKind::kPythonFrame, "python_function");
-        // Those of the queue to the thread that launches.
+        // Skip events of the queue to the launching thread.
         if (name.starts_with("Enqueue") || name.starts_with("Dequeue")) return;
         return tell(HostEventKind::kOperator, "cpu_op");
       case AscendTrack::Role::kCalls:
@@ -210,9 +210,9 @@ class AscendTracks {
 
   TraceStore& store_;
   std::vector<AscendTrack> tracks_;
-  std::map<std::int64_t, std::int64_t> hardware_;  ///< By program: the number of its device.
-  std::map<std::int64_t, ProcessId> python_;       ///< By program.
-  std::map<std::pair<ProcessId, StringId>, ThreadId> python_threads_;  ///< By process and number.
+  std::map<std::int64_t, std::int64_t> hardware_;  ///< Device number by program.
+  std::map<std::int64_t, ProcessId> python_;       ///< Process by program.
+  std::map<std::pair<ProcessId, StringId>, ThreadId> python_threads_;  ///< Key: process, number.
   Streams streams_;
   bool has_collectives_ = false;
 };

@@ -1,18 +1,20 @@
-// The JSON of Ascend's profiler (`trace_view.json` of torch_npu, `msprof_*.json` of CANN): events
-// have no categories; what they are follows from the names of their processes and threads.
+// Reads the JSON of Ascend's profiler: `trace_view.json` of torch_npu and `msprof_*.json` of CANN.
+// Its events have no categories, so the names of processes and threads decide what they are.
 #pragma once
 
 #include "store/trace_store.h"
 
 namespace headroom::kineto {
 
-/// Where a process is called "Ascend Hardware": turns the spans of its streams, and the collectives
-/// of "Communication", into GPU tasks, the spans of "CANN" into runtime calls of the process
-/// "Python", and the spans of "Python" into operators, ranges and frames. Waits of a stream, the
-/// parts of a collective and the tracks that are drawn from others become annotations. Does nothing
-/// in other traces.
+/// Classifies the events of a trace that has a process named "Ascend Hardware":
 ///
-/// To be called once, before the other settling and before the store is frozen.
+/// - Spans of its streams, and the collectives of "Communication", become GPU tasks.
+/// - Spans of "CANN" become runtime calls of the process "Python".
+/// - Spans of "Python" become operators, ranges and frames.
+/// - Waits of a stream, the parts of a collective, and derived tracks become annotations.
+///
+/// Does nothing in other traces. Requires that no other settling has run and that the store is not
+/// frozen. Call it once.
 void SettleAscendTracks(TraceStore& store);
 
 }  // namespace headroom::kineto

@@ -17,13 +17,13 @@
 namespace headroom::kineto {
 namespace {
 
-/// Bit i is set where byte i of the 16 at `p` satisfies a predicate.
+/// Bit i is set if byte i of the 16 at `p` satisfies a predicate.
 using Mask = std::uint32_t;
 constexpr std::size_t kStride = 16;
 
 #if defined(__SSE2__)
 
-/// Quotes, backslashes and control characters: whatever ends a plain run inside a string.
+/// Finds quotes, backslashes and control characters, which end a plain run inside a string.
 Mask StringStops(const char* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
@@ -33,11 +33,12 @@ Mask StringStops(const char* p) {
       _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
 }
 
-/// Quotes, brackets, braces and the zero of the padding: whatever matters between strings.
+/// Finds quotes, brackets, braces and the zero of the padding, which form the structure between
+/// strings.
 Mask StructureStops(const char* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-  // '[' 0x5b, '{' 0x7b, ']' 0x5d, '}' 0x7d: bit 5 apart.
+  // '[' 0x5b, '{' 0x7b, ']' 0x5d, '}' 0x7d: they differ in bit 5.
   const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
   const __m128i open = _mm_cmpeq_epi8(folded, _mm_set1_epi8('{'));
   const __m128i close = _mm_cmpeq_epi8(folded, _mm_set1_epi8('}'));
@@ -72,13 +73,14 @@ struct ArgText {
   KinetoArg arg;
 };
 
-/// What some versions call an argument.
+/// Alternative names that some versions use for an argument.
 constexpr ArgText kAliases[] = {
     {"external id", KinetoArg::kExternalId},
     {"Profiler Event Index", KinetoArg::kEventIndex},
 };
 
-/// A small open table from the text of a key to its argument, keyed by length and three characters.
+/// A small open-addressing table from the text of a key to its argument. The hash uses the length
+/// and three characters.
 class ArgTable {
  public:
   ArgTable() {
@@ -117,8 +119,8 @@ const ArgTable& KnownArgs() {
   return table;
 }
 
-/// Walks one event. Every Scan... returns false at the end of the text or at damage, with `at_`
-/// there.
+/// Walks one event. Every Scan... returns false at the end of the text or at damage, and leaves
+/// `at_` there.
 class Scanner {
  public:
   Scanner(std::string_view text, std::size_t at)
@@ -214,7 +216,7 @@ class Scanner {
     return true;
   }
 
-  /// One comma or several (some writers leave a member out and its comma in).
+  /// Scans one or more commas: some writers omit a member but keep its comma.
   bool ScanComma() {
     if (!Expect(',')) return false;
     SkipSpace();
@@ -295,7 +297,7 @@ class Scanner {
     }
   }
 
-  /// A number, true, null, NaN, -Infinity, ...: anything up to a separator, without quotes in it.
+  /// Scans a number, true, null, NaN, -Infinity, ...: any text without quotes up to a separator.
   bool ScanScalar(Token& token) {
     const char* start = at_;
     while (IsScalarChar(*at_)) ++at_;
@@ -313,7 +315,7 @@ class Scanner {
     return IsDigit(c) || IsLetter(c) || c == '.' || c == '-' || c == '+' || c == '_';
   }
 
-  /// An array or object, by brackets and strings only.
+  /// Scans an array or object; checks only brackets and strings.
   bool ScanNested(Token& token) {
     const char* start = at_;
     std::size_t depth = 0;
@@ -358,7 +360,8 @@ class Scanner {
   char nesting_[kMaxDepth];
 };
 
-/// Where `{ "` begins after `} ,` going back from the quote at `quote`; npos otherwise.
+/// Returns the position of the `{` if the text before the quote at `quote` reads `} , {`; npos
+/// otherwise.
 std::size_t EventStartBefore(std::string_view text, std::size_t quote) {
   const auto back_over_space = [&](std::size_t at) {
     while (at > 0 && IsSpace(text[at - 1])) --at;
@@ -374,7 +377,7 @@ std::size_t EventStartBefore(std::string_view text, std::size_t quote) {
   return start;
 }
 
-/// Whether a member `"key" :` begins at `at`; keys in events are short and plain.
+/// Returns true if a member `"key" :` begins at `at`. Keys in events are short and plain.
 bool IsMemberStart(std::string_view text, std::size_t at) {
   constexpr std::size_t kLongestKey = 64;
   at = SkipSpace(text, at);
@@ -385,7 +388,8 @@ bool IsMemberStart(std::string_view text, std::size_t at) {
   return colon < text.size() && text[colon] == ':';
 }
 
-/// Whether the quote before `at` can end a string of an event: what follows is structure.
+/// Returns true if the quote before `at` can end a string of an event, because structure follows
+/// it.
 bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_array) {
   at = SkipSpace(text, at);
   if (at >= text.size()) return true;
@@ -402,8 +406,7 @@ bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_ar
     }
     case '}': {
       if (is_key || in_array) return false;
-      // The end of args or of the event: another brace, a comma before a member or event, or the
-      // end.
+      // The end of args or of the event must precede another brace, a comma, a ']' or the end.
       const std::size_t after = SkipSpace(text, at + 1);
       return after >= text.size() || text[after] == '}' || text[after] == ',' || text[after] == ']';
     }
@@ -419,7 +422,7 @@ constexpr auto kPowersOfTen = [] {
   std::uint64_t power = 1;
   for (std::uint64_t& p : powers) {
     p = power;
-    power *= 10;  // Wraps behind 10^19, the last one; what comes then is not stored.
+    power *= 10;  // Wraps after 10^19, the last power needed; later digits are not stored.
   }
   return powers;
 }();
@@ -447,7 +450,7 @@ ScanResult ScanElement(std::string_view text, std::size_t at, std::size_t& next)
 }
 
 std::size_t FindEventStart(std::string_view text, std::size_t from) {
-  // The quote that follows `{` is rarer than the brace itself in argument lists.
+  // In argument lists, few braces precede a quote, so this check comes first.
   for (std::size_t at = text.find('{', from); at != std::string_view::npos;
        at = text.find('{', at + 1)) {
     const std::size_t quote = SkipSpace(text, at + 1);
@@ -509,8 +512,8 @@ std::string RepairStrings(std::string_view text) {
 }
 
 bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
-  // The value is digits * 10^-scale microseconds. 19 significant digits are all that can matter:
-  // more of them before the unit of nanoseconds do not fit an int64.
+  // The value is digits * 10^-scale microseconds. At most 19 significant digits matter: a value
+  // with more digits before the nanosecond place does not fit an int64.
   constexpr int kMaxDigits = 19;
   const char* p = text.data();
   const char* end = p + text.size();
@@ -544,13 +547,14 @@ bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
     std::uint32_t exponent = 0;
     const auto [stop, error] = std::from_chars(p, end, exponent);
     if (error == std::errc::invalid_argument || p == end || !IsDigit(*p)) return false;
-    if (error == std::errc::result_out_of_range) exponent = UINT32_MAX;  // Text is never that long.
+    if (error == std::errc::result_out_of_range)
+      exponent = UINT32_MAX;  // More than the length of any text.
     p = stop;
     scale += shrinks ? std::int64_t{exponent} : -std::int64_t{exponent};
   }
   if (p != end) return false;
 
-  const std::int64_t shift = 3 - scale;  // Nanoseconds are thousandths.
+  const std::int64_t shift = 3 - scale;  // Converts microseconds to nanoseconds.
   constexpr std::int64_t kLargestPower = std::size(kPowersOfTen) - 1;
   if (digits == 0 || shift < -kLargestPower - 1) {
     digits = 0;
@@ -570,7 +574,7 @@ bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
 bool ParseInteger(std::string_view text, std::int64_t& value) {
   const bool hexadecimal = text.starts_with("0x");
   if (hexadecimal) text.remove_prefix(2);
-  if (hexadecimal && text.starts_with('-')) return false;  // from_chars would take the sign.
+  if (hexadecimal && text.starts_with('-')) return false;  // from_chars would accept the sign.
   if (hexadecimal || text.starts_with('-')) {
     const auto [stop, error] =
         std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);

@@ -1,8 +1,9 @@
 // The tokenizer of Chrome-format trace events: finds one event object in a text and marks its
-// fields. It gives no meaning to them and copies nothing.
+// fields. It does not interpret the fields and copies nothing.
 //
-// Strict where damage must be noticed (strings end, brackets match, separators are there), lenient
-// where profilers are (NaN, numbers in quotes, any order of members, doubled commas).
+// It is strict where damage must be noticed: strings must end, brackets must match, and separators
+// must be present. It is lenient where profilers deviate from JSON: NaN, numbers in quotes, any
+// order of members, doubled commas.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +17,20 @@
 
 namespace headroom::kineto {
 
-/// Bytes that must be readable after the end of every text given to the scanner, and zero after the
-/// end of what it is part of: it looks at 16 bytes at once.
+/// Readable bytes required after the end of every text given to the scanner, which reads 16 bytes
+/// at once. After the end of the whole buffer these bytes must be zero.
 inline constexpr std::size_t kPadding = 32;
 
-/// Deeper nesting inside an event is damage: profilers nest less than 8 deep, and a hostile file
-/// might nest event starts. At damage reading goes on at the next of them, so each byte may be
-/// scanned this many times.
+/// Deeper nesting inside an event counts as damage: profilers nest less than 8 deep. A hostile file
+/// might nest event starts. After damage, reading resumes at the next event start, so each byte may
+/// be scanned up to this many times.
 inline constexpr std::size_t kMaxDepth = 64;
 
-/// A JSON value as written: for strings without the quotes, escapes not yet resolved.
+/// A JSON value as written: strings without their quotes, escapes not yet decoded.
 struct Token {
   std::string_view text;
   bool quoted = false;
-  bool escaped = false;  ///< Holds a backslash.
+  bool escaped = false;  ///< Contains a backslash.
 
   bool present() const { return text.data() != nullptr; }
 };
@@ -44,18 +45,18 @@ struct ArgMember {
 /// The fields of one event, as views into its text.
 struct RawEvent {
   Token phase, category, name, process, thread, time, duration, id, id2, scope;
-  Token unit;  ///< Of a counter; not of the format, but what `headroom export` adds to it.
+  Token unit;  ///< The unit of a counter. Not part of the format: `headroom export` adds it.
   std::vector<ArgMember> args;
-  std::string_view text;  ///< From '{' to '}'.
+  std::string_view text;  ///< The text from '{' to '}'.
 
-  /// The last member with this key wins, as in most JSON readers.
+  /// Returns the last member with this key, as most JSON readers do.
   Token Arg(KinetoArg key) const {
     const std::uint16_t at = arg_at[static_cast<std::size_t>(key)];
     return at == 0 ? Token() : args[at - 1].value;
   }
   void Clear();
 
-  std::uint16_t arg_at[std::size(kKinetoArgNames)] = {};  ///< Position in args + 1, or 0.
+  std::uint16_t arg_at[std::size(kKinetoArgNames)] = {};  ///< Position in args + 1; 0 if absent.
 };
 
 enum class ScanResult : std::uint8_t {
@@ -64,36 +65,36 @@ enum class ScanResult : std::uint8_t {
   kDamaged,     ///< Not valid JSON at `next`.
 };
 
-/// Scans the event object that begins at `text[at]` (a '{'). REQUIRES: `text` begins a text that
-/// kPadding readable zero bytes follow. O(length).
+/// Scans the event object that begins at `text[at]` (a '{'). Requires that `text` is a prefix of a
+/// buffer with kPadding readable zero bytes after its end. O(length).
 ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std::size_t& next);
 
-/// Scans one member `"key": value` of an object whose '{' or ',' lies before `at`. Stops before the
-/// value where it is the array of a key named in `stop_key`: then `value` is absent and `next` is
-/// at its '['. The same padding is required.
+/// Scans one member `"key": value` of an object; `at` is after its '{' or a ','. Stops before the
+/// value if it is the array of a key named in `stop_key`: then `value` is absent and `next` is at
+/// its '['. Requires the same padding.
 ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key,
                       Token& value, std::size_t& next);
 
-/// Scans one value of any kind at `text[at]`. The same padding is required.
+/// Scans one value of any kind at `text[at]`. Requires the same padding.
 ScanResult ScanElement(std::string_view text, std::size_t at, std::size_t& next);
 
-/// The position of the next place that looks like a new event: the '{' in `} , { "`. In valid JSON
-/// this text can only be structure: inside a string, its quote would have to be escaped. Returns
-/// npos where there is none.
+/// Returns the position of the next apparent event start, the '{' in `} , { "`, or npos. In valid
+/// JSON this text can only be structure: inside a string, its quote would have to be escaped.
 std::size_t FindEventStart(std::string_view text, std::size_t from);
-/// The last such place, or npos.
+/// Returns the position of the last apparent event start, or npos.
 std::size_t FindLastEventStart(std::string_view text);
 
-/// Rewrites the text of one damaged event: quotes inside strings and control characters are
-/// escaped. A quote ends a string only where the structure of an event can go on after it.
+/// Rewrites the text of one damaged event: escapes quotes inside strings and control characters. A
+/// quote ends a string only if the structure of an event can follow it.
 std::string RepairStrings(std::string_view event_text);
 
-/// Microseconds as decimal text ("4362613666018.331", "1.5e3", "-3") to integer nanoseconds,
-/// exactly, rounded half away from zero below 1 ns. False where the text is no number or does not
-/// fit.
+/// Converts decimal microseconds ("4362613666018.331", "1.5e3", "-3") exactly to integer
+/// nanoseconds. Fractions of 1 ns are rounded half away from zero. Returns false if the text is not
+/// a number or does not fit.
 bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds);
 
-/// Decimal or 0x-hexadecimal text to an integer. False where it is none or does not fit.
+/// Converts decimal or 0x-hexadecimal text to an integer. Returns false if it is not an integer or
+/// does not fit.
 bool ParseInteger(std::string_view text, std::int64_t& value);
 
 }  // namespace headroom::kineto

@@ -17,7 +17,7 @@ namespace event_scanner_test {
 
 constexpr std::size_t kNowhere = std::string_view::npos;
 
-/// Text in an allocation of its own with exactly the promised padding: a sanitizer sees any read
+/// Text in a separate allocation with exactly the promised padding: a sanitizer detects any read
 /// past it.
 class Padded {
  public:
@@ -281,7 +281,7 @@ TEST(RepairStringsTest, EscapesWhatMustHaveBeenPartOfAString) {
   for (const RepairCase& c : cases) EXPECT_EQ(RepairStrings(c.damaged), c.repaired) << c.name;
 }
 
-/// The slow, obvious answer: moves the point in the text by three places and rounds by hand.
+/// A slow reference: moves the point in the text by three places and rounds by hand.
 std::optional<std::int64_t> ByText(bool negative, const std::string& whole,
                                    const std::string& decimals, int exponent) {
   std::string digits = whole + decimals;
@@ -293,7 +293,7 @@ std::optional<std::int64_t> ByText(bool negative, const std::string& whole,
   }
   std::uint64_t value = 0;
   for (std::int64_t i = 0; i < point; ++i) {
-    if (value > UINT64_MAX / 20) return std::nullopt;  // Ten times it is more than any int64.
+    if (value > UINT64_MAX / 20) return std::nullopt;  // Ten times this exceeds any int64.
     value = value * 10 + static_cast<unsigned>(digits[static_cast<std::size_t>(i)] - '0');
   }
   if (point < static_cast<std::int64_t>(digits.size()) &&
@@ -339,7 +339,7 @@ const TimeCase kTimeCases[] = {
     {"0.0004999", 0},
     {"-0.0005", -1},
     {"4362613666018.331", 4362613666018331},
-    {"1712345678901234.567", 1712345678901234567},  // Since 1970: 19 digits.
+    {"1712345678901234.567", 1712345678901234567},  // Nanoseconds since 1970 have 19 digits.
     {"1712345678901234.5675", 1712345678901234568},
     {"1.7e15", 1700000000000000000},
     {"1.695835535123456e+15", 1695835535123456000},

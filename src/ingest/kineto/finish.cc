@@ -8,7 +8,7 @@
 namespace headroom::kineto {
 namespace {
 
-/// Multiplies the unit away: times were read as microseconds but are nanoseconds.
+/// Divides times by 1000: they were read as microseconds but are nanoseconds.
 template <typename Table>
 void DivideTimes(Table& table) {
   table.ForEachColumn([](const char*, auto& column) {
@@ -60,7 +60,7 @@ void ForEachTimedTable(TraceStore& store, F f) {
   f(store.instants, store.instants.time);
 }
 
-/// Whether the other stamps show that 0 is not a time of the trace.
+/// Returns true if the other timestamps show that 0 is not a time of the trace.
 bool IsZeroNoTime(const StampFacts& stamps, const TraceStore& store) {
   constexpr std::int64_t kMinute = 60'000'000'000;
   if (stamps.unix_times > stamps.other_times) return true;
@@ -70,7 +70,7 @@ bool IsZeroNoTime(const StampFacts& stamps, const TraceStore& store) {
   return first > kMinute && first > (stamps.last - stamps.first).ns();
 }
 
-/// Removes the rows of an unfrozen table that `is_lost` takes.
+/// Removes the rows of an unfrozen table for which `is_lost` is true.
 template <typename Table, typename IsLost>
 void DropRows(Table& table, IsLost is_lost) {
   std::vector<bool> dropped(table.rows());
@@ -110,7 +110,7 @@ void DropZeroStamps(LateRows& late, TraceStore& store) {
     DropRows(table, [&](std::size_t row) { return times.Pending(row).ns() == 0; });
   });
 
-  constexpr const char* kWhy = "0, far from all other stamps";
+  constexpr const char* kWhy = "0, far from all other timestamps";
   for (const std::int64_t offset : stamps.zero_offsets)
     store.log.Add(ImportIssue::kBadTime, offset, kWhy);
   const auto more = stamps.zero_events - static_cast<std::int64_t>(stamps.zero_offsets.size());
@@ -131,7 +131,7 @@ void DropTasksOfOtherClocks(const StampFacts& stamps, TraceStore& store) {
   for (std::size_t row = 0; row < starts.size(); ++row) lost += is_lost(row) ? 1 : 0;
   if (lost == 0 || 2 * lost > static_cast<std::int64_t>(starts.size())) return;
   DropTasks(store, is_lost);
-  store.log.Add(ImportIssue::kBadTime, -1, "years from all other stamps", lost);
+  store.log.Add(ImportIssue::kBadTime, -1, "years from all other timestamps", lost);
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ void CountOutOfOrder(TraceStore& store) {
 }
 
 void SettleTimeUnit(LateRows& late, TraceStore& store) {
-  std::vector<double> ratios;  // Read duration / duration by bandwidth.
+  std::vector<double> ratios;  // Read duration / duration from bandwidth.
   for (const BandwidthSample& sample : late.bandwidths) {
     const double by_bandwidth_ns = static_cast<double>(sample.bytes) / sample.gigabytes_per_second;
     ratios.push_back(static_cast<double>(sample.duration.ns()) / by_bandwidth_ns);
@@ -172,7 +172,8 @@ void SettleTimeUnit(LateRows& late, TraceStore& store) {
   const bool has_times = store.host_events.rows() + store.gpu_tasks.rows() +
                              late.half_spans.size() + late.async_halves.size() >
                          0;
-  const bool said = store.log.Count(ImportIssue::kUnprovenTimeUnit) > 0;  // By the file of itself.
+  const bool said = store.log.Count(ImportIssue::kUnprovenTimeUnit) >
+                    0;  // A copy already has this entry from its original.
   if (!proven && has_times && !said) store.log.Add(ImportIssue::kUnprovenTimeUnit);
 }
 

@@ -1,4 +1,4 @@
-// What can only be settled once the whole file is read.
+// Steps that require the whole file to be read.
 #pragma once
 
 #include "ingest/input/trace_extent.h"
@@ -7,32 +7,35 @@
 
 namespace headroom::kineto {
 
-// Before TraceStore::Freeze(), in this order; then PairHalfSpans() (half_spans.h).
+// Call these before TraceStore::Freeze(), in this order; then PairHalfSpans() (half_spans.h).
 
-/// Removes events stamped 0 where 0 is not a time of the trace: CUPTI stamps kernels 0 when its
-/// buffers overrun. That is so where most other stamps are Unix time. In a file whose stamps count
-/// from a base time, it is so where events without length are at 0, and all others start over a
-/// minute and further from 0 than the trace is long.
+/// Removes events with timestamp 0 if 0 is not a time of the trace: CUPTI writes 0 for kernels when
+/// its buffers overrun. Timestamp 0 counts as lost in two cases:
 ///
-/// Also removes GPU tasks, at most half of them, whose stamps are no Unix times where most are,
-/// or the other way round: profilers subtract a base time from a lost stamp, too.
+/// - Most other timestamps are Unix times.
+/// - The file has a base time, only events without length are at 0, and all others start over a
+///   minute later. Their distance to 0 must also exceed the length of the trace.
+///
+/// Also removes GPU tasks whose timestamps are not Unix times while most others are, or the
+/// reverse. Profilers subtract a base time from a lost timestamp, too. At most half of the GPU
+/// tasks are removed this way.
 void DropLostStamps(LateRows& late, TraceStore& store);
 
 /// Counts the events that start before an earlier one of their track and kind. A profiler writes
-/// operators, frames and calls as separate sorted runs, so only going back within one kind says
-/// that order was lost; ranges that it draws over streams come in no order at all and do not count.
+/// operators, frames and calls as separate sorted runs, so only going back within one kind shows
+/// lost order. Ranges drawn over streams have no order and do not count.
 void CountOutOfOrder(TraceStore& store);
 
-/// Proves from the data that time stamps are microseconds (decimals, or copies' bytes / bandwidth =
-/// duration); scales a trace whose copies prove nanoseconds.
+/// Tries to prove from the data that timestamps are microseconds: they have decimals, or copies
+/// satisfy bytes / bandwidth = duration. Scales a trace whose copies prove nanoseconds.
 ///
-/// Stamps are read as microseconds first, so of a trace in nanoseconds only events in the first 26
-/// days of its clock are there to be scaled: nanoseconds since 1970 are out of range and told as
-/// such.
+/// All timestamps are first read as microseconds. A trace in nanoseconds therefore keeps only
+/// events in the first 26 days of its clock. Nanoseconds since 1970 are out of range and reported
+/// as such.
 void SettleTimeUnit(LateRows& late, TraceStore& store);
 
-/// Spans of no known kind count only where there is nothing else: some profilers draw frames
-/// around the trace with stamps of another clock.
+/// Returns the extent of the trace. Spans of unknown kinds count only if there are no others: some
+/// profilers draw frames around the trace with timestamps of another clock.
 TraceExtent ExtentOf(const LateRows& late, const TraceStore& store);
 
 }  // namespace headroom::kineto

@@ -15,7 +15,7 @@
 namespace headroom::kineto {
 namespace {
 
-/// The members of both, the end's behind those of the beginning, so that of equal keys it wins.
+/// Returns the members of both. Those of the end come last, so they win for equal keys.
 StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
   if (!begin.valid() || !end.valid()) return begin.valid() ? begin : end;
   std::string joined(store.Text(begin));
@@ -23,7 +23,7 @@ StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
   return store.strings.Intern(joined);
 }
 
-/// The last moment that the trace knows of.
+/// Returns the latest recorded moment of the trace.
 TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
   TimeNs end(INT64_MIN);
   for (const HalfSpan& half : late.half_spans) end = std::max(end, half.time);
@@ -32,14 +32,14 @@ TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
     end = std::max(end,
                    store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
   }
-  // Not their ends: a damaged duration must not stretch spans that never ended.
+  // Uses no ends of GPU tasks: a damaged duration must not stretch spans that never ended.
   for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row) {
     end = std::max(end, store.gpu_tasks.start.Pending(row));
   }
   return end;
 }
 
-/// Makes of two halves the row that one whole event would be.
+/// Builds from two halves the row that one complete event would give.
 class PairedEvents {
  public:
   PairedEvents(Merger& merger, TraceStore& store) : merger_(merger), store_(store) {}
@@ -49,7 +49,7 @@ class PairedEvents {
   bool IsTask(const HalfSpan& begin) const {
     return IsGpuTask(RuleOfCategory(store_.Text(begin.category)));
   }
-  /// GPU tasks are appended to the store by AppendTasks().
+  /// Collects a GPU task; AppendTasks() appends it to the store.
   void AddTask(const HalfSpan& begin, TimeNs end, StringId end_args) {
     RawEvent event = Whole(begin, end_args);
     const std::size_t thread = begin.thread.index();
@@ -63,7 +63,7 @@ class PairedEvents {
   }
   void AppendTasks() { merger_.Append(tasks_, ids_, map_); }
 
-  /// Appends a host event; returns its row.
+  /// Appends a host event and returns its row.
   std::size_t AppendHostEvent(const HalfSpan& begin, TimeNs end, StringId end_args) {
     auto& rows = store_.host_events;
     const std::size_t row = AppendUnknown(rows);
@@ -78,7 +78,7 @@ class PairedEvents {
   }
 
  private:
-  /// An event with the arguments of both; its text lasts until the next one.
+  /// Returns an event with the arguments of both. Its text stays valid until the next call.
   RawEvent Whole(const HalfSpan& begin, StringId end_args) {
     const StringId args = JoinArgs(begin.args, end_args, store_);
     text_ = R"({"ph":"X","args":{)";
@@ -118,14 +118,14 @@ class PairedEvents {
   std::string text_;
 };
 
-/// Pairs the halves of one thread or operation after the other.
+/// Pairs the halves of each thread or operation in turn.
 class Pairing {
  public:
   Pairing(TimeNs end_of_trace, TraceStore& store, PairedEvents& events)
       : end_of_trace_(end_of_trace), store_(store), events_(events) {}
 
-  /// `halves` are all those that may pair, in order of time. Calls `appended(begin, row)` for each
-  /// span. O(n) in the number of halves.
+  /// Pairs `halves`: all those that may pair, in order of time. Calls `appended(begin, row)` for
+  /// each span. O(n) in the number of halves.
   template <typename Half, typename Appended>
   void Pair(std::span<const Half> halves, Appended appended) {
     NoteNamedEnds(halves);
@@ -137,7 +137,7 @@ class Pairing {
     };
     const auto close_unfinished = [&](std::size_t i, TimeNs end) {
       store_.log.Add(ImportIssue::kUnfinishedSpan, halves[i].offset);
-      // Nobody knows how long a kernel ran, and what is around it is no other kernel.
+      // The kernel's end is unknown, and the enclosing span is not a kernel.
       close(i, events_.IsTask(halves[i]) ? halves[i].time : end);
     };
     for (std::size_t i = 0; i < halves.size(); ++i) {
@@ -146,14 +146,14 @@ class Pairing {
         Open(i, half.name);
         continue;
       }
-      // An end may leave out the name; with one, it ends the innermost span of that name.
+      // An end may omit the name. With a name, it ends the innermost span of that name.
       const bool named = IsNamed(half);
       const std::size_t ended = named ? InnermostOf(half.name) : innermost_;
       if (ended == kNone) {
         store_.log.Add(ImportIssue::kUnmatchedEnd, half.offset);
         continue;
       }
-      // Spans inside it that never end, end with it. Those that end later overlap it.
+      // Inner spans that never end are closed with it. Those that end later overlap it.
       for (std::size_t inner = spans_[ended].inside; inner != kNone && !spans_[inner].has_end;) {
         const std::size_t next = spans_[inner].inside;
         close_unfinished(inner, half.time);
@@ -167,11 +167,11 @@ class Pairing {
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
 
-  /// An open span, by the index of its beginning.
+  /// An open span, indexed by its beginning.
   struct OpenSpan {
-    std::size_t around = kNone, inside = kNone;  ///< The open spans next to it.
-    std::size_t around_of_name = kNone;          ///< The next one of its name; may be closed.
-    bool has_end = false;                        ///< An end with its name follows.
+    std::size_t around = kNone, inside = kNone;  ///< The adjacent open spans.
+    std::size_t around_of_name = kNone;  ///< The next outer span of its name; may be closed.
+    bool has_end = false;                ///< An end with its name follows.
     bool is_open = false;
   };
 
@@ -182,7 +182,7 @@ class Pairing {
     return found == innermost_of_name_.end() ? kNone : found->second;
   }
 
-  /// Fills `has_end` of the beginnings.
+  /// Sets `has_end` of the beginnings.
   template <typename Half>
   void NoteNamedEnds(std::span<const Half> halves) {
     spans_.assign(halves.size(), OpenSpan());
@@ -226,12 +226,12 @@ class Pairing {
   TimeNs end_of_trace_;
   TraceStore& store_;
   PairedEvents& events_;
-  std::vector<OpenSpan> spans_;  ///< By half.
+  std::vector<OpenSpan> spans_;  ///< Indexed by half.
   std::size_t innermost_ = kNone;
   std::unordered_map<StringId, std::size_t> innermost_of_name_;
 };
 
-/// Calls `f` for each run of rows that agree in `key`.
+/// Calls `f` for each run of rows with equal `key`.
 template <typename Row, typename Key, typename F>
 void ForEachRun(std::span<const Row> rows, Key key, F f) {
   for (std::size_t first = 0, last; first < rows.size(); first = last) {
@@ -240,24 +240,24 @@ void ForEachRun(std::span<const Row> rows, Key key, F f) {
   }
 }
 
-/// An asynchronous span that was appended.
+/// An asynchronous span that was appended to the store.
 struct AsyncSpan {
-  ProcessId process;  ///< Where it began.
+  ProcessId process;  ///< The process where it began.
   TimeNs start, end;
   std::int64_t offset;
   std::size_t row;
 };
 
-/// What an operation does in a process at a stretch: a span that is in no other, and those inside.
+/// An outermost span of one operation in one process, and the spans inside it.
 struct Stretch {
   ProcessId process;
   TimeNs start;
-  std::int64_t offset;  ///< Of its first event.
+  std::int64_t offset;  ///< Offset of its first event.
   TimeNs end;
-  std::size_t first, last;  ///< Of the spans.
+  std::size_t first, last;  ///< Range of its spans.
 };
 
-/// Puts the spans of one operation, spans[first, ...), in order and adds their stretches.
+/// Sorts the spans of one operation, spans[first, ...), and adds their stretches.
 void AddStretches(std::size_t first, std::vector<AsyncSpan>& spans,
                   std::vector<Stretch>& stretches) {
   std::sort(spans.begin() + static_cast<std::ptrdiff_t>(first), spans.end(),
@@ -291,7 +291,7 @@ void GiveTracks(std::vector<Stretch> stretches, std::span<const AsyncSpan> spans
     std::vector<Track> tracks;
     const ProcessId process = own.front().process;
     std::size_t number = 0;
-    // The file's own threads may be called so, above all in what was exported from here.
+    // The file's threads may already have this name, most often in files that Headroom exported.
     const auto next_tid = [&] {
       StringId tid;
       do {

@@ -1,4 +1,4 @@
-// Spans whose beginning and end are events of their own.
+// Pairs spans whose beginning and end are separate events.
 #pragma once
 
 #include "ingest/kineto/merge.h"
@@ -6,19 +6,22 @@
 
 namespace headroom::kineto {
 
-/// So many tracks take the asynchronous spans of a process; what is under way beside them overlaps
-/// on the last.
+/// Maximum number of tracks for the asynchronous spans of a process. Further concurrent spans
+/// overlap on the last track.
 inline constexpr std::size_t kMaxAsyncTracks = 64;
 
-/// Pairs the halves of spans and appends the spans as host events; takes the halves. `B` pairs with
-/// `E` on its thread, `b` with `e` (`S` with `F`) in its asynchronous operation: an end without a
-/// name ends the innermost open span, one with a name the innermost of that name. Spans inside it
-/// whose ends follow stay open, so spans may overlap. A span that never ends is closed at the end
-/// of the span around it, or of the trace; a GPU task has no length then. O(n log n).
+/// Pairs the halves of spans, appends the spans as host events, and consumes the halves.
 ///
-/// Asynchronous spans nest with nothing but those of their operation, so they are on tracks of
-/// their process beside its threads, "async 1", "async 2", ..., without the names that its threads
-/// have: what an operation does at a stretch is on the first of them that is free.
+/// - `B` pairs with `E` on its thread, `b` with `e` (`S` with `F`) in its asynchronous operation.
+/// - An end without a name ends the innermost open span.
+/// - An end with a name ends the innermost span of that name. Inner spans that end later stay open,
+///   so spans may overlap.
+/// - A span that never ends is closed at the end of the enclosing span or of the trace. An
+///   unfinished GPU task has length 0.
+///
+/// Asynchronous spans nest only with spans of their operation. They get separate tracks of their
+/// process, named "async 1", "async 2" and so on; names of its threads are skipped. A group of
+/// nested spans is placed on the first free track. O(n log n).
 void PairHalfSpans(LateRows& late, Merger& merger, TraceStore& store);
 
 }  // namespace headroom::kineto

@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes as a trace. The first byte chooses the size of pieces and the number
-// of threads.
+// libFuzzer target: reads any bytes as a trace. The first byte chooses the piece size and the
+// number of threads.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,12 +33,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::size_t piece_bytes = std::size_t{1} << (data[0] % 11);
   const int threads = 1 + (data[0] >> 4) % 3;
-  // Below the length of most inputs, so that the limit is met. What is skipped then may depend on
-  // pieces (garbage that is no event and longer than the limit), so it is not compared.
+  // The limit is shorter than most inputs, so that they reach it. The skipped text may depend on
+  // pieces (garbage longer than the limit), so the result is not compared.
   if (const auto limited = ReadTrace(text, piece_bytes, threads, 256)) CheckInvariants(*limited);
   const auto whole = ReadTrace(text, 1 << 20, 1, 1 << 20);
   const auto pieces = ReadTrace(text, piece_bytes, threads, 1 << 20);
-  Require((whole == nullptr) == (pieces == nullptr), "refused in pieces of any size");
+  Require((whole == nullptr) == (pieces == nullptr), "both piece sizes are refused or neither");
   if (whole == nullptr) return 0;
   CheckInvariants(*whole);
   CheckInvariants(*pieces);

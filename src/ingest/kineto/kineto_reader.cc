@@ -31,7 +31,7 @@
 namespace headroom::kineto {
 namespace {
 
-/// Text with the zero padding that the scanner needs. Growing does not initialize.
+/// Text with the zero padding that the scanner needs. Growing does not initialize memory.
 class TextBuffer {
  public:
   std::size_t size() const { return size_; }
@@ -43,13 +43,13 @@ class TextBuffer {
     std::memcpy(data_.get() + size_, text.data(), text.size());
     size_ += text.size();
   }
-  /// Room for `bytes` more; commit what was written with Grow().
+  /// Returns space for `bytes` more; commit the written bytes with Grow().
   std::span<char> Room(std::size_t bytes) {
     Reserve(size_ + bytes);
     return {data_.get() + size_, bytes};
   }
   void Grow(std::size_t bytes) { size_ += bytes; }
-  /// Cuts to `size` bytes and pads. REQUIRES: size <= size().
+  /// Truncates to `size` bytes and pads. Requires size <= size().
   void Finish(std::size_t size) {
     Reserve(size);
     size_ = size;
@@ -71,23 +71,23 @@ class TextBuffer {
   std::size_t capacity_ = 0;
 };
 
-/// A piece of the file. All but the last end just before what looks like an event.
+/// A piece of the file. All but the last end just before an apparent event start.
 struct Piece {
   std::int64_t number = 0;
-  std::int64_t offset = 0;  ///< Of the text in the decompressed file.
+  std::int64_t offset = 0;  ///< Place of the text in the decompressed file.
   TextBuffer text;
   bool last = false;
   bool oversized =
-      false;  ///< Holds no place to cut at and is too large to keep; what follows was skipped.
+      false;  ///< Has no place to cut and is too large to keep; the text after it was skipped.
 };
 
-/// Cuts the stream into pieces. One caller at a time.
+/// Cuts the stream into pieces. Allows one caller at a time.
 class PieceSource {
  public:
   PieceSource(ByteSource& source, const ReadOptions& options)
       : source_(source), options_(options) {}
 
-  /// False at the end.
+  /// Returns false at the end of the stream.
   Result<bool> Next(Piece& piece) {
     if (ended_) return false;
     piece.number = next_number_++;
@@ -111,7 +111,7 @@ class PieceSource {
       }
       piece.offset = offset_;
       if (ended_) break;
-      // Only in what is new, and a little before: to miss a place to cut at does no harm.
+      // Searches only the new text and a little before it. A missed cut does no harm.
       const std::size_t from = searched - std::min(searched, kStraddle);
       const std::size_t cut = FindLastEventStart(piece.text.view().substr(from));
       searched = piece.text.size();
@@ -120,7 +120,7 @@ class PieceSource {
         piece.text.Finish(from + cut);
         break;
       }
-      // Twice the limit: an event of just the allowed size may follow the prologue in one piece.
+      // Twice the limit: an event of exactly the maximum size may follow the prologue in one piece.
       if (static_cast<std::int64_t>(piece.text.size()) / 2 > options_.max_event_bytes) {
         piece.oversized = true;
         skipping_ = true;
@@ -137,8 +137,8 @@ class PieceSource {
   std::int64_t bytes() const { return offset_; }
 
  private:
-  /// Drops text up to the next event. False where there is none yet: the end of the text is kept,
-  /// as the place may straddle reads.
+  /// Drops text up to the next event. Returns false if no event starts yet, and keeps the end of
+  /// the text, because an event start may straddle reads.
   bool SkipToEvent(Piece& piece) {
     const std::string_view text = piece.text.view();
     std::size_t keep_from = FindEventStart(text, 0);
@@ -152,8 +152,7 @@ class PieceSource {
     return found || ended_;
   }
 
-  static constexpr std::size_t kStraddle =
-      4096;  ///< The start of an event may lie across two reads.
+  static constexpr std::size_t kStraddle = 4096;  ///< The start of an event may straddle two reads.
 
   ByteSource& source_;
   const ReadOptions& options_;
@@ -164,17 +163,16 @@ class PieceSource {
   bool skipping_ = false;
 };
 
-/// How far the events of a text were read.
+/// The place and state in which reading the events of a text ended.
 struct EventsEnd {
-  std::size_t tail =
-      0;  ///< Where an unfinished event begins; the size of the text where none does.
-  bool list_ended = false;        ///< The ']' was met; `tail` is just after it.
-  bool recovering = false;        ///< Damage was met and no event behind it yet.
-  bool began_with_event = false;  ///< The text begins with a whole event: it was read well even if
-                                  ///< one before was damaged.
+  std::size_t tail = 0;  ///< Start of an unfinished event; the size of the text if there is none.
+  bool list_ended = false;        ///< The ']' was read; `tail` is just after it.
+  bool recovering = false;        ///< Damage was found and no event after it yet.
+  bool began_with_event = false;  ///< The text begins with a complete event, so it was read
+                                  ///< correctly even after damage.
 };
 
-/// Reads the events of one text, from `at` on.
+/// Reads the events of one text, starting at `at`.
 class EventsReader {
  public:
   EventsReader(const Piece& piece, std::int64_t max_event_bytes, WorkerIds& ids, RowBatch& batch,
@@ -188,8 +186,8 @@ class EventsReader {
         builder_(ids, batch),
         event_(event) {}
 
-  /// `recovering`: the text before ended in damage. Then what looks like an event may be an object
-  /// inside the damaged one and must prove to be an event by its phase.
+  /// `recovering`: the previous text ended in damage. An apparent event may then be an object
+  /// inside the damaged one, so it must have a phase to count as an event.
   EventsEnd Run(std::size_t at, bool recovering) {
     recovering_ = recovering;
     EventsEnd end = ReadEvents(at);
@@ -204,19 +202,21 @@ class EventsReader {
     for (;;) {
       at = SkipSeparators(at);
       if (at == text_.size()) {
-        // An array may lack its ']' (the format allows it) only where it is the whole file; the
-        // caller knows.
+        // An array may lack its ']' (the format allows it) only if it is the whole file; the caller
+        // checks that.
         if (oversized_ && !logged_oversized_) LogOversized(at);
         return {at};
       }
       if (text_[at] == ']') {
         const std::size_t after = SkipSeparators(at + 1);
-        if (after == text_.size() && !last_ && !oversized_) return {at};  // What follows decides.
-        // The end, unless events follow, or a member without the comma that the end would have.
+        if (after == text_.size() && !last_ && !oversized_)
+          return {at};  // The next piece shows whether the list ends here.
+        // The list ends here, unless events follow, or a member without the comma that a real end
+        // would have.
         const bool at_member = after < text_.size() && text_[after] == '"' &&
                                text_.substr(at, after - at).find(',') == std::string_view::npos;
         if (after == text_.size() || (text_[after] != '{' && !at_member)) return {at + 1, true};
-        Log(ImportIssue::kNotAnEvent, at, "an early end of the list");
+        Log(ImportIssue::kNotAnEvent, at, "']' before the end of the list");
         at = at_member ? Resync(at) : after;
         recovering_ = true;
         continue;
@@ -257,7 +257,7 @@ class EventsReader {
             Log(ImportIssue::kTruncated, at, "");
             return {text_.size()};
           }
-          [[fallthrough]];  // It swallowed other events: damage.
+          [[fallthrough]];  // The event swallowed others, so it is damaged.
         case ScanResult::kDamaged:
           at = Repair(at);
           break;
@@ -271,8 +271,8 @@ class EventsReader {
     batch_.log.Add(issue, Place(at), std::move(detail));
   }
 
-  /// The text up to where an event that begins at `at` is known to be too large: scanning more of
-  /// it, at every event start inside it, would be wasted.
+  /// Returns the text up to the point where an event that begins at `at` exceeds the limit.
+  /// Scanning further, at every event start inside it, would waste time.
   std::string_view UpToLimit(std::size_t at) const {
     const std::size_t rest = text_.size() - at;
     return text_.substr(0, rest <= max_event_bytes_ ? text_.size() : at + max_event_bytes_ + 1);
@@ -283,15 +283,16 @@ class EventsReader {
     return at;
   }
 
-  /// An element of the list that is no object.
+  /// An element of the list that is not an object.
   struct NonObject {
-    std::size_t end;          ///< Where to go on.
-    bool damaged = false;     ///< It is no valid element; what follows may be a part of something.
-    bool needs_more = false;  ///< More of the file may change the answer.
+    std::size_t end;  ///< Where reading continues.
+    bool damaged =
+        false;  ///< Not a valid element; the text after it may be part of another element.
+    bool needs_more = false;  ///< More text may change the answer.
   };
 
-  /// Goes on after a valid element; else at the next '{' with neither strings nor brackets before
-  /// it, or at the next event.
+  /// Continues after a valid element. After an invalid one, continues at the next '{' that no
+  /// string or bracket precedes, or at the next event.
   NonObject ScanNonObject(std::size_t at) const {
     if (text_[at] == '[') {
       // A bracket before an event must not swallow all events up to the end of the list.
@@ -312,8 +313,8 @@ class EventsReader {
     return {.end = at_object ? stop : Resync(at), .damaged = true, .needs_more = needs_more};
   }
 
-  /// The rule must not depend on where pieces end: an event that is not over within the limit is
-  /// either damaged, which shows in other events inside it, or too large.
+  /// Skips or repairs an event longer than the limit. The rule must not depend on where pieces end:
+  /// such an event is damaged if another event starts within the limit, and too large otherwise.
   std::size_t SkipTooLong(std::size_t at) {
     const std::size_t end = Resync(at);
     if (end - at <= max_event_bytes_) return Repair(at);
@@ -328,7 +329,7 @@ class EventsReader {
     logged_oversized_ = true;
   }
 
-  /// The next event after `at`; pieces end at one.
+  /// Returns the position of the next event after `at`; pieces end at one.
   std::size_t Resync(std::size_t at) const {
     return std::min(FindEventStart(text_, at + 1), text_.size());
   }
@@ -338,7 +339,8 @@ class EventsReader {
     builder_.Add(event_, Place(at));
   }
 
-  /// Reads the damaged event at `at` after repair, or counts it as lost. Returns where to go on.
+  /// Repairs and reads the damaged event at `at`, or counts it as lost. Returns where reading
+  /// continues.
   std::size_t Repair(std::size_t at) {
     const std::size_t end = Resync(at);
     std::string repaired = RepairStrings(text_.substr(at, end - at));
@@ -348,18 +350,19 @@ class EventsReader {
     if (ScanEvent(std::string_view(repaired).substr(0, size), 0, event_, next) ==
             ScanResult::kEvent &&
         event_.phase.present()) {
-      // What follows the event (a comma; at the end of the file, the rest of it) must be untouched.
+      // The text after the event (a comma; at the end of the file, the rest of it) must be
+      // unchanged.
       const std::size_t rest = size - next;
       if (rest <= end - at &&
           text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
         Log(ImportIssue::kRepairedEvent, at, "");
-        // Where the beginning of the next event was overwritten, its members are now this one's.
+        // If the start of the next event was overwritten, this event now contains its members.
         CountLost(CountPhases(text_.substr(at, end - rest - at)) - 1, at);
         Add(at);
         return end - rest;
       }
     }
-    // An object inside an event that is lost already is not another one.
+    // An object inside an event that already counts as lost is not another event.
     std::int64_t lost = CountPhases(text_.substr(at, end - at));
     if (!recovering_) lost = std::max<std::int64_t>(lost, 1);
     CountLost(lost, at);
@@ -373,8 +376,8 @@ class EventsReader {
     batch_.events += events;
   }
 
-  /// How many events at least a damaged text was: phases are of one letter, which an argument that
-  /// happens to be called "ph" is not.
+  /// Returns the minimum number of events in a damaged text. A phase has one letter, which
+  /// distinguishes it from an argument named "ph".
   static std::int64_t CountPhases(std::string_view text) {
     static constexpr std::string_view kKey = "\"ph\"", kBlanks = " \t\r\n";
     const auto skip_blanks = [&](std::size_t at) {
@@ -420,9 +423,10 @@ class Reading {
     try {
       for (int i = 1; i < options_.threads; ++i) helpers.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
-      // The system grants no more threads; those there are do the work.
+      // The system grants no more threads; the existing ones do the work.
     } catch (const std::bad_alloc&) {
-      // Nor must it leave while threads run: if memory is short indeed, reading will tell.
+      // This exception must not escape while threads run. If memory is really short, reading fails
+      // later.
     }
     Work();
     for (std::thread& helper : helpers) helper.join();
@@ -434,8 +438,8 @@ class Reading {
  private:
   enum class Stage { kPrologue, kEvents, kEpilogue };
 
-  /// One thread's work. Nothing may leave it: the others wait for their turn. Nor may the handler
-  /// allocate.
+  /// Does one thread's work. No exception may escape, because other threads wait for their turn.
+  /// The handler must not allocate.
   void Work() noexcept {
     try {
       ReadPieces();
@@ -470,8 +474,8 @@ class Reading {
           return;
         }
       }
-      // The first piece holds the prologue; others are taken to begin at an event, to be checked
-      // below.
+      // The first piece holds the prologue. Others are assumed to begin at an event, which
+      // MergePiece() checks.
       EventsEnd end;
       if (piece.number > 0) {
         batch.Clear();
@@ -488,15 +492,15 @@ class Reading {
     }
   }
 
-  /// In file order, one at a time. `end` and `batch` hold what was read on the guess that the piece
-  /// begins at an event.
+  /// Merges pieces in file order, one at a time. `end` and `batch` hold the result of assuming that
+  /// the piece begins at an event.
   void MergePiece(Piece& piece, EventsEnd end, WorkerIds& ids, IdMap& map, RowBatch& batch,
                   RawEvent& event) {
     if (stage_ == Stage::kEpilogue) return KeepEpilogue(piece.text.view());
     const bool guess_holds =
         stage_ == Stage::kEvents && carry_.size() == 0 && (!recovering_ || end.began_with_event);
     if (!guess_holds) {
-      // Join with what the pieces before left over.
+      // Prepend the text that earlier pieces left unread.
       if (carry_.size() == 0) carry_offset_ = piece.offset;
       carry_.Append(piece.text.view());
       std::swap(carry_, piece.text);
@@ -518,7 +522,7 @@ class Reading {
     if (end.tail < piece.text.size()) Keep(piece, end.tail);
   }
 
-  /// Reads the prologue. False where it needs more text or the file is no trace.
+  /// Reads the prologue. Returns false if it needs more text or the file is not a trace.
   bool EnterList(Piece& piece, std::size_t& at) {
     const Prologue prologue = ReadPrologue(piece.text.view(), store_, merger_, bare_array_, at);
     switch (prologue) {
@@ -531,11 +535,12 @@ class Reading {
         if (prologue != Prologue::kNeedsMore && (piece.last || TooLong(piece))) {
           Fail(piece, prologue == Prologue::kDamaged
                           ? kNotATrace
-                          : "is JSON but holds no \"traceEvents\"; it is not a trace: pass what "
+                          : "is JSON without \"traceEvents\", not a trace; pass the file that "
                             "prof.export_chrome_trace(...) wrote");
         } else if (piece.last) {
           Fail(piece,
-               "ends before its event list: it is empty or cut; copy the file or record the trace "
+               "ends before its event list: it is empty or truncated; copy the file or record the "
+               "trace "
                "again");
         } else if (TooLong(piece)) {
           Fail(piece, fmt::format("has more than {} MiB before its event list; raise "
@@ -563,7 +568,7 @@ class Reading {
     return static_cast<std::int64_t>(piece.text.size()) > options_.max_event_bytes;
   }
 
-  /// Text after the event list: metadata, so what goes beyond the limit is dropped.
+  /// Keeps text after the event list. It is only metadata, so text over the limit is dropped.
   void KeepEpilogue(std::string_view text) {
     carry_.Append(text.substr(0, kLargestEpilogue - std::min(carry_.size(), kLargestEpilogue)));
   }
@@ -574,7 +579,7 @@ class Reading {
     carry_offset_ = piece.offset + static_cast<std::int64_t>(from);
   }
 
-  /// The file is no trace; `piece` holds its beginning.
+  /// Fails because the file is not a trace; `piece` holds its beginning.
   void Fail(const Piece& piece, std::string why) {
     const std::string_view other = OtherFormatOf(piece.text.view());
     if (!other.empty()) why = fmt::format("is {}", other);
@@ -589,11 +594,11 @@ class Reading {
     if (!source_.damage().empty()) {
       store_.log.Add(ImportIssue::kCutCompression, pieces_.bytes(), std::string(source_.damage()));
     } else if (source_.has_trailing_bytes() && stage_ == Stage::kEpilogue) {
-      store_.log.Add(ImportIssue::kTrailingGarbage, pieces_.bytes(),
-                     "behind the compressed stream");
-    } else if (source_.has_trailing_bytes()) {  // They should have been the rest of the trace.
+      store_.log.Add(ImportIssue::kTrailingGarbage, pieces_.bytes(), "after the compressed stream");
+    } else if (source_
+                   .has_trailing_bytes()) {  // These bytes should have been the rest of the trace.
       store_.log.Add(ImportIssue::kCutCompression, pieces_.bytes(),
-                     "bytes after the compressed stream are not readable");
+                     "bytes after the compressed stream are unreadable");
     }
     if (stage_ == Stage::kEpilogue) {
       carry_.Finish(carry_.size());
@@ -601,8 +606,8 @@ class Reading {
                    store_, merger_);
     } else if ((!bare_array_ || !source_.damage().empty()) &&
                store_.log.Count(ImportIssue::kTruncated) == 0) {
-      // A bare array may lack its ']': viewers accept that, and a killed process leaves it so. One
-      // whose stream is cut is cut.
+      // A bare array may lack its ']': viewers accept that, and a killed process leaves it so. If
+      // its compressed stream is truncated, the trace is truncated.
       store_.log.Add(ImportIssue::kTruncated, pieces_.bytes(), "the event list is not closed");
     }
     NoteExporter();
@@ -633,7 +638,7 @@ class Reading {
   std::mutex merge_mutex_;
   std::condition_variable my_turn_;
   std::int64_t merged_ = 0;
-  bool abandoned_ = false;  ///< A thread gave up; no piece after its own can be merged.
+  bool abandoned_ = false;  ///< A thread gave up; no later piece can be merged.
   Stage stage_ = Stage::kPrologue;
   bool recovering_ = false;  ///< See EventsReader::Run().
   bool bare_array_ = false;
@@ -658,7 +663,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
   DropLostStamps(reading.late(), store);
-  // A copy says what its events are.
+  // A copy states what its events are.
   const bool is_copy = !store.metadata.copied_from.empty();
   const bool is_named = !is_copy && SettleNamedTracks(store);
   const bool is_xla = !is_copy && !is_named && SettleXlaTracks(store);
@@ -670,7 +675,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   const TraceExtent extent = ExtentOf(reading.late(), store);
   ClipOverflowingSpans(extent, store);
   PairHalfSpans(reading.late(), reading.merger(), store);
-  ClipOverflowingSpans(extent, store);  // Of those that were pairs.
+  ClipOverflowingSpans(extent, store);  // Clips the spans that were pairs.
   if (!is_xla && !is_named) SettlePlainSpans(store);
   if (store.metadata.format.empty()) store.metadata.format = kKinetoFormat;
   store.Freeze(options.threads);
@@ -678,7 +683,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 120 bytes an event");
+      path + ": out of memory while reading; the trace needs about 120 bytes per event");
 }
 
 }  // namespace headroom::kineto

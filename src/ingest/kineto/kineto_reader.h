@@ -1,16 +1,20 @@
-// Reader for the JSON that the PyTorch profiler (Kineto) and other writers of the Chrome trace
-// format produce.
+// Reads the JSON that the PyTorch profiler (Kineto) and other writers of the Chrome trace format
+// produce.
 //
-// Supported: the object form ({"traceEvents": [...], ...}) and the bare array form; all categories
-// of Kineto for NVIDIA and AMD, old and new; tracks of JAX and TensorFlow (xla_tracks.h); phases X,
-// B/E, i, C, s/t/f, M; others are kept as instants. Ignored: viewer settings (sort order, colour
-// names). Damage is repaired or skipped and logged, see store/import_log.h; reading goes on at the
-// next event.
+// Supports:
 //
-// Two stages. Boundaries: the file is cut into pieces at places that look like the start of an
-// event, without scanning what lies between. Meaning: each piece is scanned and turned into rows by
-// one thread, and pieces are merged in file order. A cut is only a guess: the piece before it must
-// end exactly there, or both are scanned again as one. So the result never depends on pieces or
+// - the object form ({"traceEvents": [...], ...}) and the bare array form
+// - all categories of Kineto for NVIDIA and AMD, old and new
+// - tracks of JAX and TensorFlow (xla_tracks.h)
+// - phases X, B/E, i, C, s/t/f, M; others are kept as instants
+//
+// Ignores viewer settings (sort order, colour names). Repairs or skips damage and logs it, see
+// store/import_log.h; reading resumes at the next event.
+//
+// Reading has two stages. The first cuts the file into pieces at apparent event starts, without
+// scanning the text between them. In the second, each piece is scanned and turned into rows by one
+// thread, and pieces are merged in file order. A cut is only a guess: unless the previous piece
+// ends exactly there, both are scanned again as one. So the result never depends on pieces or
 // threads.
 #pragma once
 
@@ -26,23 +30,22 @@
 namespace headroom::kineto {
 
 struct ReadOptions {
-  int threads = 1;  ///< From 1 up; the result does not depend on it.
-  /// Target size of a piece; any value from 1 up. The result does not depend on it.
+  int threads = 1;  ///< At least 1. Does not affect the result.
+  /// Target size of a piece in bytes, at least 1. Does not affect the result.
   std::size_t piece_bytes = std::size_t{1} << 20;
-  /// Larger events are skipped, to bound memory. From 1 up.
+  /// Larger events are skipped, to bound memory. At least 1.
   std::int64_t max_event_bytes = std::int64_t{64} << 20;
-  /// Called now and then with the compressed bytes read so far; may be empty. Called from the
-  /// reader's threads, one at a time and with a lock held: it should be quick, must not throw and
+  /// Called occasionally with the number of compressed bytes read so far; may be empty. Runs on the
+  /// reader's threads, one call at a time, with a lock held. It should be quick, must not throw and
   /// must not call the reader.
   std::function<void(std::int64_t)> progress;
 };
 
-/// Reads a whole stream into a store and freezes it. `path` is for messages only.
+/// Reads a whole stream into a store and freezes it. `path` appears only in messages. Damage is
+/// recorded in the store's import log.
 ///
-/// Damage is in the store's import log. Fails with kBadInput where the stream is no trace at all or
-/// the source fails, with kEnvironment where memory runs out; then the store is of no use.
-///
-/// REQUIRES: `store` is empty.
+/// Fails with kBadInput if the stream is not a trace or the source fails, and with kEnvironment if
+/// memory runs out. After a failure the store is unusable. Requires an empty `store`.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store);
 

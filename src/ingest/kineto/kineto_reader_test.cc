@@ -1,5 +1,5 @@
-// What each kind of event becomes, one small trace a case. That every column is right is checked
-// against a second reader in tests/reader; damage is in tests/reader/damage_test.cc.
+// Tests the rows of each kind of event, one small trace per case. tests/reader compares every
+// column with a second reader; tests/reader/damage_test.cc tests damage.
 #include "ingest/kineto/kineto_reader.h"
 
 #include <fmt/format.h>
@@ -29,14 +29,14 @@ std::unique_ptr<TraceStore> Read(const std::string& text) {
   return store;
 }
 
-/// A span that lasts from 10 us to 15 us, with its category, name, track and args given.
+/// A span from 10 us to 15 us with the given category, name, track and args.
 std::string Span(const std::string& category, const std::string& name, const std::string& track,
                  const std::string& args) {
   return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}",{},"ts":10.5,"dur":5,"args":{{{}}}}})",
                      category, name, track, args);
 }
 
-/// A trace that is no other program's, whatever its events are.
+/// A trace that counts as a profiler's, regardless of its events.
 std::string OfProfiler(const std::string& events) {
   return R"({"distributedInfo": {"rank": 0}, "traceEvents": [)" + events + "]}";
 }
@@ -193,8 +193,8 @@ TEST(KinetoReaderTest, CategoriesOfGpuTasks) {
 struct KeptCase {
   const char* category;
   const char* args;
-  const char* key;   ///< Still found in the text of args...
-  const char* text;  ///< ...with this value; empty: it went to its column.
+  const char* key;   ///< Expected to stay in the text of args...
+  const char* text;  ///< ...with this value; empty if it went to its column.
 };
 
 const KeptCase kKeptArgs[] = {
@@ -289,7 +289,8 @@ TEST(KinetoReaderTest, EventRecordsAreInstantsAndWithoutATimeNothing) {
   EXPECT_EQ(store->log.Count(ImportIssue::kZeroTimeEvents), 1);
 }
 
-/// Stamps of the events that stay, tasks first, and how many were dropped for their stamps.
+/// Timestamps of the kept events, tasks first, and the number of events dropped for their
+/// timestamps.
 struct Kept {
   std::vector<std::int64_t> tasks, spans;
   std::int64_t bad_times;
@@ -451,7 +452,7 @@ TEST(KinetoReaderTest, SpansThatOverlapEndAtTheirOwnEnds) {
   EXPECT_EQ(SpansOf(*store), (Spans{"1/1 a 1+8", "1/1 b 2+3 < a", "1/1 a 3+5 < a", "1/1 c 20+1"}));
   EXPECT_EQ(store->log.Count(ImportIssue::kUnfinishedSpan), 0);
   EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedEnd), 0);
-  // "lost" is inside of "b", which outlasts "a"; an end without a name is that of "c".
+  // "lost" is inside "b", which outlasts "a"; the end without a name belongs to "c".
   const auto mixed =
       read({Half('B', "a", 1), Half('B', "b", 2), Half('B', "lost", 3), Half('E', "a", 4),
             Half('B', "c", 5), Half('E', "", 6), Half('E', "b", 7), Half('E', "lost", 1)});
@@ -509,7 +510,7 @@ TEST(KinetoReaderTest, WhatAnAsynchronousIdHoldsInTellsOperationsApart) {
   const auto spans = [](const Lines& events) {
     return SpansOf(*Read(fmt::format("[{}]", fmt::join(events, ","))));
   };
-  // An id holds for the file, and for its process where it says so.
+  // An id holds for the file, or only for its process if it says so.
   EXPECT_EQ(spans({Async('b', "a", 1, R"("id":1)"), Async('e', "a", 3, R"("id":1)", other)}),
             (Lines{"1/async 1 a 1+2"}));
   const char* const local = R"("id2":{"local":"1"})";
@@ -522,7 +523,7 @@ TEST(KinetoReaderTest, WhatAnAsynchronousIdHoldsInTellsOperationsApart) {
   EXPECT_EQ(spans({Async('b', "a", 1, R"("id":1,"scope":"s")"), Async('b', "a", 2, R"("id":1)"),
                    Async('e', "a", 3, R"("id":1,"scope":"s")"), Async('e', "a", 5, R"("id":1)")}),
             (Lines{"1/async 1 a 1+2", "1/async 2 a 2+3"}));
-  // Of the older phases, spans of one id that have other names do not nest.
+  // In the older phases, spans of one id with different names do not nest.
   EXPECT_EQ(spans({Async('S', "a", 1, R"("id":1)"), Async('S', "b", 2, R"("id":1)"),
                    Async('F', "a", 5, R"("id":1)"), Async('F', "b", 9, R"("id":1)")}),
             (Lines{"1/async 1 a 1+4", "1/async 2 b 2+7"}));
@@ -626,7 +627,7 @@ TEST(KinetoReaderTest, EventsThatDamageJoinsAreCountedEach) {
   const auto event = [](int i) {
     return fmt::format(R"({{"ph":"X","name":"{0}","pid":1,"tid":1,"ts":{0},"dur":1}})", i);
   };
-  // Once the end of an event is overwritten, once the beginnings of the next two as well.
+  // Once the end of an event is overwritten, once also the beginnings of the next two.
   const std::pair<std::string, std::int64_t> cases[] = {
       {event(1).substr(0, 30) + "\1\2[" + event(2) + "," + event(3), 1},
       {event(1).substr(0, 30) + "####" + event(2).substr(1, 40) + "[" + event(3).substr(1) + "," +
@@ -642,7 +643,7 @@ TEST(KinetoReaderTest, EventsThatDamageJoinsAreCountedEach) {
 }
 
 TEST(KinetoReaderTest, AnArgumentCalledPhIsNoEvent) {
-  // The quote within the name makes it damaged; it is read after repair.
+  // The quote inside the name damages it; it is read after repair.
   const auto store = Read(R"([{"ph":"X","name":"a"b","pid":1,"tid":1,"ts":1,"dur":1,
       "args":{"ph":"train"}}, {"ph":"X","name":"c","pid":1,"tid":1,"ts":3,"dur":1}])");
   EXPECT_EQ(store->host_events.rows(), 2u);
@@ -781,7 +782,7 @@ TEST(KinetoReaderTest, SpansOfNobodyKnownAreAnnotations) {
     EXPECT_EQ(store->host_events.kind[row], HostEventKind::kAnnotation);
   EXPECT_EQ(store->Text(store->host_events.category[0]), "user_annotation");
   EXPECT_EQ(store->Text(store->host_events.args[0]), R"("cat": "mine")");
-  // Beside anything of a profiler they are details of it.
+  // In a trace with a profiler's events they are details of that profiler.
   const auto known = Read(
       "[" + plain +
       R"(, {"name": "aten::mm", "cat": "cpu_op", "ph": "X", "ts": 20, "dur": 3, "pid": 1, "tid": 1,
@@ -808,12 +809,12 @@ TEST(KinetoReaderTest, AFewSpansOfAKnownCategoryMakeNoProfile) {
   for (std::size_t row = 0; row < 3; ++row)
     EXPECT_EQ(few->host_events.kind[row], HostEventKind::kAnnotation);
   EXPECT_EQ(few->log.Count(ImportIssue::kToldByCategory), 0);
-  // Half of them do, and that is told.
+  // Half of them do, which is logged.
   const auto half = Read(fmt::format("[{},{}]", own, known));
   EXPECT_EQ(half->metadata.format, kKinetoFormat);
   ASSERT_EQ(half->log.Count(ImportIssue::kToldByCategory), 1);
   EXPECT_EQ(half->log.rows().back().detail, R"(1 of 2 spans, first "python_function")");
-  // Where all are known, or the file says otherwise who wrote it, there is nothing to tell.
+  // If all are known, or the file names another writer, nothing is logged.
   EXPECT_EQ(Read(fmt::format("[{}]", known))->log.Count(ImportIssue::kToldByCategory), 0);
   EXPECT_EQ(Read(OfProfiler(own + "," + known))->log.Count(ImportIssue::kToldByCategory), 0);
 }
@@ -882,22 +883,23 @@ TEST(KinetoReaderTest, MetadataThatCannotBeReadIsToldByItsKey) {
 TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
   MemoryByteSource source(
       R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1},{"ph")",
-      "the gzip stream is cut");
+      "the gzip stream is truncated");
   TraceStore store;
   ASSERT_TRUE(kineto::Read(source, "file", {}, store).ok());
   EXPECT_EQ(store.host_events.rows(), 1u);
   EXPECT_EQ(store.log.Count(ImportIssue::kCutCompression), 1);
   EXPECT_EQ(store.log.Count(ImportIssue::kTruncated), 1);
 
-  MemoryByteSource refused(R"({"traceEv)", "the gzip stream is cut");
+  MemoryByteSource refused(R"({"traceEv)", "the gzip stream is truncated");
   TraceStore nothing;
   const Status status = kineto::Read(refused, "file", {}, nothing);
-  EXPECT_EQ(status.message(),
-            "file: ends before its event list: it is empty or cut; copy the file or record the "
-            "trace again (the gzip stream is cut)");
+  EXPECT_EQ(
+      status.message(),
+      "file: ends before its event list: it is empty or truncated; copy the file or record the "
+      "trace again (the gzip stream is truncated)");
 }
 
-/// Fails after a while, as a device may.
+/// Fails after some reads, as a device may.
 class FailingSource final : public ByteSource {
  public:
   Result<std::size_t> Read(std::span<char> out) override {
@@ -927,7 +929,7 @@ TEST(KinetoReaderTest, AFailingDeviceEndsAllThreads) {
   }
 }
 
-/// Memory ends while it reads.
+/// Throws std::bad_alloc during a read.
 class GreedySource final : public ByteSource {
  public:
   Result<std::size_t> Read(std::span<char> out) override {

@@ -12,7 +12,7 @@
 
 namespace headroom::kineto {
 
-/// What is kept while a file is read beside the tables themselves.
+/// Data kept while a file is read, in addition to the tables.
 struct LateRows {
   std::vector<HalfSpan> half_spans;  ///< Ids of the store, here and below.
   std::vector<AsyncHalf> async_halves;
@@ -21,15 +21,15 @@ struct LateRows {
   bool fractional_times = false;
 };
 
-/// One reader thread's ids in terms of the store's. Grows as new ids turn up in merged rows.
+/// Maps one reader thread's ids to the store's. Grows as merged rows use new ids.
 struct IdMap {
   std::vector<StringId> strings;
   std::vector<ThreadId> threads;
   std::vector<StreamId> streams;
 };
 
-/// Appends batches to a store. Store ids are given out in order of first use in merged rows, so
-/// they do not depend on the number of reader threads. One caller at a time.
+/// Appends batches to a store. Store ids are assigned in order of first use in merged rows, so they
+/// do not depend on the number of reader threads. Allows one caller at a time.
 class Merger {
  public:
   Merger(TraceStore& store, LateRows& late) : store_(store), late_(late) {}
@@ -54,10 +54,10 @@ class Merger {
   TraceStore& store_;
   LateRows& late_;
   std::unordered_map<StringId, ProcessId> processes_;
-  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  // Ordered maps: a file chooses these numbers and could make them collide in a hash table.
   std::map<std::pair<ProcessId, StringId>, ThreadId> threads_;
   std::map<std::int64_t, DeviceId> devices_;
-  std::map<std::pair<DeviceId, std::int64_t>, StreamId> streams_;  ///< By device, number.
+  std::map<std::pair<DeviceId, std::int64_t>, StreamId> streams_;  ///< Key: device, number.
 };
 
 }  // namespace headroom::kineto

@@ -31,13 +31,13 @@ enum class Exporter : std::uint8_t { kNone, kAutograd, kTensorFlow, kRocprof };
 struct NamedTrack {
   enum class Role : std::uint8_t { kAsItIs, kOperators, kCalls, kRanges, kTasks, kDerived };
   Role role = Role::kAsItIs;
-  std::string_view category;  ///< Of calls.
+  std::string_view category;  ///< The category of calls.
   std::int64_t device = 0, stream = -1;
-  bool has_copies = false;  ///< Its tasks are copies, whatever their names.
-  ThreadId thread;          ///< Where rows of the host belong to.
+  bool has_copies = false;  ///< Its tasks are copies, regardless of their names.
+  ThreadId thread;          ///< Thread of its host rows.
 };
 
-/// The number that follows `word`, in any case of letters.
+/// Returns the number that follows `word`, which is matched without regard to case.
 std::optional<std::int64_t> NumberAfter(std::string_view text, std::string_view word) {
   const std::size_t at = LowerCase(text).find(word);
   if (at == std::string::npos) return std::nullopt;
@@ -47,7 +47,7 @@ std::optional<std::int64_t> NumberAfter(std::string_view text, std::string_view 
   return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-/// "GPU0" of "6 GPU0".
+/// Returns "GPU0" for "6 GPU0".
 std::string_view WithoutNumber(std::string_view name) {
   const std::string_view whole = name;
   while (!name.empty() && IsDigit(name.front())) name.remove_prefix(1);
@@ -77,7 +77,7 @@ class NamedTracks {
     if (exporter_ == Exporter::kRocprof) store_.metadata.format = kOldRocprofFormat;
     if (drawn_launches_ > 0) {
       store_.log.Add(ImportIssue::kNotCollected, -1,
-                     "launches; each is drawn where its operator begins");
+                     "launches; each is placed where its operator begins");
     }
     return true;
   }
@@ -89,7 +89,7 @@ class NamedTracks {
     bool is_used = false;
   };
 
-  /// By what the file calls them: the order of rows is that in which the file was read.
+  /// Sorts by names in the file, because the order of rows depends on the reading order.
   std::vector<ThreadId> ThreadsInOrder() const {
     const auto texts = [&](ThreadId thread) {
       const ProcessId process = store_.threads.process.Pending(thread.index());
@@ -110,7 +110,7 @@ class NamedTracks {
   }
 
   Exporter FindExporter() const {
-    // All rows, because their order is that in which the file was read.
+    // Check all rows, because their order depends on the reading order.
     bool has_functions = false, has_streams = false;
     bool has_calls = false, has_gpu = false, has_operators = false;
     for (std::size_t row = 0; row < store_.processes.rows(); ++row) {
@@ -178,8 +178,8 @@ class NamedTracks {
     }
   }
 
-  /// A timeline has a process for each device and a thread for each lane of it; they are all of one
-  /// program.
+  /// Moves a lane to the program's process. A timeline has a process for each device and a thread
+  /// for each lane; all belong to one program.
   void MoveToProgram(std::string_view name, const NamedTrack& track) {
     const std::size_t t = track.thread.index();
     if (!program_.valid()) program_ = store_.threads.process.Pending(t);
@@ -193,7 +193,8 @@ class NamedTracks {
     const auto on_host = [&](NamedTrack::Role role, std::string_view category) {
       track.role = role;
       track.category = category;
-      // Calls of HIP and HSA and ranges are of several processes in the file, on the same threads.
+      // The file assigns HIP calls, HSA calls and ranges to several processes, but to the same
+      // threads.
       const StringId tid = store_.threads.tid.Pending(track.thread.index());
       if (!program_.valid()) program_ = store_.threads.process.Pending(track.thread.index());
       track.thread = host_threads_.try_emplace(tid, track.thread).first->second;
@@ -211,11 +212,11 @@ class NamedTracks {
     }
   }
 
-  /// Tracks of all kernels and all copies of a device say again what its streams do, if these have
-  /// kernels and copies.
+  /// Tracks of all kernels or all copies of a device repeat the work of its streams. Marks them as
+  /// derived if the streams have kernels or copies, respectively.
   void DeriveRepeated() {
     const auto& host = store_.host_events;
-    std::set<std::pair<std::int64_t, bool>> in_streams;  // By device: kernels or copies.
+    std::set<std::pair<std::int64_t, bool>> in_streams;  // Key: device, true for copies.
     for (std::size_t row = 0; row < host.rows(); ++row) {
       const NamedTrack& track = TrackOfRow(row);
       if (track.role == NamedTrack::Role::kTasks && track.stream < kAllKernels)
@@ -243,7 +244,8 @@ class NamedTracks {
     return tracks_[store_.host_events.thread.Pending(row).index()];
   }
 
-  /// Where the operators begin that GPU work is of: of a node, the one on the GPU's own track.
+  /// Records where the operators that launch GPU work begin. For a node, this is the operator on
+  /// the GPU's track.
   void FindNodes() {
     const auto& host = store_.host_events;
     for (std::size_t row = 0; row < host.rows(); ++row) {
@@ -254,8 +256,8 @@ class NamedTracks {
     }
   }
 
-  /// Arrows from the host to tasks. Where several end at one moment, because operators begin
-  /// together with those around them, the one counts that begins last.
+  /// Records arrows from the host to tasks. Several can end at one moment, because nested operators
+  /// can begin together; the arrow that begins last counts.
   void FindArrows() {
     const auto& flows = store_.flows;
     std::map<std::int64_t, Place> starts;
@@ -283,7 +285,7 @@ class NamedTracks {
       calls_.try_emplace(launches_[i].place, static_cast<std::int64_t>(i));
   }
 
-  /// Whether spans of the GPU's track of the autograd profiler hold others.
+  /// Returns which spans of the autograd profiler's GPU tracks contain others.
   std::vector<bool> FindOuter() const {
     const auto& host = store_.host_events;
     std::vector<bool> outer(host.rows());
@@ -321,7 +323,7 @@ class NamedTracks {
       }
       if (!has_category) TellHostEvent(row, track, kept.rows());
       const auto copy = [row](auto& to, const auto& from) {
-        if (from.size() > row) to.Append(from.Pending(row));  // Not those that are computed.
+        if (from.size() > row) to.Append(from.Pending(row));  // Computed columns have no rows yet.
       };
       kept.ForEachColumnPair(host, copy);
     }
@@ -329,7 +331,7 @@ class NamedTracks {
     ranges_.Mark(store_);
   }
 
-  /// A task's launch by its number, or none.
+  /// Returns the index of a task's launch, or kUnknown.
   std::int64_t LaunchOf(std::size_t row) {
     const auto& host = store_.host_events;
     if (exporter_ == Exporter::kTensorFlow) {
@@ -369,6 +371,7 @@ class NamedTracks {
     tasks.correlation.MutablePending(task) = launch + 1;
   }
 
+  /// Sets the kind, category and thread of a host event.
   /// @param kept  the row that it becomes
   void TellHostEvent(std::size_t row, const NamedTrack& track, std::size_t kept) {
     auto& host = store_.host_events;
@@ -397,7 +400,7 @@ class NamedTracks {
     }
   }
 
-  /// Of profilers that record no calls.
+  /// Adds the launches that a profiler did not record.
   void AddLaunches() {
     if (exporter_ == Exporter::kRocprof) return;
     auto& host = store_.host_events;
@@ -426,11 +429,11 @@ class NamedTracks {
   std::vector<NamedTrack> tracks_;
   Streams streams_;
   ProcessId program_;
-  std::map<StringId, ThreadId> host_threads_;  ///< By number, of the program.
-  std::vector<Launch> launches_;               ///< A correlation is a position here, from 1 on.
-  std::map<Place, std::int64_t> arrows_;       ///< Launches by where tasks begin,
-  std::map<Place, std::int64_t> calls_;        ///< and by where calls do.
-  std::map<StringId, std::int64_t> nodes_;     ///< Launches by the name of a node.
+  std::map<StringId, ThreadId> host_threads_;  ///< Threads of the program, by number.
+  std::vector<Launch> launches_;               ///< The correlation id is the position here, plus 1.
+  std::map<Place, std::int64_t> arrows_;       ///< Launch index by the start of a task.
+  std::map<Place, std::int64_t> calls_;        ///< Launch index by the start of a call.
+  std::map<StringId, std::int64_t> nodes_;     ///< Launch index by the name of a node.
   NamedRanges ranges_;
   std::int64_t drawn_launches_ = 0;
 };

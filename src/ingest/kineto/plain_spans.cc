@@ -14,7 +14,7 @@
 namespace headroom::kineto {
 namespace {
 
-/// Whether a span of a known category has an id that profilers give their own.
+/// Returns true if a span of a known category has an id that only profilers write.
 bool HasIdOfProfiler(const TraceStore& store, std::size_t row) {
   const auto& events = store.host_events;
   return events.correlation.Pending(row) != kUnknown ||
@@ -24,8 +24,9 @@ bool HasIdOfProfiler(const TraceStore& store, std::size_t row) {
          events.record_function.Pending(row) != kUnknown32;
 }
 
-/// Whether the categories of the spans are a profiler's: one has a profiler's id, too, or at least
-/// half are known. A program may happen to call one of its own "kernel" or "Operator".
+/// Returns true if the categories of the spans come from a profiler. At least half of them are then
+/// known, or one known span has a profiler's id. A program may by chance use a category such as
+/// "kernel" or "Operator".
 bool CategoriesTellOfProfiler(TraceStore& store) {
   const auto& events = store.host_events;
   std::size_t known = 0;
@@ -45,7 +46,7 @@ bool CategoriesTellOfProfiler(TraceStore& store) {
   return true;
 }
 
-/// Whether something is there that only a profiler of training jobs writes.
+/// Returns true if the trace has data that only a profiler of training jobs writes.
 bool TellsOfProfiler(TraceStore& store) {
   const TraceMetadata& metadata = store.metadata;
   if (!metadata.format.empty() || metadata.names_and_times_only || store.gpu_tasks.rows() > 0 ||
@@ -55,7 +56,7 @@ bool TellsOfProfiler(TraceStore& store) {
   return CategoriesTellOfProfiler(store);
 }
 
-/// Arguments and one more, under a key that none of them has.
+/// Returns the arguments plus the category, under a key that none of them has.
 std::string WithCategory(std::string_view category, std::string_view others) {
   std::string key = "cat";
   while (!FindMember(others, key).empty()) key += '_';

@@ -1,18 +1,22 @@
-// Chrome's JSON from whoever writes it, which is no profiler that Headroom knows.
+// Reads Chrome's JSON from programs that are not profilers known to Headroom.
 #pragma once
 
 #include "store/trace_store.h"
 
 namespace headroom::kineto {
 
-/// Where nothing in a trace is of a known kind, its spans are what somebody named and timed. Sets
-/// the format, and makes them annotations of the user's and the numbered ones of them steps; what
-/// category they had is kept with their arguments, as "cat" (as "cat_" where they have a "cat" of
-/// their own). Does nothing where the format is told already or anything is known (then a span of
-/// an unknown category is a detail of that profiler's), nor to a copy, which says what its events
-/// are, nor where there are no spans.
+/// If no event of a trace has a known kind, its spans are user-named timings. Sets the format,
+/// turns the spans into user annotations, and turns numbered ones into steps. Their category is
+/// kept in their arguments as "cat", or "cat_" if they already have a "cat".
 ///
-/// To be called once, after half spans are paired and before the store is frozen.
+/// Does nothing in these cases:
+///
+/// - The format is already known, or any kind is known: a span of an unknown category is then a
+///   detail of that profiler.
+/// - The trace is a copy, which states what its events are.
+/// - There are no spans.
+///
+/// Call it once, after half spans are paired and before the store is frozen.
 void SettlePlainSpans(TraceStore& store);
 
 }  // namespace headroom::kineto

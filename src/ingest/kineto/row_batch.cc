@@ -43,7 +43,7 @@ bool ParseDouble(const Token& token, double& value) {
          std::isfinite(value);
 }
 
-/// Whether the text is a decimal number of any size.
+/// Returns true if the text is a decimal number of any size.
 bool IsNumber(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   if (text.empty() || !(text[0] == '.' || IsDigit(text[0]))) return false;
@@ -52,14 +52,14 @@ bool IsNumber(std::string_view text) {
   return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
-/// Whether a stamp is one of this century on the clock of time.time_ns().
+/// Returns true if a timestamp is in this century on the clock of time.time_ns().
 bool IsUnixNanoseconds(std::string_view text) {
   constexpr std::int64_t kYear2001 = 1'000'000'000'000'000'000, kYear2096 = 4 * kYear2001;
   std::int64_t count = 0;
   return ParseInteger(text, count) && count >= kYear2001 && count < kYear2096;
 }
 
-/// Three integers as "[8, 16, 5]"; unknown where it is anything else.
+/// Three integers as in "[8, 16, 5]"; unknown if the text differs.
 struct Extent {
   std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
   bool operator==(const Extent&) const = default;
@@ -71,7 +71,7 @@ Extent ParseExtent(const Token& token) {
   const char* end = p + token.text.size();
   for (std::int32_t* value : out) {
     while (p != end && std::strchr("[, \n\t\r", *p) != nullptr)
-      ++p;  // Printed over several lines, too.
+      ++p;  // Some writers print it over several lines.
     const auto [next, error] = std::from_chars(p, end, *value);
     if (error != std::errc()) return {};
     p = next;
@@ -80,7 +80,7 @@ Extent ParseExtent(const Token& token) {
   return p != end && *p == ']' ? extent : Extent();
 }
 
-/// Whether a phase is one of those of a moment: marks, and points of asynchronous operations.
+/// Returns true for phases of a moment: marks, and points of asynchronous operations.
 bool IsPoint(char phase) {
   return std::string_view("iIRnTp").find(phase) != std::string_view::npos;
 }
@@ -96,7 +96,7 @@ SyncKind SyncKindOf(std::string_view name) {
   return name == "Stream Wait Event" ? SyncKind::kStreamWaitEvent : SyncKind::kOther;
 }
 
-/// What a span of the host is. PyTorch before 1.12 gives its ranges the category of operators.
+/// Returns the kind of a host span. PyTorch before 1.12 gives its ranges the category of operators.
 HostEventKind KindOf(const RawEvent& event, CategoryRule rule) {
   const bool is_range = rule == CategoryRule::kOperator && IsRangeOfPyTorch(event.name.text);
   return is_range ? HostEventKind::kAnnotation : HostKindOf(rule);
@@ -104,20 +104,20 @@ HostEventKind KindOf(const RawEvent& event, CategoryRule rule) {
 
 }  // namespace
 
-/// Reads arguments of one event into columns and remembers which: what does not fit its column
-/// stays in the text of `args`.
+/// Reads arguments of one event into columns and remembers which. A value that does not fit its
+/// column stays in the text of `args`.
 class ArgReader {
  public:
   explicit ArgReader(const RawEvent& event) : event_(event) {}
 
-  /// Unknown where the argument is absent or does not fit.
+  /// Returns unknown if the argument is absent or does not fit.
   std::int64_t Integer(KinetoArg key) { return Keep(key, IntegerOf, kUnknown); }
   std::int32_t Integer32(KinetoArg key) { return Keep(key, Integer32Of, kUnknown32); }
   std::int64_t IntegerOr(KinetoArg key, std::int64_t fallback) {
     const std::int64_t value = Integer(key);
     return value == kUnknown ? fallback : value;
   }
-  /// A number from -10^6 to 10^6, rounded.
+  /// Returns a number from -10^6 to 10^6, rounded.
   std::int32_t Rounded(KinetoArg key) {
     const auto round = [](const Token& token) {
       double value = 0;
@@ -133,10 +133,10 @@ class ArgReader {
     };
     return Keep(key, intern, StringId::None());
   }
-  /// For an argument that only repeats what a column holds.
+  /// Drops an argument that only repeats the value of a column.
   void Drop(KinetoArg key) { kept_ |= Bit(key); }
 
-  /// Of those in columns, a set of bits.
+  /// Returns the arguments in columns, as a set of bits.
   std::uint64_t kept() const { return kept_; }
 
  private:
@@ -270,7 +270,7 @@ CategoryRule WorkerIds::RuleOf(StringId category) {
 }
 
 void RowBuilder::Add(const RawEvent& event, std::int64_t offset) {
-  // What writers put behind a last comma.
+  // Some writers put an empty object after a last comma.
   if (event.args.empty() && event.text.find('"') == std::string_view::npos) return;
   ++batch_.events;
   if (event.phase.text.size() != 1) {
@@ -326,7 +326,7 @@ bool RowBuilder::ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& t
 
 DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset,
                                      CategoryRule rule) {
-  // Whole microseconds, so that it proves nothing about the unit of the others.
+  // A whole number of microseconds, so that it proves nothing about the unit of other times.
   constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max() / 4 / 1000 * 1000;
   if (!event.duration.present()) {
     batch_.log.Add(ImportIssue::kMissingDuration, offset);
@@ -350,7 +350,8 @@ DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset,
 
 StringId RowBuilder::CategoryOf(const RawEvent& event) {
   if (event.category.present()) return ids_.Intern(event.category);
-  // PyTorch without Kineto writes none: it gets what Kineto would, so that copies say it.
+  // PyTorch without Kineto writes no category. Use the one that Kineto would write, so that copies
+  // have it.
   if (event.process.text == kProcessWithoutKineto)
     return ids_.strings.Intern(IsRangeOfPyTorch(event.name.text) ? "user_annotation" : "cpu_op");
   return StringId(0u);
@@ -362,7 +363,8 @@ void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
   TimeNs start;
   if (!ParseTime(event, offset, start)) return;
   if (rule == CategoryRule::kCudaEvent) {
-    // Event records: time 0 on older CUDA and a made-up duration; a point in time at best.
+    // Event records have time 0 on older CUDA and an invented duration. They are at best a point in
+    // time.
     if (start.ns() == 0) {
       batch_.log.Add(ImportIssue::kZeroTimeEvents, offset);
     } else {
@@ -518,7 +520,7 @@ AsyncId RowBuilder::AsyncIdOf(const RawEvent& event, StringId category) {
                 .id = ids_.Intern(event.id),
                 .process = StringId::None(),
                 .name = StringId::None()};
-  const std::string_view id2 = event.id2.text;  // {"local": "0x5"} or {"global": "0x5"}
+  const std::string_view id2 = event.id2.text;  // id2 is {"local": "0x5"} or {"global": "0x5"}.
   if (!event.id.present() && id2.starts_with('{')) {
     const std::string_view members = id2.substr(1, id2.size() - 2);
     const std::string_view local = FindMember(members, "local");
@@ -590,7 +592,7 @@ void RowBuilder::AddMetadata(const RawEvent& event) {
   } else if (event.name.text == "thread_name") {
     row.what = TrackName::What::kThreadName;
   } else {
-    return;  // Sort orders and the like are for viewers.
+    return;  // Sort orders and similar records are for viewers.
   }
   const Token name = event.Arg(key);
   if (!name.present()) return;
@@ -601,7 +603,7 @@ void RowBuilder::AddMetadata(const RawEvent& event) {
 
 StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t in_columns,
                                 std::int64_t offset) {
-  // Usually one run of neighbours: then its text is taken as it stands.
+  // Usually one run of adjacent members; then its text is used unchanged.
   const auto rest = [&](const ArgMember& arg) {
     return arg.key == KinetoArg::kOther || (in_columns & Bit(arg.key)) == 0;
   };
@@ -632,7 +634,7 @@ StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t in_columns,
 }
 
 StringId RowBuilder::NameOf(const RawEvent& event, std::int64_t offset) {
-  // An empty one is what copies of such events have, which tell of them in another way.
+  // Copies of such events have an empty name and report the problem separately.
   const bool is_null = !event.name.quoted && event.name.text == "null";
   if (!event.name.present() || is_null) {
     batch_.log.Add(ImportIssue::kMissingName, offset);

@@ -1,5 +1,5 @@
-// Rows of one piece of a trace file, read by one thread, with that thread's own string and track
-// ids.
+// Rows of one piece of a trace file, read by one thread, with string and track ids local to that
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,13 @@ struct HalfSpan {
   std::int64_t offset;
 };
 
-/// An asynchronous operation. Halves of spans pair and nest within one, whichever threads they are
-/// on.
+/// Identifies an asynchronous operation. Halves of spans pair and nest within one operation, on any
+/// thread.
 struct AsyncId {
   StringId category, scope, id;
-  StringId process;  ///< Of an id that holds within its process; none: it holds for the file.
-  StringId name;     ///< Of the phases `S` and `F`, whose spans pair by name; none: all nest.
+  StringId
+      process;    ///< The process that the id is local to; none if the id holds for the whole file.
+  StringId name;  ///< The name for phases `S` and `F`, whose spans pair by name; none if all nest.
   auto operator<=>(const AsyncId&) const = default;
 };
 
@@ -55,39 +56,40 @@ struct TrackName {
   StringId text;
 };
 
-/// One copy's bytes, duration and claimed bandwidth: evidence for the time unit.
+/// One copy's bytes, duration and reported bandwidth: evidence for the time unit.
 struct BandwidthSample {
   std::int64_t bytes;
   DurationNs duration;
   double gigabytes_per_second;
 };
 
-/// Returns whether the time, counted from 1970, is in 2001 or later. Clocks that start with the
-/// machine or the recording never get that far.
+/// Returns true if the time, counted from 1970, is in 2001 or later. Clocks that start with the
+/// machine or the recording never reach that.
 bool IsUnixTime(TimeNs time);
 
-/// The stamps of a file, which show whether 0 is a time on its clock.
+/// Counts of a file's timestamps, which show whether 0 is a time on its clock.
 struct StampFacts {
-  std::int64_t unix_times = 0;                                 ///< As IsUnixTime() tells.
-  std::int64_t other_times = 0;                                ///< All others but 0.
-  TimeNs first = TimeNs(INT64_MAX), last = TimeNs(INT64_MIN);  ///< Of all but 0.
-  std::int64_t zero_events = 0, zero_arrows = 0;               ///< Stamped 0.
-  bool zero_with_length = false;           ///< An event stamped 0 has a duration.
-  std::vector<std::int64_t> zero_offsets;  ///< Of events stamped 0, as many as the log keeps.
+  std::int64_t unix_times = 0;   ///< Times for which IsUnixTime() is true.
+  std::int64_t other_times = 0;  ///< All other times except 0.
+  TimeNs first = TimeNs(INT64_MAX), last = TimeNs(INT64_MIN);  ///< Range of all times except 0.
+  std::int64_t zero_events = 0, zero_arrows = 0;  ///< Events and arrows with timestamp 0.
+  bool zero_with_length = false;                  ///< An event with timestamp 0 has a duration.
+  std::vector<std::int64_t>
+      zero_offsets;  ///< Offsets of events with timestamp 0, at most as many as the log keeps.
 
   void See(TimeNs time);
-  /// An event that becomes rows, if its stamp is 0.
+  /// Counts an event that becomes rows unless its timestamp is 0.
   void SeeEvent(TimeNs time, DurationNs duration, std::int64_t offset);
   void Append(const StampFacts& later);
 };
 
-/// PyTorch without Kineto writes no categories, and this as the process of operators.
+/// PyTorch without Kineto writes no categories, and uses this as the process of operators.
 inline constexpr std::string_view kProcessWithoutKineto = "CPU functions";
 
-/// So many of them prove a unit.
+/// Number of samples that prove a unit.
 inline constexpr std::size_t kBandwidthSamples = 64;
 
-/// Rows of the tables that readers fill; ids are local to one WorkerIds.
+/// Rows of the tables that readers fill. Ids are local to one WorkerIds.
 struct RowBatch {
   HostEventColumns<BatchColumn> host_events;
   GpuTaskColumns<BatchColumn> gpu_tasks;
@@ -97,19 +99,19 @@ struct RowBatch {
   MemoryEventColumns<BatchColumn> memory_events;
   InstantColumns<BatchColumn> instants;
   CollectiveColumns<BatchColumn> collectives;  ///< `task` counts from this batch's first GPU task.
-  std::vector<HalfSpan> half_spans;            ///< `B` and `E`.
+  std::vector<HalfSpan> half_spans;            ///< Halves of phases `B` and `E`.
   std::vector<AsyncHalf> async_halves;
   std::vector<TrackName> track_names;
   std::vector<BandwidthSample> bandwidths;
   StampFacts stamps;
   ImportLog log;
   std::int64_t events = 0;
-  bool fractional_times = false;  ///< Some time stamp or duration had decimals.
+  bool fractional_times = false;  ///< At least one timestamp or duration had decimals.
 
   void Clear();
 };
 
-/// Ids that one reader thread has given out; they live as long as its file.
+/// Ids assigned by one reader thread. They live as long as its file.
 class WorkerIds {
  public:
   struct Track {
@@ -126,10 +128,10 @@ class WorkerIds {
   ThreadId ThreadOf(const Token& process, const Token& thread);
   StreamId StreamOf(std::int64_t device, std::int64_t number);
   CategoryRule RuleOf(StringId category);
-  /// Interns a string token, escapes decoded.
+  /// Interns a string token with escapes decoded.
   StringId Intern(const Token& token);
-  /// Interns members of `args`, of which each text is looked at once. What is no JSON is left out;
-  /// `is_sound` is false then.
+  /// Interns members of `args`, and checks each distinct text once. Drops text that is not JSON and
+  /// sets `is_sound` to false.
   StringId InternMembers(std::string_view members, bool& is_sound);
 
   const std::vector<Track>& tracks() const { return tracks_; }
@@ -138,13 +140,13 @@ class WorkerIds {
  private:
   std::vector<Track> tracks_;
   std::vector<Stream> streams_;
-  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
-  std::map<std::pair<std::int64_t, std::int64_t>, StreamId> stream_ids_;  ///< By device, number.
+  // Ordered maps: a file chooses these numbers and could make them collide in a hash table.
+  std::map<std::pair<std::int64_t, std::int64_t>, StreamId> stream_ids_;  ///< Key: device, number.
   StreamId last_stream_;
-  std::map<std::pair<StringId, StringId>, ThreadId> track_ids_;  ///< By process, thread.
-  std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
+  std::map<std::pair<StringId, StringId>, ThreadId> track_ids_;  ///< Key: process, thread.
+  std::vector<CategoryRule> rules_;  ///< Indexed by string id; filled on demand.
   std::vector<bool> rule_known_;
-  std::vector<bool> members_known_;  ///< By string id: whether it was looked at.
+  std::vector<bool> members_known_;  ///< Indexed by string id; true once checked.
   std::map<StringId, StringId> mended_members_;
   std::string last_process_, last_thread_;
   ThreadId last_track_;
@@ -153,7 +155,7 @@ class WorkerIds {
 
 class ArgReader;
 
-/// Turns events into rows: one function a kind of event.
+/// Turns events into rows, with one function per kind of event.
 class RowBuilder {
  public:
   RowBuilder(WorkerIds& ids, RowBatch& batch) : ids_(ids), batch_(batch) {}
@@ -165,11 +167,11 @@ class RowBuilder {
     TimeNs start;
     DurationNs duration;
   };
-  /// Appends a GPU task whose beginning and end were events of their own.
+  /// Appends a GPU task whose beginning and end were separate events.
   void AddPairedTask(const RawEvent& event, Span span, std::int64_t offset) {
     AddGpuTask(event, span, ids_.RuleOf(CategoryOf(event)), offset);
   }
-  /// Appends to the columns of host events that are read from `args`, and to no other.
+  /// Appends only to the columns of host events that are read from `args`.
   void AddArgsOfHostEvent(const RawEvent& event, std::int64_t offset);
 
  private:
@@ -189,12 +191,14 @@ class RowBuilder {
   void AddMetadata(const RawEvent& event);
 
   bool ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time);
-  /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks().
+  /// Returns the maximum for a GPU task whose duration overflows; ClipOverflowingTasks() shortens
+  /// it later.
   DurationNs ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule);
   StreamId StreamOf(const RawEvent& event, ArgReader& args);
-  /// Interns the members of `args` that are not in columns (a set of KinetoArg bits).
+  /// Interns the members of `args` that are not in columns. `in_columns` is a set of KinetoArg
+  /// bits.
   StringId RestOfArgs(const RawEvent& event, std::uint64_t in_columns, std::int64_t offset);
-  /// The name of an event that must have one.
+  /// Returns the name of an event that must have one.
   StringId NameOf(const RawEvent& event, std::int64_t offset);
 
   WorkerIds& ids_;

@@ -9,7 +9,7 @@
 
 namespace headroom::kineto {
 
-/// Finds devices and streams of a store by number, and appends those that it lacks.
+/// Finds devices and streams of a store by number, and appends missing ones.
 class Streams {
  public:
   explicit Streams(TraceStore& store) : store_(store) {
@@ -21,7 +21,7 @@ class Streams {
     }
   }
 
-  /// @param ordinal  of the device
+  /// @param ordinal  number of the device
   StreamId Of(std::int64_t ordinal, std::int64_t number) {
     const auto [device, new_device] =
         devices_.try_emplace(ordinal, DeviceId(store_.devices.rows()));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kListKey = "traceEvents";
 constexpr std::size_t kLargestKeptValue = std::size_t{4} << 20;
-/// Members that only a profiler of training jobs writes around its events, whatever these are.
+/// Members that only a profiler of training jobs writes around its events.
 constexpr std::string_view kOfProfilers[] = {"schemaVersion", "deviceProperties", "distributedInfo",
                                              "record_shapes", "cuda_driver_version"};
 
@@ -31,8 +31,8 @@ std::optional<std::int64_t> IntegerIn(const json& object, const char* key) {
   return it->get<std::int64_t>();
 }
 
-/// A member that is at least `least`. What is less was not recorded: builds without a GPU or a
-/// process group write -1 or 0.
+/// Returns a member that is at least `least`. Smaller values mean "not recorded": builds without a
+/// GPU or a process group write -1 or 0.
 std::optional<std::int64_t> IntegerFrom(std::int64_t least, const json& object, const char* key) {
   const std::optional<std::int64_t> value = IntegerIn(object, key);
   return value && *value >= least ? value : std::nullopt;
@@ -52,7 +52,7 @@ void LogDamaged(std::string_view key, TraceStore& store) {
   store.log.Add(ImportIssue::kDamagedMetadata, -1, std::string(key));
 }
 
-/// REQUIRES: an array.
+/// Requires an array.
 void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
   for (const json& device : list) {
     const std::optional<std::int64_t> ordinal =
@@ -73,14 +73,14 @@ void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
   }
 }
 
-/// REQUIRES: an object.
+/// Requires an object.
 void KeepDamage(const json& counts, ImportLog& log) {
   for (const auto& [code, count] : counts.items()) {
     if (count.is_number_integer()) AddCarried(code, count.get<std::int64_t>(), log);
   }
 }
 
-/// REQUIRES: an object.
+/// Requires an object.
 void KeepVersions(const json& versions, TraceMetadata& metadata) {
   for (const auto& [name, version] : versions.items()) {
     if (version.is_string())
@@ -88,8 +88,8 @@ void KeepVersions(const json& versions, TraceMetadata& metadata) {
   }
 }
 
-/// Keeps one top-level member when it is one of those that Headroom knows. All others are dropped
-/// unread: a trace may hold secrets.
+/// Keeps a top-level member if Headroom knows it. All others are dropped unread, because a trace
+/// may contain secrets.
 void KeepMember(std::string_view key, std::string_view value, TraceStore& store, Merger& merger) {
   TraceMetadata& metadata = store.metadata;
   std::int64_t number = 0;
@@ -126,13 +126,13 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
 /// Where the event list begins.
 struct ListStart {
   bool found = false;
-  std::size_t key;     ///< The quote of its key; the end of the text where it is not found.
-  std::size_t events;  ///< Just after its '['.
+  std::size_t key;     ///< The opening quote of its key; the end of the text if not found.
+  std::size_t events;  ///< Position just after its '['.
 };
 
-/// Looks for `"traceEvents": [`. In valid JSON this is structure, never part of a string, whose
-/// quotes would be escaped; so it is found behind damage, too, and the answer does not depend on
-/// how much of the file is there.
+/// Searches for `"traceEvents": [`. In valid JSON this is structure and never part of a string,
+/// whose quotes would be escaped. So the search also works after damage, and the answer does not
+/// depend on the length of the text.
 ListStart FindList(std::string_view text, std::size_t from) {
   constexpr std::string_view kQuotedKey = "\"traceEvents\"";
   for (std::size_t key = text.find(kQuotedKey, from); key != std::string_view::npos;
@@ -161,8 +161,8 @@ Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, 
   }
   if (text[at] != '{') return Prologue::kNotJson;
   bare_array = false;
-  // Known members are stored only once the list is found: until then this runs again on a longer
-  // text.
+  // Store known members only after the list is found: until then this function runs again on a
+  // longer text.
   const ListStart list = FindList(text, at);
   struct Member {
     Token key, value;
@@ -180,7 +180,7 @@ Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, 
     Member member;
     std::size_t member_end = 0;
     const ScanResult result = ScanMember(text, at, kListKey, member.key, member.value, member_end);
-    // A damaged member is given up, and those after it: it may have swallowed them.
+    // Drop a damaged member and those after it, because it may have swallowed them.
     damaged = result == ScanResult::kDamaged || member_end > list.key;
     if (damaged || result == ScanResult::kIncomplete) break;
     members.push_back(member);
@@ -201,7 +201,7 @@ void ReadEpilogue(std::string_view text, std::int64_t bytes, bool bare_array, st
   const auto log = [&](ImportIssue issue, std::string detail = {}) {
     store.log.Add(issue, offset + static_cast<std::int64_t>(at), std::move(detail));
   };
-  // What is given up must not hold events in silence.
+  // Dropped text must not contain events without a log entry.
   const auto look_for_events = [&] {
     if (text.find("\"ph\"", at) != std::string_view::npos) log(ImportIssue::kExtraEventList);
   };

@@ -1,4 +1,4 @@
-// The members around the event list: which of them are kept, and how.
+// Reads the members around the event list and keeps the known ones.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,25 @@
 
 namespace headroom::kineto {
 
-/// Where the text before the event list leads.
+/// The result of reading the text before the event list.
 enum class Prologue {
-  kListStarts,      ///< `next` is just after the '[' of the event list.
-  kNeedsMore,       ///< The text ends before that.
-  kNoEventList,     ///< An object without an event list; behind a damaged end, it may still come.
-  kDamaged,         ///< The text ends before that and is no valid JSON; the list may still come.
-  kNotJson,         ///< Neither object nor array, or an array of something else than events.
+  kListStarts,   ///< `next` is just after the '[' of the event list.
+  kNeedsMore,    ///< The text ends before the event list.
+  kNoEventList,  ///< An object without an event list. If its end is damaged, the list may still
+                 ///< follow.
+  kDamaged,      ///< The text ends before the event list and is not valid JSON. The list may still
+                 ///< follow.
+  kNotJson,      ///< Neither an object nor an array, or an array of other elements than events.
   kMemoryTimeline,  ///< PyTorch's memory timeline: an array of [time, action, bytes, category].
 };
 
-/// Reads the start of a file up to its event list. The padding of event_scanner.h is required.
-/// Known members are stored; one that only a profiler writes tells the format.
+/// Reads the start of a file up to its event list and stores known members. A member that only a
+/// profiler writes determines the format. Requires the padding of event_scanner.h.
 Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, bool& bare_array,
                       std::size_t& next);
 
-/// Reads what follows the ']' of the event list to the end of the file: `bytes` in all, of which
-/// `text` holds the first ones. `offset` is the place of text[0] in the file.
+/// Reads the text from the ']' of the event list to the end of the file. `bytes` is its full
+/// length; `text` holds its first bytes. `offset` is the place of text[0] in the file.
 void ReadEpilogue(std::string_view text, std::int64_t bytes, bool bare_array, std::int64_t offset,
                   TraceStore& store, Merger& merger);
 

@@ -19,16 +19,16 @@
 namespace headroom::kineto {
 namespace {
 
-/// What the writer keeps at most, the earliest first.
+/// The writer's limit on events; it keeps the earliest.
 constexpr std::size_t kMaxEvents = 1'000'000;
 
-/// What the events of a track are.
+/// The role of a track's events.
 struct Track {
   enum class Role : std::uint8_t { kOther, kHost, kStream, kDerived } role = Role::kOther;
   StreamId stream;
 };
 
-/// By thread; empty where no track is XLA's.
+/// Returns tracks by thread; empty if no track is XLA's.
 std::vector<Track> FindTracks(TraceStore& store) {
   std::vector<Track> tracks(store.threads.rows());
   Streams streams(store);
@@ -53,7 +53,7 @@ std::vector<Track> FindTracks(TraceStore& store) {
   return tracks;
 }
 
-/// A member of an event's arguments, which this writer always puts in quotes.
+/// Returns a member of an event's arguments, which this writer always puts in quotes.
 std::string_view ArgOf(const TraceStore& store, StringId args, std::string_view key) {
   std::string_view value = FindMember(store.Text(args), key);
   if (value.size() >= 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
@@ -103,7 +103,7 @@ void AppendTask(std::size_t row, StreamId stream, xla::LaunchedOperators& operat
     operators.Note(correlation, store.strings.Intern(std::string(op)), name, args);
 }
 
-/// Tells what a span of the host is.
+/// Sets the kind of a host span.
 void TellHostEvent(std::size_t row, TraceStore& store) {
   auto& host = store.host_events;
   const StringId args = host.args.Pending(row);
@@ -162,7 +162,7 @@ bool SettleXlaTracks(TraceStore& store) {
           store.strings.Intern(xla::CategoryOf(HostEventKind::kGpuAnnotation, {}));
     }
     const auto copy = [row](auto& to, const auto& from) {
-      if (from.size() > row) to.Append(from.Pending(row));  // Not those that are computed.
+      if (from.size() > row) to.Append(from.Pending(row));  // Computed columns have no rows yet.
     };
     kept.ForEachColumnPair(host, copy);
   }

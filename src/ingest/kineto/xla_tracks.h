@@ -1,17 +1,21 @@
-// The JSON that TensorBoard's profiler plugin makes of XPlane files (`*.trace.json.gz` of JAX and
-// TensorFlow): events have no categories; what they are follows from the names of their tracks.
+// Reads the JSON that TensorBoard's profiler plugin makes of XPlane files (`*.trace.json.gz` of JAX
+// and TensorFlow). Its events have no categories, so track names decide what they are.
 #pragma once
 
 #include "store/trace_store.h"
 
 namespace headroom::kineto {
 
-/// Where the tracks are XLA's ("/device:GPU:0" with "Stream #13(Compute)", "/host:CPU"): turns the
-/// spans of streams into GPU tasks and those of lines that are drawn from them into annotations,
-/// tells frames, calls, steps and operators on the host, and notes where the writer's cap of a
-/// million events cut the rest off. False, and nothing done, where they are not.
+/// Classifies the events of XLA's tracks ("/device:GPU:0" with "Stream #13(Compute)", "/host:CPU"):
 ///
-/// To be called once, before the other settling and before the store is frozen.
+/// - Spans of streams become GPU tasks.
+/// - Spans of derived lines become annotations.
+/// - Host spans become frames, calls, steps and operators.
+///
+/// Also records whether the writer's limit of a million events truncated the trace. Returns false,
+/// and does nothing, if the tracks are not XLA's.
+///
+/// Call it once, before the other settling and before the store is frozen.
 bool SettleXlaTracks(TraceStore& store);
 
 }  // namespace headroom::kineto

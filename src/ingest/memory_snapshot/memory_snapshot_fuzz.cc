@@ -1,4 +1,5 @@
-// libFuzzer target: any bytes as a pickle. The first byte chooses how many are read at a time.
+// libFuzzer target: reads any bytes as a pickle. The first byte chooses the number of bytes per
+// read.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   LooksLikePickle(bytes);
   const auto whole = ReadTrace(bytes, 1 << 16);
   const auto pieces = ReadTrace(bytes, std::size_t{1} << (data[0] % 11));
-  Require((whole == nullptr) == (pieces == nullptr), "refused in pieces of any size");
+  Require((whole == nullptr) == (pieces == nullptr), "both piece sizes are refused or neither");
   if (whole == nullptr) return 0;
   CheckInvariants(*whole);
   CheckInvariants(*pieces);

@@ -14,7 +14,8 @@ using Kind = Value::Kind;
 /// Texts of numbers are short.
 constexpr std::size_t kLongestLine = std::size_t{64} << 10;
 
-/// Opcodes that import, call or build, and those that ask for what is not in the file.
+/// Returns the name of an opcode that imports, calls or builds, or that needs data outside the
+/// file.
 std::string_view CodeOpcode(unsigned char opcode) {
   switch (opcode) {
     case 'c':
@@ -52,7 +53,7 @@ std::string_view CodeOpcode(unsigned char opcode) {
   }
 }
 
-/// The source byte by byte, or in spans.
+/// Reads the source byte by byte, or in spans.
 class Input {
  public:
   Input(ByteSource& source, const PickleOptions& options)
@@ -64,12 +65,12 @@ class Input {
   const Status& status() const { return status_; }
   bool ended() const { return ended_; }
 
-  /// The next byte, or -1 at the end.
+  /// Returns the next byte, or -1 at the end.
   int Byte() {
     if (at_ == end_ && !Fill()) return -1;
     return static_cast<unsigned char>(buffer_[at_++]);
   }
-  /// A little-endian number of so many bytes, 1 to 8; nullopt: the end.
+  /// Reads a little-endian number of `bytes` bytes, 1 to 8. Returns nullopt at the end.
   std::optional<std::uint64_t> Number(int bytes) {
     std::uint64_t number = 0;
     if (end_ - at_ >= sizeof number) {  // The usual case, in one load.
@@ -84,7 +85,7 @@ class Input {
     }
     return number;
   }
-  /// So many bytes, valid until the next call; nullopt: the end.
+  /// Returns the next `bytes` bytes, valid until the next call; nullopt at the end.
   std::optional<std::string_view> Take(std::size_t bytes) {
     if (end_ - at_ >= bytes) {
       at_ += bytes;
@@ -108,7 +109,7 @@ class Input {
     }
     return true;
   }
-  /// Up to the line's end, without it; nullopt: the end came first, or the line is too long.
+  /// Reads a line without its end. Returns nullopt if the file ends first, or the line is too long.
   std::optional<std::string_view> Line() {
     scratch_.clear();
     for (;;) {
@@ -146,7 +147,7 @@ class Input {
   Status status_;
 };
 
-/// What is on the stack, and what was given a number for later.
+/// The stack machine: a stack of values, and the memo of numbered values.
 class Machine {
  public:
   Machine(Input& input, const PickleOptions& options, PickleValues& values)
@@ -182,8 +183,8 @@ class Machine {
   }
 
  private:
-  /// Whether the opcode could be carried out.
-  bool Step(unsigned char opcode) {  // NOLINT(readability-function-size): one case an opcode.
+  /// Executes an opcode. Returns false if that is not possible.
+  bool Step(unsigned char opcode) {  // NOLINT(readability-function-size): one case per opcode.
     switch (opcode) {
       case 0x80:  // PROTO
         return input_.Skip(1);
@@ -296,7 +297,7 @@ class Machine {
     }
   }
 
-  /// What may not be taken off: it is below the last mark.
+  /// Returns the position of the last mark; values below it must stay on the stack.
   std::size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
   bool Push(Value value) {
     stack_.push_back(value);
@@ -384,7 +385,8 @@ class Machine {
   }
   void Add(Value container, std::span<const Value> items) {
     if (container.is(Kind::kDict)) {
-      items = items.first(items.size() / 2 * 2);  // A key without its value: the file was cut.
+      items =
+          items.first(items.size() / 2 * 2);  // A key without its value: the file was truncated.
       if (options_.record && values_.IsEmpty(container)) {
         if (const auto record = options_.record(values_, items))
           return values_.BecomeRecord(container, *record);
@@ -392,7 +394,7 @@ class Machine {
     }
     values_.Append(container, items);
   }
-  /// Puts what is above each mark into the container below it, as if the rest had come.
+  /// Adds the values above each mark to the container below it, as a complete file would.
   void CloseAll() {
     for (; !marks_.empty(); marks_.pop_back()) {
       const std::size_t begin = marks_.back();
@@ -402,8 +404,8 @@ class Machine {
   }
   void Close(Value container, std::span<const Value> items) {
     if (!container.is(Kind::kDict)) return Add(container, items);
-    // A list of one item gets it without a mark: it still stands behind the list, where a key is
-    // due.
+    // A list of one item receives it without a mark. The item is therefore still after the list,
+    // where a key is expected.
     std::vector<Value> pairs;
     for (const Value item : items) {
       const bool is_key = pairs.size() % 2 == 0;
@@ -448,8 +450,8 @@ class Machine {
   PickleValues& values_;
   std::vector<Value> stack_;
   std::vector<std::size_t> marks_;
-  std::vector<Value> memo_;  ///< Numbers as they are usually given.
-  /// Any others. Ordered: a file chooses them, and could choose them to collide in a hash table.
+  std::vector<Value> memo_;  ///< Indexed by memo number, for the usual dense numbers.
+  /// All other numbers. Ordered: a file chooses them and could make them collide in a hash table.
   std::map<std::uint64_t, Value> far_memo_;
   std::uint64_t remembered_ = 0;
   std::int64_t long_strings_ = 0;
@@ -462,7 +464,7 @@ bool LooksLikePickle(std::string_view head) {
   constexpr std::size_t kProto = 2, kFrame = 9;
   std::size_t at = kProto;
   if (head[at] == '\x95') at += kFrame;
-  // What follows makes something: a container, a global of a checkpoint, a number, ...
+  // The next opcode builds a value: a container, a global of a checkpoint, a number, ...
   return at < head.size();
 }
 

@@ -1,6 +1,6 @@
-// Python's pickles as data: a stack machine for the opcodes that make numbers, text, lists, tuples
-// and dictionaries, protocols 0 to 5. Nothing is imported, called or built: an opcode that would do
-// so ends the reading. (The format: the docstrings of CPython's pickletools.py.)
+// Reads Python's pickles as data: a stack machine for the opcodes that make numbers, text, lists,
+// tuples and dictionaries, protocols 0 to 5. Never imports, calls or builds anything: an opcode
+// that would do so ends the reading. Format: the docstrings of CPython's pickletools.py.
 #pragma once
 
 #include <cstdint>
@@ -17,41 +17,42 @@
 
 namespace headroom::memory_snapshot {
 
-/// Whether these first bytes of a file are those of a pickle of protocol 2 to 5.
+/// Returns true if these first bytes of a file belong to a pickle of protocol 2 to 5.
 bool LooksLikePickle(std::string_view head);
 
 enum class PickleEnd : std::uint8_t {
-  kWhole,    ///< It ended with STOP.
-  kCut,      ///< The source ended before that.
-  kDamaged,  ///< An opcode that is none, or without what it needs.
+  kWhole,    ///< The pickle ended with STOP.
+  kCut,      ///< The source ended before STOP.
+  kDamaged,  ///< An invalid opcode, or one without its operands.
   kCode,     ///< An opcode that makes objects by running code.
 };
 
 struct PickleResult {
-  /// The outermost value. Where reading ended early, the containers that were open then hold what
-  /// had come.
+  /// The outermost value. If reading ended early, the containers that were open hold the values
+  /// read so far.
   Value root;
   PickleEnd end = PickleEnd::kWhole;
-  std::int64_t offset = 0;        ///< Bytes read; of kDamaged and kCode where the opcode is.
-  std::string_view opcode;        ///< Of kCode: its name.
-  std::int64_t opcodes = 0;       ///< How many were carried out: bounds what a walk may visit.
-  std::int64_t long_strings = 0;  ///< Longer than the limit, left out.
+  std::int64_t offset = 0;  ///< Bytes read; for kDamaged and kCode the place of the opcode.
+  std::string_view opcode;  ///< Name of the opcode for kCode.
+  std::int64_t opcodes =
+      0;  ///< Number of executed opcodes; bounds the values that a walk may visit.
+  std::int64_t long_strings = 0;  ///< Number of strings over the length limit, which were dropped.
 };
 
 struct PickleOptions {
-  /// Longer strings are left out, to bound memory. From 1 up.
+  /// Longer strings are dropped, to bound memory. At least 1.
   std::int64_t max_string_bytes = std::int64_t{64} << 20;
-  /// Bytes read at a time, from 1 up; the result does not depend on it.
+  /// Bytes per read, at least 1. Does not affect the result.
   std::size_t chunk_bytes = std::size_t{1} << 20;
-  /// Asked of each dictionary as it gets its first items, keys and values in turn: the number of a
-  /// record that the caller keeps in its stead, which saves memory; nullopt: it stays. May be
-  /// empty.
+  /// Called for each dictionary with its first items, keys and values in turn. Returns the number
+  /// of a record that replaces the dictionary, which saves memory; nullopt keeps the dictionary.
+  /// May be empty.
   std::function<std::optional<std::uint32_t>(const PickleValues&, std::span<const Value>)> record;
-  /// Called now and then with the compressed bytes read so far; may be empty.
+  /// Called occasionally with the number of compressed bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;
 };
 
-/// Reads one pickle. Fails only where the source does. Throws std::bad_alloc.
+/// Reads one pickle. Fails only if the source does. Throws std::bad_alloc.
 Result<PickleResult> ParsePickle(ByteSource& source, const PickleOptions& options,
                                  PickleValues& values);
 

@@ -12,7 +12,7 @@ namespace pickle_parser_test {
 
 using namespace std::string_literals;  // NOLINT(google-build-using-namespace): pickles hold zeros.
 
-/// A value as Python would print it, with what is not kept as "?".
+/// Returns a value as Python would print it, with "?" for values that are not kept.
 std::string Repr(const PickleValues& values, Value value, int depth = 0) {
   if (depth > 4) return "...";
   switch (value.kind()) {
@@ -53,7 +53,7 @@ Parsed Parse(const std::string& pickle, const PickleOptions& options = {}) {
 }
 
 TEST(PickleParserTest, ReadsWhatEachProtocolWrites) {
-  // What CPython's pickle.dumps({'a': [1, -2, 2**40, None, True], 'b': (1.5, b'x')}, N) gives.
+  // The output of CPython's pickle.dumps({'a': [1, -2, 2**40, None, True], 'b': (1.5, b'x')}, N).
   const std::string expected = "{'a' [1 -2 1099511627776 None True ] 'b' [? ? ] }";
   const std::string two =
       "\x80\x02}q\0(X\1\0\0\0aq\1]q\2(K\1J\xfe\xff\xff\xff\x8a\x06\0\0\0\0\0\1N\x88"
@@ -90,7 +90,7 @@ TEST(PickleParserTest, ReadsTheSameInPiecesOfAnySize) {
 TEST(PickleParserTest, SharesWhatIsRememberedAlsoWithItself) {
   EXPECT_EQ(Parse("\x80\x04]\x94(K\7\x94h\1h\1e."s).repr, "[7 7 7 ]");
   EXPECT_EQ(Parse("\x80\x04]\x94(h\0h\0e."s).repr.substr(0, 8), "[[[[[..."s);
-  // Numbers far apart are remembered, too.
+  // Large memo numbers work, too.
   EXPECT_EQ(Parse("\x80\x02](K\5r\xff\xff\xff\x7fj\xff\xff\xff\x7f"
                   "e."s)
                 .repr,
@@ -98,7 +98,7 @@ TEST(PickleParserTest, SharesWhatIsRememberedAlsoWithItself) {
 }
 
 TEST(PickleParserTest, RunsNoCode) {
-  // cos\nsystem\n(S'touch /tmp/x'\ntR.
+  // The bytes import a function of the operating system and call it.
   const Parsed parsed = Parse("\x80\x02](K\1cos\nsystem\n(S'true'\ntRe."s);
   EXPECT_EQ(parsed.result.end, PickleEnd::kCode);
   EXPECT_EQ(parsed.result.opcode, "GLOBAL");
@@ -117,7 +117,7 @@ TEST(PickleParserTest, KeepsWhatWasThereBeforeACut) {
   }
   EXPECT_EQ(Parse(pickle.substr(0, pickle.size() - 4)).repr, "{'a' 1 'b' [1 2 ] }");
   EXPECT_EQ(Parse(pickle.substr(0, 12)).repr, "{'a' 1 }");
-  // A list of one list, which gets it by APPEND.
+  // A list with one list, added by APPEND.
   EXPECT_EQ(Parse("\x80\x02}(X\1\0\0\0aK\1X\1\0\0\0b]](K\1K\2"s).repr, "{'a' 1 'b' [[1 2 ] ] }");
 }
 

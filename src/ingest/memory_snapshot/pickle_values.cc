@@ -27,7 +27,7 @@ void PickleValues::BecomeRecord(Value container, std::uint32_t record) {
 Value PickleValues::Find(Value dict, std::string_view key) const {
   Value found;
   if (!dict.is(Value::Kind::kDict)) return found;
-  // A run may end between a key and its value: none that the parser makes does.
+  // A run must not end between a key and its value; the parser makes no such runs.
   ForEachRun(dict, [&](std::span<const Value> items) {
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
       if (items[i].is(Value::Kind::kText) && TextOf(items[i]) == key) found = items[i + 1];

@@ -1,4 +1,5 @@
-// What a pickle holds, as plain data: numbers, text, lists and dictionaries. Eight bytes a value.
+// The values of a pickle as plain data: numbers, text, lists and dictionaries. Each value takes
+// eight bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +12,23 @@
 
 namespace headroom::memory_snapshot {
 
-/// One value. Lists and dictionaries are numbers of containers, which PickleValues holds.
+/// One value. Lists and dictionaries are numbers of containers in PickleValues.
 class Value {
  public:
   enum class Kind : std::uint8_t {
     kNone,
     kBool,
     kInteger,
-    kReal,  ///< Which one is not kept.
+    kReal,  ///< Its value is not kept.
     kText,
-    kOther,  ///< Bytes, sets, and whole numbers beyond 60 bits: not kept.
-    kList,   ///< Or tuple.
+    kOther,  ///< Bytes, sets, and integers beyond 60 bits; their values are not kept.
+    kList,   ///< A list or a tuple.
     kDict,
   };
 
   Value() = default;
   static Value Of(Kind kind, std::int64_t payload = 0) { return Value(kind, payload); }
-  /// kOther where it does not fit.
+  /// Returns a value of kind kOther if the number does not fit.
   static Value Integer(std::int64_t number) {
     const Value value(Kind::kInteger, number);
     return value.payload() == number ? value : Value(Kind::kOther, 0);
@@ -38,7 +39,7 @@ class Value {
 
   Kind kind() const { return static_cast<Kind>(bits_ & kKindMask); }
   bool is(Kind wanted) const { return kind() == wanted; }
-  /// The number of kInteger and kBool; else the index of what it stands for.
+  /// Returns the number of kInteger and kBool; for other kinds the index of the text or container.
   std::int64_t payload() const { return static_cast<std::int64_t>(bits_) >> kKindBits; }
   bool operator==(const Value&) const = default;
 
@@ -53,8 +54,8 @@ class Value {
   std::uint64_t bits_ = 0;
 };
 
-/// All lists and dictionaries of a pickle. A pickle may refer to one several times, and to itself:
-/// whoever walks it bounds how far.
+/// All lists and dictionaries of a pickle. A pickle may refer to one several times, and to itself,
+/// so callers must bound their walks.
 class PickleValues {
  public:
   StringPool strings;
@@ -68,20 +69,21 @@ class PickleValues {
     containers_.push_back({});
     return Value::Of(kind, static_cast<std::int64_t>(containers_.size() - 1));
   }
-  /// Appends items to a list, or keys and values in turn to a dictionary; nothing to another value,
-  /// nor to a container that became a record.
+  /// Appends items to a list, or keys and values in turn to a dictionary. Does nothing for other
+  /// values, or for a container that became a record.
   void Append(Value container, std::span<const Value> items);
-  /// From now on, the dictionary stands for a record that is kept elsewhere.
+  /// Replaces the dictionary by a record that the caller keeps.
   void BecomeRecord(Value container, std::uint32_t record);
   bool IsRecord(Value value) const { return IsContainer(value) && At(value).first == kRecord; }
-  /// REQUIRES: IsRecord(value).
+  /// Requires IsRecord(value).
   std::uint32_t RecordOf(Value value) const { return At(value).last; }
   bool IsEmpty(Value container) const {
     return IsContainer(container) && At(container).first == kNone;
   }
 
-  /// Calls f(items) for each run of items, in order, until it returns false: of a dictionary keys
-  /// and values in turn. Nothing of what is no container, or a record.
+  /// Calls f(items) for each run of items, in order, until it returns false. Items of a dictionary
+  /// are keys and values in turn. Does nothing for a record, or for a value that is not a
+  /// container.
   template <typename F>
   void ForEachRun(Value container, F&& f) const {
     if (!IsContainer(container) || IsRecord(container)) return;
@@ -89,7 +91,7 @@ class PickleValues {
       if (!f(std::span(items_).subspan(chunks_[c].begin, chunks_[c].count))) return;
     }
   }
-  /// The value of the last such key; kNone where there is none.
+  /// Returns the value of the last such key; kNone if there is none.
   Value Find(Value dict, std::string_view key) const;
   std::size_t CountOf(Value container) const;
 
@@ -98,7 +100,8 @@ class PickleValues {
   static constexpr std::uint32_t kRecord = UINT32_MAX - 1;
 
   struct Container {
-    std::uint32_t first = kNone, last = kNone;  ///< Chunks; of a record, kRecord and its number.
+    std::uint32_t first = kNone,
+                  last = kNone;  ///< First and last chunk; for a record, kRecord and its number.
   };
   struct Chunk {
     std::uint64_t begin;

@@ -20,15 +20,16 @@ namespace {
 
 using Kind = Value::Kind;
 
-constexpr std::int32_t kCuda = 1;  ///< Device type, as PyTorch numbers them.
+constexpr std::int32_t kCuda = 1;  ///< Device type CUDA in PyTorch's numbering.
 /// More than any machine has.
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 42;
-/// Of a clock in microseconds: some 290 years.
+/// About 290 years on a clock in microseconds.
 constexpr std::int64_t kLatestUs = std::int64_t{1} << 53;
 
 enum class Action : std::uint8_t { kAllocate, kFree, kReserve, kRelease, kOutOfMemory, kOther };
 
-/// `free_completed` is when the block can be used again, long after the framework has let it go.
+/// Returns the action of an entry. `free_completed` is ignored: it is when the block can be reused,
+/// long after the framework freed it.
 Action ActionOf(std::string_view name) {
   if (name == "alloc") return Action::kAllocate;
   if (name == "free_requested") return Action::kFree;
@@ -41,15 +42,15 @@ Action ActionOf(std::string_view name) {
 /// One entry of a history, or one block of a segment.
 struct Record {
   bool is_block = false;
-  bool is_allocated = false;  ///< Of a block.
+  bool is_allocated = false;  ///< Blocks only.
   Action action = Action::kOther;
   std::int64_t address = kUnknown, bytes = 0;
   std::int64_t time_us = kUnknown;
-  std::int64_t free_bytes = kUnknown;  ///< Of kOutOfMemory: what the device had left.
+  std::int64_t free_bytes = kUnknown;  ///< Free memory of the device, for kOutOfMemory.
   Value frames;
 };
 
-/// Makes records of the dictionaries that there are millions of, as they are read.
+/// Turns the dictionaries that occur in millions into records while they are read.
 class Records {
  public:
   std::optional<std::uint32_t> Take(const PickleValues& values, std::span<const Value> items) {
@@ -92,22 +93,22 @@ class Records {
   std::vector<Record> records_;
 };
 
-/// One GPU: what was done, and what is there at the end.
+/// One GPU: its history, and its state at the end.
 struct Device {
   std::vector<std::uint32_t> history;  ///< Records, in order.
-  std::vector<std::uint32_t> blocks;   ///< Those allocated at the end.
+  std::vector<std::uint32_t> blocks;   ///< Blocks allocated at the end.
   std::int64_t reserved = 0, allocated = 0;
   bool has_segments = false;
 };
 
-/// a + b, as far as the difference of two such sums fits: a file may name one entry many million
-/// times.
+/// Returns a + b, clamped so that the difference of two such sums fits. A file may refer to one
+/// entry many million times.
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 61;
   return std::clamp(a + b, -kLargest, kLargest);
 }
 
-/// What an entry changes.
+/// The change of memory by an entry.
 struct Change {
   std::int64_t allocated = 0, reserved = 0;
   void Add(const Change& other) {
@@ -154,7 +155,8 @@ class FileReading {
     };
     const Result<PickleResult> parsed = ParsePickle(source_, parse, values_);
     if (!parsed.ok()) return parsed.status();
-    constexpr std::int64_t kMaxKeys = 8;  // That a dictionary is searched for.
+    constexpr std::int64_t kMaxKeys =
+        8;  // Maximum number of keys that a dictionary is searched for.
     visits_left_ = parsed.value().opcodes;
     searches_left_ = kMaxKeys * parsed.value().opcodes;
     if (!CollectDevices(parsed.value().root)) return NoSnapshot(parsed.value());
@@ -166,7 +168,8 @@ class FileReading {
     if (without_history_) store_.log.Add(ImportIssue::kNoMemoryHistory);
     if (without_time_ > 0) store_.log.Add(ImportIssue::kNoTimes, -1, {}, without_time_);
     if (bad_times_ > 0)
-      store_.log.Add(ImportIssue::kBadTime, -1, "told in order, a microsecond apart", bad_times_);
+      store_.log.Add(ImportIssue::kBadTime, -1, "placed in file order, one microsecond apart",
+                     bad_times_);
     if (bad_entries_ > 0)
       store_.log.Add(ImportIssue::kLostEvent, -1, "entries without a plausible size", bad_entries_);
     return Status::Ok();
@@ -176,13 +179,13 @@ class FileReading {
   Status NoSnapshot(const PickleResult& parsed) const {
     if (parsed.end == PickleEnd::kCode) {
       return Status::BadInput(fmt::format(
-          "{}: a pickle whose byte {} makes objects by running code ({}); only data is read, and "
-          "memory snapshots of PyTorch (torch.cuda.memory._dump_snapshot) hold nothing else",
+          "{}: is a pickle that runs code at byte {} ({}), so it is not a memory snapshot; pass "
+          "a file that torch.cuda.memory._dump_snapshot(FILE) wrote: it contains only data",
           path_, parsed.offset, parsed.opcode));
     }
     return Status::BadInput(fmt::format(
-        "{}: a pickle, but no memory snapshot of PyTorch: it holds no \"segments\" or "
-        "\"device_traces\"{}. torch.cuda.memory._dump_snapshot(FILE) writes one",
+        "{}: is a pickle, but not a memory snapshot of PyTorch: it has no \"segments\" or "
+        "\"device_traces\"{}; pass a file that torch.cuda.memory._dump_snapshot(FILE) wrote",
         path_,
         parsed.end == PickleEnd::kWhole ? std::string()
                                         : fmt::format(" before byte {}", parsed.offset)));
@@ -196,7 +199,7 @@ class FileReading {
     } else if (parsed.end != PickleEnd::kWhole) {
       store_.log.Add(ImportIssue::kTruncated, parsed.offset,
                      parsed.end == PickleEnd::kCode
-                         ? fmt::format("{} would run code: not done", parsed.opcode)
+                         ? fmt::format("{} would run code and was not executed", parsed.opcode)
                          : "damaged");
     }
     is_whole_ = parsed.end == PickleEnd::kWhole && source_.damage().empty();
@@ -204,15 +207,15 @@ class FileReading {
       store_.log.Add(ImportIssue::kOversizedEvent, -1, "texts", parsed.long_strings);
   }
 
-  /// values_.Find(), through as many keys as the file has opcodes for: a dictionary may be there
-  /// many times over.
+  /// Calls values_.Find() within a budget of compared keys, because a file may refer to a
+  /// dictionary many times.
   Value Find(Value dict, std::string_view key) {
     if (searches_left_ < 0) return Value();
     searches_left_ -= static_cast<std::int64_t>(values_.CountOf(dict)) / 2;
     return searches_left_ < 0 ? Value() : values_.Find(dict, key);
   }
-  /// Calls f(item) for the items of a list, as many as the file has opcodes: a list may be there
-  /// many times over.
+  /// Calls f(item) for the items of a list. Visits at most as many as the file has opcodes, because
+  /// a file may refer to a list many times.
   template <typename F>
   void ForEach(Value list, F&& f) {
     if (!list.is(Kind::kList)) return;
@@ -226,7 +229,7 @@ class FileReading {
   }
 
   bool CollectDevices(Value root) {
-    // Before PyTorch 2.0, a snapshot is its list of segments.
+    // Before PyTorch 2.0, a snapshot is only its list of segments.
     const Value segments = root.is(Kind::kList) ? root : Find(root, "segments");
     const Value traces = Find(root, "device_traces");
     bool found = root.is(Kind::kDict) && segments.is(Kind::kList);
@@ -274,7 +277,7 @@ class FileReading {
     devices_[number].history.push_back(*place);
   }
 
-  /// The number of a record that is an entry or a block.
+  /// Returns the number of a record that is an entry or a block.
   std::optional<std::uint32_t> EntryOf(Value value) const {
     if (!values_.IsRecord(value) || IsFrameRecord(values_.RecordOf(value))) return std::nullopt;
     return NumberOfRecord(values_.RecordOf(value));
@@ -288,7 +291,7 @@ class FileReading {
     return value.is(Kind::kInteger) ? value.payload() : other;
   }
 
-  /// The trace's clock begins with the first entry of any GPU.
+  /// Sets the zero of the trace's clock to the first entry of any GPU.
   void FindZero() {
     std::int64_t zero = std::numeric_limits<std::int64_t>::max();
     for (const auto& [number, device] : devices_) {
@@ -314,8 +317,8 @@ class FileReading {
     return ThreadId(row);
   }
 
-  /// When an entry was: stamps are whole microseconds, and several entries share one. A nanosecond
-  /// apart, each has its own.
+  /// Returns the time of an entry. Timestamps are whole microseconds, and several entries share
+  /// one. Such entries are placed one nanosecond apart.
   TimeNs TimeOf(const Record& record) {
     std::int64_t us = last_us_ + 1;
     if (IsTime(record.time_us)) {
@@ -367,8 +370,9 @@ class FileReading {
       store_.log.Add(ImportIssue::kUnreadData, -1, "call stacks", ranges.left_out());
   }
 
-  /// What was there before the first entry: counted back from what is there at the end. Where that
-  /// is not known (the file is cut), or less than what was freed since, as little as can be.
+  /// Returns the memory in use before the first entry: the state at the end minus all changes.
+  /// Returns the smallest possible value if the end is unknown (the file is truncated) or is less
+  /// than was freed since.
   Change Before(const Device& device) const {
     Change sum, least;
     for (const std::uint32_t entry : device.history) {
@@ -409,8 +413,8 @@ class FileReading {
     instants.args.MutablePending(row) = store_.strings.Intern(args);
   }
 
-  /// `stage` START and END, `name`, `device`, `time_us`: ranges that the program marked, on a track
-  /// of their own.
+  /// Adds the ranges that the program marked (`stage` START and END, `name`, `device`, `time_us`)
+  /// on a separate track.
   void AddAnnotations(Value list) {
     std::optional<ThreadId> thread;
     std::map<std::string_view, std::vector<TimeNs>> open;

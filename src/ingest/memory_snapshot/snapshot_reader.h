@@ -1,14 +1,16 @@
-// Reader for PyTorch's memory snapshots: the pickle that torch.cuda.memory._dump_snapshot() writes.
+// Reads PyTorch's memory snapshots: the pickle that torch.cuda.memory._dump_snapshot() writes.
 //
-// Read: `device_traces` (what the caching allocator did, in order, with call stacks) becomes
-// memory_events and, of the stacks, host events; `segments` (what is there at the end) gives the
-// totals, which the history is counted back from; `external_annotations` become annotations.
-// Sizes are those asked for, before the allocator rounds them up. A free counts when it is asked
-// for, as in the framework's own statistics; the block may wait longer for a stream.
-// A snapshot without a history becomes one allocation a live block, all at one time.
+// - `device_traces`, the history of the caching allocator with call stacks, becomes memory_events.
+//   Its stacks become host events.
+// - `segments`, the state at the end, gives the totals from which the history is counted back.
+// - `external_annotations` become annotations.
 //
-// The format: torch/csrc/cuda/Module.cpp (memorySnapshot), documented in PyTorch's "Understanding
-// CUDA Memory Usage".
+// Sizes are the requested ones, before the allocator rounds them up. A free counts when it is
+// requested, as in the framework's statistics; the block may wait longer for a stream. A snapshot
+// without a history becomes one allocation per live block, all at one time.
+//
+// Format: torch/csrc/cuda/Module.cpp (memorySnapshot), documented in PyTorch's "Understanding CUDA
+// Memory Usage".
 #pragma once
 
 #include <cstddef>
@@ -23,22 +25,21 @@
 namespace headroom::memory_snapshot {
 
 struct ReadOptions {
-  int threads = 1;  ///< Of freezing the store, from 1 up; the result does not depend on it.
-  /// Bytes read at a time, from 1 up; the result does not depend on it.
+  int threads = 1;  ///< Threads for freezing the store, at least 1. Does not affect the result.
+  /// Bytes per read, at least 1. Does not affect the result.
   std::size_t chunk_bytes = std::size_t{1} << 20;
-  /// Longer strings are left out, to bound memory. From 1 up.
+  /// Longer strings are dropped, to bound memory. At least 1.
   std::int64_t max_string_bytes = std::int64_t{64} << 20;
-  /// Called now and then with the compressed bytes read so far; may be empty.
+  /// Called occasionally with the number of compressed bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;
 };
 
-/// Reads a whole pickle into a store and freezes it. `path` is for messages only.
+/// Reads a whole pickle into a store and freezes it. `path` appears only in messages. Damage is
+/// recorded in the store's import log; all data before it is kept.
 ///
-/// Damage is in the store's import log: all before it was kept. Fails with kBadInput where the
-/// source fails or the pickle is no memory snapshot, with kEnvironment where memory runs out; then
-/// the store is of no use.
-///
-/// REQUIRES: `store` is empty.
+/// Fails with kBadInput if the source fails or the pickle is not a memory snapshot, and with
+/// kEnvironment if memory runs out. After a failure the store is unusable. Requires an empty
+/// `store`.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store);
 

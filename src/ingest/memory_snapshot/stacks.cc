@@ -9,7 +9,8 @@
 namespace headroom::memory_snapshot {
 namespace {
 
-/// `at::_ops::add_Tensor::call(...)` is add_Tensor; nullopt: no entry of the dispatcher.
+/// Returns add_Tensor for `at::_ops::add_Tensor::call(...)`; nullopt if the function is not an
+/// entry of the dispatcher.
 std::optional<std::string_view> OperatorOf(std::string_view function) {
   constexpr std::string_view kPrefix = "at::_ops::";
   if (!function.starts_with(kPrefix)) return std::nullopt;
@@ -20,8 +21,8 @@ std::optional<std::string_view> OperatorOf(std::string_view function) {
   return function.substr(0, end);
 }
 
-/// The dispatcher's names carry their overload, which the profiler's do not: a capital begins it
-/// (`add_Tensor`, `sum_dim_IntList`), or "out".
+/// Removes the overload from a dispatcher's name, because the profiler's names do not have it. An
+/// overload begins with a capital (`add_Tensor`, `sum_dim_IntList`) or is "out".
 std::string_view WithoutOverload(std::string_view name) {
   for (std::size_t at = name.find('_', 1); at != std::string_view::npos;
        at = name.find('_', at + 1)) {
@@ -32,18 +33,18 @@ std::string_view WithoutOverload(std::string_view name) {
   return name;
 }
 
-/// A function's name without its arguments.
+/// Returns a function's name without its arguments.
 std::string_view WithoutArguments(std::string_view function) {
   return function.substr(0, function.find('('));
 }
 
-/// As PyTorch's profiler calls them.
+/// Returns the category that PyTorch's profiler uses for a kind.
 std::string_view CategoryOf(HostEventKind kind) {
   if (kind == HostEventKind::kPythonFrame) return "python_function";
   return kind == HostEventKind::kOperator ? "cpu_op" : "user_annotation";
 }
 
-/// Whether the file is this one of PyTorch's, wherever that is installed.
+/// Returns true if the file is the given one of PyTorch, in any installation folder.
 bool IsTorchFile(std::string_view file, std::string_view folder) {
   const std::size_t at = file.rfind(folder);
   return at != std::string_view::npos && (at == 0 || file[at - 1] == '/' || file[at - 1] == '\\');
@@ -102,7 +103,7 @@ std::vector<Range> Stacks::RangesOf(std::u32string_view frames) {
     if (drawn_.size() <= number) drawn_.resize(frames_.size());
     if (!drawn_[number]) drawn_[number] = Draw(frames_[number]);
     const auto& [range, annotation] = *drawn_[number];
-    // An operator's own frames follow each other: redispatched, wrapped by autograd.
+    // Merge successive frames of one operator: redispatched, wrapped by autograd.
     if (range.name.valid() && (ranges.empty() || !(ranges.back() == range)))
       ranges.push_back(range);
     if (annotation.name.valid()) ranges.push_back(annotation);
@@ -113,7 +114,8 @@ std::vector<Range> Stacks::RangesOf(std::u32string_view frames) {
 
 const std::vector<Range>& Stacks::Of(Value stack) {
   numbers_.clear();
-  std::size_t looked_at = 0;  // A list of anything else may be the stack of a million records.
+  std::size_t looked_at =
+      0;  // Bounds the work: a list of other values may be the stack of a million records.
   values_.ForEachRun(stack, [&](std::span<const Value> run) {
     for (const Value frame : run) {
       if (++looked_at > kDeepestStack) return false;
@@ -128,7 +130,7 @@ const std::vector<Range>& Stacks::Of(Value stack) {
 }
 
 void RangeWriter::Add(TimeNs time, const std::vector<Range>& stack) {
-  // A loop's stacks differ in a few frames; those of a hostile file, in all of them.
+  // The stacks of a loop differ in a few frames; those of a hostile file may differ in all of them.
   constexpr std::int64_t kFreeRanges = 1 << 20, kRangesPerRecord = 32;
   ++records_;
   std::size_t same = 0;
@@ -146,12 +148,12 @@ void RangeWriter::Add(TimeNs time, const std::vector<Range>& stack) {
 
 void RangeWriter::CloseTo(std::size_t depth) {
   auto& events = store_.host_events;
-  // Outermost first, as ranges of equal length nest in the order of their rows.
+  // Outermost first, because ranges of equal length nest in the order of their rows.
   for (std::size_t i = depth; i < open_.size(); ++i) {
     const auto& [range, start] = open_[i];
     const std::size_t row = AppendUnknown(events);
     events.start.MutablePending(row) = start;
-    // The record itself is inside.
+    // Add 1 ns, so that the record itself is inside.
     events.duration.MutablePending(row) = last_ - start + DurationNs(1);
     events.name.MutablePending(row) = range.name;
     events.category.MutablePending(row) = store_.strings.Intern(CategoryOf(range.kind));

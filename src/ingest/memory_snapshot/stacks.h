@@ -1,4 +1,4 @@
-// Call stacks of allocations as the ranges that a profiler would have drawn around them.
+// Turns call stacks of allocations into the ranges that a profiler would have recorded around them.
 #pragma once
 
 #include <compare>
@@ -19,25 +19,24 @@ namespace headroom::memory_snapshot {
 
 /// A range around an allocation.
 struct Range {
-  StringId name;  ///< In the store.
+  StringId name;  ///< Id in the store.
   HostEventKind kind = HostEventKind::kPythonFrame;
   bool operator==(const Range&) const = default;
 };
 
-/// The deepest stack that is kept, in frames: of a deeper one the innermost.
+/// The maximum number of frames kept per stack; of a deeper stack, the innermost ones.
 inline constexpr std::size_t kDeepestStack = 256;
 
-/// The frames of a snapshot, each once: a pickle may hold the same one with each of a million
-/// stacks.
+/// The distinct frames of a snapshot: a pickle may repeat a frame in each of a million stacks.
 class Frames {
  public:
   struct Frame {
-    StringId file, function;  ///< In the pickle.
+    StringId file, function;  ///< Ids in the pickle.
     std::int64_t line = 0;
     auto operator<=>(const Frame&) const = default;
   };
 
-  /// The number of a frame; nullopt: the items, keys and values in turn, are of none.
+  /// Returns the number of a frame; nullopt if the items (keys and values in turn) are not a frame.
   std::optional<std::uint32_t> Take(const PickleValues& values, std::span<const Value> items);
   const Frame& operator[](std::uint32_t number) const { return *frames_[number]; }
   std::size_t size() const { return frames_.size(); }
@@ -47,31 +46,35 @@ class Frames {
   std::vector<const Frame*> frames_;
 };
 
-/// Records of a pickle are of two kinds, told by their last bit: frames, and what a history or a
-/// segment lists.
+/// The last bit distinguishes two kinds of records of a pickle: frames, and entries of a history or
+/// a segment.
 constexpr std::uint32_t FrameRecord(std::uint32_t number) { return number << 1 | 1; }
 constexpr std::uint32_t EntryRecord(std::uint32_t number) { return number << 1; }
 constexpr bool IsFrameRecord(std::uint32_t record) { return (record & 1) != 0; }
 constexpr std::uint32_t NumberOfRecord(std::uint32_t record) { return record >> 1; }
 
-/// Turns the `frames` of a snapshot (innermost first; each a `filename`, a `line`, a `name`) into
-/// ranges, outermost first. Python's frames stay, as "file.py(12): name"; an optimizer's step and a
-/// loader's next batch are annotations, too, as PyTorch's profiler names them. Of C++ frames remain
-/// the dispatcher's entry of an operator (`at::_ops::mm::call` is `aten::mm`) and those of
-/// autograd.
+/// Turns the `frames` of a snapshot (innermost first; each with `filename`, `line`, `name`) into
+/// ranges, outermost first:
+///
+/// - Python frames become "file.py(12): name". An optimizer's step and a loader's next batch also
+///   become annotations with the names of PyTorch's profiler.
+/// - The dispatcher's entry of an operator keeps its operator name: `at::_ops::mm::call` becomes
+///   `aten::mm`.
+/// - Frames of autograd are kept. Other C++ frames are dropped.
 class Stacks {
  public:
   Stacks(const PickleValues& values, const Frames& frames, TraceStore& store)
       : values_(values), frames_(frames), store_(store) {}
 
-  /// Empty where there is no stack, or it says nothing. The reference stays valid.
+  /// Returns the ranges of a stack; empty if there is no stack, or no range in it. The reference
+  /// stays valid.
   ///
   /// @param stack  a list of records of frames
   const std::vector<Range>& Of(Value stack);
 
  private:
   struct Drawn {
-    Range range, annotation;  ///< A name that is none: nothing.
+    Range range, annotation;  ///< Not recorded if the name is none.
   };
   Drawn Draw(const Frames::Frame& frame);
   std::vector<Range> RangesOf(std::u32string_view frames);
@@ -79,22 +82,25 @@ class Stacks {
   const PickleValues& values_;
   const Frames& frames_;
   TraceStore& store_;
-  std::vector<std::optional<Drawn>> drawn_;                        ///< By the frame's number.
-  std::unordered_map<std::u32string, std::vector<Range>> stacks_;  ///< By their frames.
+  std::vector<std::optional<Drawn>> drawn_;  ///< Indexed by the frame's number.
+  std::unordered_map<std::u32string, std::vector<Range>>
+      stacks_;  ///< Key: the frames of the stack.
   std::u32string numbers_;
 };
 
-/// Draws ranges from the stacks of successive records: one reaches from the first record in a row
-/// that has it to the last. A lower bound: nothing is known of the time between records.
+/// Builds ranges from the stacks of successive records. A range reaches from the first of the
+/// successive records that have it to the last. It is a lower bound: the time between records is
+/// unknown.
 class RangeWriter {
  public:
   RangeWriter(ThreadId thread, TraceStore& store) : thread_(thread), store_(store) {}
 
-  /// The stack of a record, outermost first. Times ascend.
+  /// Adds the stack of a record, outermost first. Times ascend.
   void Add(TimeNs time, const std::vector<Range>& stack);
-  /// After the last record.
+  /// Call it after the last record.
   void Finish() { CloseTo(0); }
-  /// Records whose stacks were not drawn: they change more than any program's do.
+  /// Returns the number of records whose stacks were skipped, because they change more than those
+  /// of any real program.
   std::int64_t left_out() const { return left_out_; }
 
  private:
@@ -102,7 +108,7 @@ class RangeWriter {
 
   ThreadId thread_;
   TraceStore& store_;
-  std::vector<std::pair<Range, TimeNs>> open_;  ///< With their start.
+  std::vector<std::pair<Range, TimeNs>> open_;  ///< Open ranges with their starts.
   TimeNs last_;
   std::int64_t records_ = 0, ranges_ = 0, left_out_ = 0;
 };

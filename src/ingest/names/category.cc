@@ -12,7 +12,7 @@ struct CategoryText {
 };
 
 constexpr CategoryText kCategories[] = {
-    // Kineto's; those with a capital were written before 2022.
+    // Kineto's categories; those with a capital are from before 2022.
     {"cpu_op", CategoryRule::kOperator},
     {"Operator", CategoryRule::kOperator},
     {"operator", CategoryRule::kOperator},
@@ -22,8 +22,9 @@ constexpr CategoryText kCategories[] = {
     {"Runtime", CategoryRule::kRuntimeCall},
     {"cuda_driver", CategoryRule::kDriverCall},
     {"hip_runtime", CategoryRule::kRuntimeCall},
-    // Kineto's of other vendors: Intel, MTIA, Gaudi, Glow, what registers as PrivateUse1 (Ascend,
-    // Neuron and others), and forks of it (Moore Threads, Enflame, Cambricon).
+    // Kineto's categories of other vendors: Intel, MTIA, Gaudi, Glow, backends registered as
+    // PrivateUse1 (Ascend, Neuron and others), and Kineto forks (Moore Threads, Enflame,
+    // Cambricon).
     {"xpu_runtime", CategoryRule::kRuntimeCall},
     {"xpu_driver", CategoryRule::kDriverCall},
     {"mtia_runtime", CategoryRule::kRuntimeCall},
@@ -48,13 +49,13 @@ constexpr CategoryText kCategories[] = {
     {"Memset", CategoryRule::kMemset},
     {"cuda_sync", CategoryRule::kSync},
     {"cuda_event", CategoryRule::kCudaEvent},
-    // Of our own recordings (docs/recording.md).
+    // Categories of Headroom's recordings (docs/recording.md).
     {"region", CategoryRule::kAnnotation},
     {"step", CategoryRule::kStep},
     {"gpu_region", CategoryRule::kGpuAnnotation},
     // Operations of XLA (ingest/names/xla_names.h).
     {"hlo_op", CategoryRule::kOperator},
-    // rocprofv3's.
+    // Categories of rocprofv3.
     {"hip_api", CategoryRule::kRuntimeCall},
     {"hsa_api", CategoryRule::kDriverCall},
     {"marker_api", CategoryRule::kAnnotation},
@@ -67,7 +68,7 @@ struct CopyText {
   CopyKind kind;
 };
 
-/// Of names as CUDA, HIP, rocprofv3, XLA and Level Zero write them.
+/// Parts of names that CUDA, HIP, rocprofv3, XLA and Level Zero write.
 constexpr CopyText kCopies[] = {
     {"HtoD", CopyKind::kHostToDevice},
     {"HostToDevice", CopyKind::kHostToDevice},
@@ -83,7 +84,7 @@ constexpr CopyText kCopies[] = {
     {"D2H", CopyKind::kDeviceToHost},
     {"D2D", CopyKind::kDeviceToDevice},
     {"P2P", CopyKind::kPeer},
-    // Of Level Zero, which calls memory that it did not allocate M.
+    // Level Zero calls memory that it did not allocate M.
     {"M2D", CopyKind::kHostToDevice},
     {"D2M", CopyKind::kDeviceToHost},
 };

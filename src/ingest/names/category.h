@@ -1,4 +1,4 @@
-// What the categories mean that profilers give their events, in whatever file format.
+// The meaning of the categories that profilers give their events, in any file format.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class CategoryRule : std::uint8_t {
   kOther,
 };
 
-/// What a category means; kOther where it is not known. O(number of known ones).
+/// Returns the meaning of a category; kOther if unknown. O(number of known ones).
 CategoryRule RuleOfCategory(std::string_view category);
 
 inline bool IsGpuTask(CategoryRule rule) {
@@ -33,12 +33,12 @@ inline bool IsGpuTask(CategoryRule rule) {
          rule == CategoryRule::kMemset;
 }
 
-/// What a span of such a category is on a host thread.
+/// Returns the kind of a span with this category on a host thread.
 HostEventKind HostKindOf(CategoryRule rule);
-/// REQUIRES: IsGpuTask(rule).
+/// Requires IsGpuTask(rule).
 GpuTaskKind GpuKindOf(CategoryRule rule);
 
-/// Which way a copy goes, from its name.
+/// Returns the direction of a copy from its name.
 CopyKind CopyKindOf(std::string_view name);
 
 }  // namespace headroom

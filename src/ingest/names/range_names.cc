@@ -12,15 +12,15 @@
 namespace headroom {
 namespace {
 
-/// The number that a text begins with, or unknown.
+/// Returns the number at the start of a text, or unknown.
 std::int64_t LeadingNumber(std::string_view text) {
   std::int64_t number = kUnknown;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
-/// A list in brackets that holds nothing but integers and such lists, as JSON writes them, from the
-/// beginning of the text; empty where it is anything else.
+/// Returns a list in brackets at the start of the text, which contains only integers and such lists
+/// in JSON's form. Returns an empty text for other input.
 std::string_view IntegerLists(std::string_view text) {
   enum class Place : std::uint8_t { kFirst, kBehindComma, kBehindItem };
   int depth = 0;
@@ -60,7 +60,7 @@ std::optional<OperatorRange> ParseOperatorRange(std::string_view name) {
   OperatorRange range;
   std::size_t end = name.size();
   bool has_sequence = false, has_id = false, has_sizes = false;
-  // From comma to comma: of ranges, there are as many as of all else.
+  // Advances from comma to comma for speed, because a trace may have very many ranges.
   for (std::size_t at = name.find(','); at != std::string_view::npos; at = name.find(',', at)) {
     const std::string_view rest = name.substr(at);
     const std::size_t here = at++;

@@ -1,4 +1,4 @@
-// What the names of kernels tell in traces of ROCm's own tools.
+// Reads kernel names in traces of ROCm's tools.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace headroom {
 
-/// The name of a kernel without what says that the symbol is its descriptor: "gemm.kd", and
-/// "gemm(float*) [clone .kd]" demangled, are gemm and gemm(float*).
+/// Returns the name of a kernel without the suffix of its descriptor symbol: "gemm" for "gemm.kd",
+/// "gemm(float*)" for the demangled "gemm(float*) [clone .kd]".
 constexpr std::string_view WithoutDescriptor(std::string_view name) {
   for (const std::string_view suffix : {" [clone .kd]", ".kd"}) {
     if (name.size() > suffix.size() && name.ends_with(suffix)) {
@@ -19,7 +19,7 @@ constexpr std::string_view WithoutDescriptor(std::string_view name) {
   return name;
 }
 
-/// What a kernel does: HIP fills and copies memory by kernels of its own.
+/// Returns the kind of a kernel: HIP has special kernels that fill and copy memory.
 constexpr GpuTaskKind KindOfRocmKernel(std::string_view name) {
   if (name.starts_with("__amd_rocclr_fill")) return GpuTaskKind::kMemset;
   return name.starts_with("__amd_rocclr_copy") ? GpuTaskKind::kMemcpy : GpuTaskKind::kKernel;

@@ -14,7 +14,7 @@
 namespace headroom::xla {
 namespace {
 
-/// The number at the start of a text; nothing where there is none.
+/// Returns the number at the start of a text, or nullopt.
 std::optional<std::int64_t> LeadingNumber(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -51,7 +51,7 @@ void ParseExtent(std::string_view text, std::int32_t (&out)[3]) {
   std::copy(std::begin(parts), std::end(parts), std::begin(out));
 }
 
-/// Returns whether the runtime of XLA or TensorFlow draws this span itself.
+/// Returns true if the runtime of XLA or TensorFlow records this span.
 bool IsOfTheRuntime(std::string_view name) {
   constexpr std::string_view kPrefixes[] = {
       "PjRt",

@@ -10,7 +10,7 @@
 namespace headroom::xla {
 namespace {
 
-/// An operator that is being drawn around calls.
+/// An operator that is being built around calls.
 struct DrawnOperator {
   StringId op, args;
   ThreadId thread;
@@ -45,7 +45,7 @@ void LaunchedOperators::DropAmbiguous() {
     for (next = i + 1; next < noted_.size() && noted_[next].correlation == noted_[i].correlation;
          ++next)
       same = same && noted_[next].op == noted_[i].op;
-    // A call whose kernels are of several operations (a graph) is for none of them.
+    // A call whose kernels belong to several operations (a graph) belongs to none of them.
     if (same) noted_[kept++] = noted_[i];
   }
   noted_.resize(kept);
@@ -53,10 +53,10 @@ void LaunchedOperators::DropAmbiguous() {
 
 LaunchedOperators::Spans LaunchedOperators::FindSpans(TraceStore& store, StringId category) const {
   auto& rows = store.host_events;
-  std::unordered_map<StringId, StringId> args_of;  // By operation: what its first kernel says.
+  std::unordered_map<StringId, StringId> args_of;  // Arguments by operation, from its first kernel.
   for (const Noted& noted : noted_) args_of.try_emplace(noted.op, noted.args);
   Spans spans;
-  auto of_thread = spans.end();  // Rows come thread by thread.
+  auto of_thread = spans.end();  // Rows are grouped by thread.
   for (std::size_t row = 0; row < rows.rows(); ++row) {
     const HostEventKind kind = rows.kind.Pending(row);
     if (kind != HostEventKind::kAnnotation && kind != HostEventKind::kOperator) continue;
@@ -81,7 +81,7 @@ LargeVector<LaunchedOperators::Call> LaunchedOperators::FindCalls(const TraceSto
   const auto& rows = store.host_events;
   LargeVector<Call> calls;
   calls.reserve(noted_.size());
-  auto near = noted_.begin();  // Calls come nearly in order of their numbers.
+  auto near = noted_.begin();  // Calls are almost sorted by correlation id.
   for (std::size_t row = 0; row < rows.rows(); ++row) {
     const std::int64_t correlation = rows.correlation.Pending(row);
     if (correlation == kUnknown || !IsApiCall(rows.kind.Pending(row))) continue;
@@ -110,11 +110,12 @@ bool LaunchedOperators::IsInside(const Call& call, ThreadId thread, const Spans&
 
 void LaunchedOperators::JoinThreads(const LargeVector<Call>& calls, const Spans& spans,
                                     TraceStore& store) {
-  constexpr std::size_t kMinCalls = 3;  // Fewer may be inside by chance.
+  constexpr std::size_t kMinCalls = 3;  // Fewer calls may be inside by chance.
   constexpr std::size_t kMaxThreads = 256;
   auto& rows = store.host_events;
   if (spans.empty() || spans.size() > kMaxThreads) return;
-  std::vector<bool> has_more(store.threads.rows());  // Than calls.
+  std::vector<bool> has_more(
+      store.threads.rows());  // True for threads with events other than calls.
   for (std::size_t row = 0; row < rows.rows(); ++row) {
     if (!IsApiCall(rows.kind.Pending(row))) has_more[rows.thread.Pending(row).index()] = true;
   }
@@ -171,7 +172,7 @@ void LaunchedOperators::Settle(TraceStore& store) {
     }
     const TimeNs start = rows.start.Pending(call.row);
     const TimeNs end = start + rows.duration.Pending(call.row);
-    constexpr std::size_t kMaxKernels = 64;  // Per operation.
+    constexpr std::size_t kMaxKernels = 64;  // Limit per operation.
     const bool again = drawn.kernels.size() == kMaxKernels ||
                        std::find(drawn.kernels.begin(), drawn.kernels.end(), call.noted->kernel) !=
                            drawn.kernels.end();

@@ -1,5 +1,5 @@
-// Which operation of the program each launch is for. The profiler writes that beside the kernel, so
-// it is known only when all planes are read.
+// Finds the operation that each launch belongs to. The profiler stores it with the kernel, so it is
+// unknown until all planes are read.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,19 @@ namespace headroom::xla {
 
 class LaunchedOperators {
  public:
-  /// Notes that a call with this number launched a kernel for an operation; `args` holds what is
-  /// known of it.
+  /// Records that a call with this number launched a kernel for an operation. `args` holds the
+  /// kernel's known data.
   void Note(std::int64_t correlation, StringId op, StringId kernel, StringId args) {
     noted_.push_back({correlation, op, kernel, args});
   }
 
-  /// Makes operators of host spans that bear the name of an operation. Calls that were recorded
-  /// apart, as on AMD GPUs, are put on the one thread whose operators hold all of them. Around
-  /// calls that still are in no operator, one is drawn: calls in a row for one operation are one
-  /// operator, until a kernel comes again. To be called once, before the store is frozen.
-  /// O(n log n), and for calls that were recorded apart times the threads of operators.
+  /// Turns host spans with the name of an operation into operators. Some profilers record calls on
+  /// separate threads, as on AMD GPUs. Such calls move to the only thread whose operators contain
+  /// all of them. For calls outside any operator, one is added: successive calls for one operation
+  /// form one operator, until a kernel repeats.
+  ///
+  /// Call it once, before the store is frozen. O(n log n); for calls on separate threads, times the
+  /// threads with operators.
   void Settle(TraceStore& store);
 
  private:
@@ -51,7 +53,7 @@ class LaunchedOperators {
                        const TraceStore& store);
   static void JoinThreads(const LargeVector<Call>& calls, const Spans& spans, TraceStore& store);
 
-  LargeVector<Noted> noted_;  ///< By correlation once settled; one a call.
+  LargeVector<Noted> noted_;  ///< Sorted by correlation id after Settle(), with one entry per call.
 };
 
 }  // namespace headroom::xla

@@ -5,8 +5,9 @@
 
 namespace headroom::nsight {
 
-/// The name of a CUDA function without the version of its interface: "cudaLaunchKernel_v7000" and
-/// "cudaLaunchKernel_ptsz_v7000" are cudaLaunchKernel. The driver's own _v2 belongs to the name.
+/// Returns the name of a CUDA function without its interface version: "cudaLaunchKernel" for
+/// "cudaLaunchKernel_v7000" and "cudaLaunchKernel_ptsz_v7000". The driver's _v2 is part of the
+/// name.
 std::string_view FunctionName(std::string_view name);
 
 }  // namespace headroom::nsight

@@ -17,8 +17,7 @@ using sqlite::RowScan;
 
 namespace {
 
-/// Directions of a copy as Nsight numbers them, from 1: CUPTI's, then what unified memory moves by
-/// itself.
+/// Directions of a copy in Nsight's numbering, from 1: CUPTI's, then migrations of unified memory.
 constexpr std::array<std::string_view, 13> kCopyKinds = {
     "HtoD", "DtoH", "HtoA", "AtoH",         "AtoA",         "AtoD",        "DtoA",
     "DtoD", "HtoH", "PtoP", "Unified HtoD", "Unified DtoH", "Unified DtoD"};
@@ -39,11 +38,11 @@ std::int64_t NodeAt(const RowScan& row, int column) {
   return node != 0 ? node : kUnknown;
 }
 
-/// The columns that all GPU tasks have, and synchronizations.
+/// The columns of all GPU tasks and synchronizations.
 constexpr NamedColumns kTask{"start",    "end",           "deviceId", "contextId",
                              "streamId", "correlationId", "globalPid"};
 
-/// Returns the row of the task; nothing, with a note in the log, where its time is not known.
+/// Returns the row of the task. If its time is unknown, returns nullopt and adds a log entry.
 std::optional<std::size_t> AddTask(Reading& reading, const RowScan& row, GpuTaskKind kind,
                                    std::string_view table) {
   ++reading.store.metadata.events;
@@ -184,7 +183,7 @@ void ReadSyncs(Reading& reading) {
     syncs.start.MutablePending(sync) = *start;
     syncs.duration.MutablePending(sync) = reading.DurationTo(row, kColumns["end"], *start, kSyncs);
     syncs.kind.MutablePending(sync) = SyncKindOfType(row.Integer(kColumns["syncType"], 0));
-    // Synchronizations of events and contexts name a stream that does not exist.
+    // Synchronizations of events and contexts refer to a stream that does not exist.
     if (stream >= 0 && stream < std::numeric_limits<std::uint32_t>::max() && device >= 0) {
       syncs.stream.MutablePending(sync) = reading.tracks.StreamOf(
           PidOrZero(global), device, row.Integer(kColumns["contextId"], -1), stream);

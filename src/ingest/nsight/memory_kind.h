@@ -1,4 +1,4 @@
-// Kinds of memory as Nsight Systems numbers them.
+// Kinds of memory in Nsight Systems' numbering.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace headroom::nsight {
 
 inline constexpr std::array<std::string_view, 7> kMemoryKinds = {
     "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
-inline constexpr std::int64_t kFirstDeviceKind = 2;  ///< Those before are of the host.
+inline constexpr std::int64_t kFirstDeviceKind = 2;  ///< Lower kinds are host memory.
 
 constexpr std::string_view MemoryKind(std::int64_t kind) {
   const bool known = kind >= 0 && kind < static_cast<std::int64_t>(kMemoryKinds.size());

@@ -52,7 +52,7 @@ std::vector<Allocation> ReadAllocations(Reading& reading) {
   return allocations;
 }
 
-/// Names of metrics by type and metric; type kUnknown stands for any.
+/// Names of metrics by type and metric; type kUnknown matches any.
 using MetricNames = std::map<std::pair<std::int64_t, std::int64_t>, StringId>;
 
 MetricNames ReadMetricNames(Reading& reading) {
@@ -77,7 +77,7 @@ void ReadMemory(Reading& reading) {
   std::map<DeviceId, std::int64_t> totals;
   for (const Allocation& allocation : allocations) {
     std::int64_t& total = totals[allocation.device];
-    // What was allocated before the recording is freed in it, too.
+    // Memory from before the recording may be freed during it, so the total is at least 0.
     total = std::clamp<std::int64_t>(total + allocation.bytes, 0, kFurthest);
     auto& rows = reading.store.memory_events;
     const std::size_t at = AppendUnknown(rows);

@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes as an SQLite database. Read twice, for what is read of memory that is
-// not its own differs.
+// libFuzzer target: reads any bytes as an SQLite database. Reads them twice, because a read outside
+// valid memory makes the results differ.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span<const char> bytes(reinterpret_cast<const char*>(data), size);
   const auto once = headroom::nsight::ReadBytes(bytes);
   const auto again = headroom::nsight::ReadBytes(bytes);
-  headroom::Require((once == nullptr) == (again == nullptr), "both readings end alike");
+  headroom::Require((once == nullptr) == (again == nullptr), "both readings have the same result");
   if (once == nullptr) return 0;
   headroom::CheckInvariants(*once);
   headroom::CheckEqual(*once, *again);

@@ -17,7 +17,7 @@ namespace {
 using sqlite::Database;
 using sqlite::DatabaseTable;
 
-/// What is worth recording, where it is said that it was not, and the flag of nsys that brings it.
+/// Data that a recording should have, its table, and the flag of nsys that records it.
 struct Collectable {
   std::string_view table;
   std::string_view what;
@@ -43,17 +43,17 @@ Status Recognize(const Database& database, const std::string& path) {
   if (any("rocpd_")) {
     return Status::BadInput(
         path +
-        ": is a database of rocmProfileData or another tool of ROCm, which is not read; convert "
+        ": is an unsupported database of rocmProfileData or another tool of ROCm; convert "
         "it to JSON (rpd2tracing.py FILE trace.json)");
   }
   if (any("StringIds")) {
     return Status::BadInput(
         path +
-        ": an export of Nsight Systems without CUDA or NVTX events; record with nsys profile "
+        ": is an export of Nsight Systems without CUDA or NVTX events; record with nsys profile "
         "--trace=cuda,nvtx,osrt");
   }
   return Status::BadInput(fmt::format(
-      "{}: an SQLite database, but neither of Nsight Systems nor of rocprofv3: it has no table "
+      "{}: is an SQLite database, but not one of Nsight Systems or rocprofv3: it has no table "
       "{}, {} or rocpd_kernel_dispatch; pass what `nsys export --type sqlite` or rocprofv3 wrote",
       path, kKernels, kNvtx));
 }
@@ -66,7 +66,8 @@ void TellMissing(Reading& reading) {
     kinds += fmt::format("{}{} ({})", kinds.empty() ? "" : ", ", kind.what, kind.flag);
   }
   if (!kinds.empty())
-    reading.store.log.Add(ImportIssue::kNotCollected, -1, "nsys profile brings them: " + kinds);
+    reading.store.log.Add(ImportIssue::kNotCollected, -1,
+                          "nsys profile flags that record them: " + kinds);
 }
 
 void ReadTables(Reading& reading) {
@@ -107,7 +108,7 @@ Status Read(const sqlite::Database& database, const std::string& path, const Rea
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 120 bytes an event");
+      path + ": out of memory while reading; the trace needs about 120 bytes per event");
 }
 
 }  // namespace headroom::nsight

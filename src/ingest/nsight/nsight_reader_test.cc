@@ -1,4 +1,4 @@
-// Whole exports are compared in tests/integration/test_nsight.py; here is what a file can do wrong.
+// Tests damaged files. tests/integration/test_nsight.py compares whole exports.
 #include "ingest/nsight/nsight_reader.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace nsight_reader_test {
 
 using testing::HasSubstr;
 
-/// The bytes of a database that statements make.
+/// Returns the bytes of a database that the statements create.
 std::string MakeDatabase(const std::string& sql) {
   sqlite3* db = nullptr;
   EXPECT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
@@ -187,12 +187,13 @@ TEST(NsightReader, OnlyTablesAreRead) {
       "INSERT INTO OSRT_API (start) VALUES (1);"));
   ASSERT_TRUE(made->status.ok()) << made->status.message();
   EXPECT_EQ(made->store.host_events.rows(), 0u);
-  EXPECT_EQ(made->store.log.Count(ImportIssue::kDamagedTable), 1);  // No column `end`.
+  EXPECT_EQ(made->store.log.Count(ImportIssue::kDamagedTable),
+            1);  // The table has no column `end`.
 }
 
 TEST(NsightReader, DatabasesOfSomethingElse) {
   EXPECT_THAT(std::string(ReadBytes(MakeDatabase("CREATE TABLE a (b);"))->status.message()),
-              HasSubstr("neither of Nsight Systems nor of rocprofv3"));
+              HasSubstr("not one of Nsight Systems or rocprofv3"));
   EXPECT_THAT(
       std::string(ReadBytes(MakeDatabase("CREATE TABLE rocpd_event (b);"))->status.message()),
       HasSubstr("rocmProfileData"));

@@ -16,7 +16,7 @@ using sqlite::RowScan;
 
 namespace {
 
-/// NVTX events as Nsight numbers them. Older versions leave halves of ranges that they could not
+/// NVTX events in Nsight's numbering. Older versions keep halves of ranges that they could not
 /// join.
 enum class NvtxType : std::uint8_t {
   kCategory = 33,
@@ -35,7 +35,8 @@ enum class NvtxType : std::uint8_t {
 constexpr NamedColumns kColumns{"start",  "end",       "eventType", "text",
                                 "textId", "globalTid", "domainId"};
 
-/// Returns the type of a row; where the table has none, that of a whole range or of a mark.
+/// Returns the type of a row. If the table has none, returns the type of a whole range or of a
+/// mark.
 NvtxType TypeOf(const RowScan& row, bool ends) {
   const NvtxType untold = ends ? NvtxType::kPushPop : NvtxType::kMark;
   return static_cast<NvtxType>(std::clamp<std::int64_t>(
@@ -55,13 +56,14 @@ void NvtxTable::Read() {
 
 void NvtxTable::Add(const RowScan& row) {
   TraceStore& store = reading_.store;
-  // PyTorch numbers operators in the text, so that each is another: those are not kept.
+  // PyTorch adds a number to an operator's text, which makes each text unique. Such texts are not
+  // kept.
   std::string_view text = row.IsText(kColumns["text"])
                               ? row.Text(kColumns["text"])
                               : reading_.texts.TextOf(row.Integer(kColumns["textId"], -1));
   if (!reading_.budget.Take(text.size())) {
     store.log.Add(ImportIssue::kOversizedEvent, -1,
-                  "texts of ranges left out: they name the same long one over and over");
+                  "texts of ranges dropped: they repeat the same long text too often");
     text = {};
   }
   const std::int64_t global = row.Integer(kColumns["globalTid"], kUnknown);
@@ -91,7 +93,7 @@ void NvtxTable::Add(const RowScan& row) {
   const auto name_of = [&](std::string_view name) {
     return store.strings.Intern(name.empty() ? "(unnamed range)" : name);
   };
-  // Ranges that begin and end on any thread do not nest, so they have a track of their own.
+  // Ranges that begin and end on any thread do not nest, so they get a separate track.
   const bool any_thread = type == NvtxType::kStartEnd || type == NvtxType::kStart;
   const ThreadId thread = any_thread ? reading_.tracks.TrackOf(global, "NVTX start-end ranges")
                                      : reading_.tracks.ThreadOf(global);

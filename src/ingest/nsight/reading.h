@@ -1,4 +1,4 @@
-// One reading of an export of Nsight Systems: what the readers of its tables share.
+// The state that the readers of the tables share during one reading of an export of Nsight Systems.
 #pragma once
 
 #include <algorithm>
@@ -37,17 +37,17 @@ inline constexpr std::string_view kOsCalls = "OSRT_API";
 inline constexpr std::string_view kMemory = "CUDA_GPU_MEMORY_USAGE_EVENTS";
 inline constexpr std::string_view kMetrics = "GPU_METRICS";
 
-/// Stamps beyond this are damage: an end, start + duration, must not overflow either.
+/// Later timestamps are damage: an end, start + duration, must not overflow either.
 inline constexpr std::int64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// Returns the value, or kUnknown32 where it does not fit.
+/// Returns the value, or kUnknown32 if it does not fit.
 constexpr std::int32_t Fit32(std::int64_t value) {
   const bool fits = value > std::numeric_limits<std::int32_t>::min() &&
                     value <= std::numeric_limits<std::int32_t>::max();
   return fits ? static_cast<std::int32_t>(value) : kUnknown32;
 }
 
-/// Returns the process of a serialized id; 0 where there is none.
+/// Returns the process of a serialized id; 0 if there is none.
 constexpr std::int64_t PidOrZero(std::int64_t global) {
   return global == kUnknown ? 0 : PidOf(global);
 }
@@ -72,15 +72,15 @@ class Reading {
   TraceStore& store;
   Tracks tracks;
   sqlite::Texts texts;
-  ReferenceBudget budget;  ///< Of texts of ranges.
-  TraceExtent extent;      ///< By all events.
+  ReferenceBudget budget;  ///< Limits the texts of ranges.
+  TraceExtent extent;      ///< Extent of all events.
   TimeNs last = TimeNs(std::numeric_limits<std::int64_t>::min() / 4);
   /// Threads of calls that allocate or free, by process and correlation.
   std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> allocating;
 
   bool Has(std::string_view table) const { return database.Find(table) != nullptr; }
 
-  /// Calls `row` for each row of a table, if it is there. The first `needed` columns must be, too.
+  /// Calls `row` for each row of a table, if it exists. The first `needed` columns are mandatory.
   template <std::size_t kSize, typename Row>
   void ForEach(std::string_view name, const sqlite::NamedColumns<kSize>& columns,
                std::size_t needed, Row row) {
@@ -89,19 +89,19 @@ class Reading {
     sqlite::ForEachRow(database, *table, columns.names, needed, store.log, options_.progress, row);
   }
 
-  /// Returns a time stamp; nothing, with a note in the log, where it is none.
+  /// Returns a timestamp. If it is invalid, returns nullopt and adds a log entry.
   std::optional<TimeNs> TimeAt(const sqlite::RowScan& row, int column, std::string_view table);
-  /// Returns 0, with a note in the log, where the end is none.
+  /// Returns the duration. If the end is invalid, returns 0 and adds a log entry.
   DurationNs DurationTo(const sqlite::RowScan& row, int end_column, TimeNs start,
                         std::string_view table);
-  /// Returns a name in its column: the id of a text, or in some exports the text itself.
+  /// Returns a name from its column: the id of a text, or in some exports the text itself.
   StringId NameAt(const sqlite::RowScan& row, int column);
   /// Returns the name of an event that must have one.
   StringId NameOr(StringId name, std::string_view otherwise, std::string_view table);
 
-  /// Returns a correlation id that no other process uses: CUPTI counts in 32 bits, the bits above
-  /// are the number of the process in this file, so that the first one's ids stay as they are.
-  /// kUnknown where the file has no id: exports that know no nulls write 0.
+  /// Returns a correlation id that no other process uses. CUPTI counts in 32 bits. The higher bits
+  /// are the number of the process in this file, so the ids of the first process stay unchanged.
+  /// Returns kUnknown if the file has no id; exports without nulls write 0.
   ///
   /// @param global  serialized id of the process
   std::int64_t CorrelationOf(std::int64_t id, std::int64_t global);
@@ -109,7 +109,7 @@ class Reading {
   std::size_t AddHostEvent(const HostEvent& event);
 
  private:
-  /// Returns whether every table of GPU tasks names their process.
+  /// Returns true if every table of GPU tasks has a column for their process.
   bool TasksTellProcesses() const;
 
   const ReadOptions& options_;
@@ -119,7 +119,7 @@ class Reading {
   std::int64_t last_process_ = kUnknown, last_process_number_ = 0;
 };
 
-// Inline: they run for each row. Out of line, reading takes 4 % longer.
+// Inline, because they run for each row. Otherwise reading takes 4 % longer.
 
 inline std::optional<TimeNs> Reading::TimeAt(const sqlite::RowScan& row, int column,
                                              std::string_view table) {

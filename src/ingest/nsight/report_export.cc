@@ -36,8 +36,8 @@ bool HasReportSuffix(std::string_view path) {
                      [&](std::string_view suffix) { return path.ends_with(suffix); });
 }
 
-/// The first program of that name on PATH. Relative folders of PATH do not count: a trace may lie
-/// beside a program of somebody else.
+/// Returns the first program of that name on PATH. Ignores relative folders of PATH, because the
+/// folder of a trace may contain an untrusted program.
 std::optional<std::string> FindProgram(std::string_view name) {
   const char* const variable = std::getenv("PATH");
   std::string_view rest = variable == nullptr ? "" : variable;
@@ -54,7 +54,7 @@ std::optional<std::string> FindProgram(std::string_view name) {
   return std::nullopt;
 }
 
-/// One word for a shell.
+/// Quotes a text as one word for a shell.
 std::string Quoted(std::string_view text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return IsLetter(c) || IsDigit(c) || std::string_view("/._-+=@%,").find(c) != std::string::npos;
@@ -65,13 +65,13 @@ std::string Quoted(std::string_view text) {
   return quoted + "'";
 }
 
-/// What somebody runs by hand in place of this.
+/// Returns the command for a manual export.
 std::string CommandFor(const std::string& path) {
   return fmt::format("nsys export --type sqlite {}", Quoted(path));
 }
 
-/// What a program said of its failure: the last line that speaks of one, else the last line. Its
-/// progress bar is redrawn in one line by carriage returns.
+/// Returns a program's error message: its last line that mentions a failure, else its last line.
+/// Carriage returns also end a line, because progress bars use them.
 std::string Complaint(std::string_view printed) {
   constexpr std::size_t kLongest = 300;
   std::string last, failure;
@@ -89,8 +89,8 @@ std::string Complaint(std::string_view printed) {
   return failure.empty() ? last : failure;
 }
 
-/// Runs a program to its end with nothing to read, its output in a file. Returns what waitpid()
-/// gives, or an errno.
+/// Runs a program to its end without input, and writes its output to a file. Returns the status
+/// from waitpid(), or an errno.
 struct Ending {
   int status = 0;
   int error = 0;
@@ -106,7 +106,7 @@ Ending RunProgram(const std::vector<std::string>& words, const std::string& log)
   const pid_t child = input < 0 ? -1 : fork();
   const int error = errno;
   if (child == 0) {
-    // It must not go on exporting for nobody.
+    // The child must end if this process does.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
         dup2(output, STDERR_FILENO) < 0) {
@@ -124,7 +124,7 @@ Ending RunProgram(const std::vector<std::string>& words, const std::string& log)
     ending.error = errno;
     break;
   }
-  // A program that ignores SIGCHLD learns no exit code: the database tells then.
+  // If this process ignores SIGCHLD, the exit code is unknown. The database then shows success.
   if (ending.error == ECHILD) ending = {};
   return ending;
 }
@@ -159,10 +159,10 @@ bool IsReportName(std::string_view path) {
 Result<ReportExport> ReportExport::Make(const std::string& path, ByteSource& bytes) {
   const std::optional<std::string> nsys = FindProgram("nsys");
   if (!nsys) {
-    return Status::BadInput(
-        fmt::format("{}: is a report of Nsight Systems, and nsys, which exports it, is not on "
-                    "PATH; where it is, run: {}; then pass the .sqlite file",
-                    path, CommandFor(path)));
+    return Status::BadInput(fmt::format(
+        "{}: is a report of Nsight Systems, which needs nsys to export it; nsys is not on "
+        "PATH; on a machine with nsys, run: {}; then pass the .sqlite file",
+        path, CommandFor(path)));
   }
   ReportExport made;
   const char* const base = std::getenv("TMPDIR");
@@ -170,7 +170,7 @@ Result<ReportExport> ReportExport::Make(const std::string& path, ByteSource& byt
       fmt::format("{}/headroom-nsys-XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp");
   if (mkdtemp(folder.data()) == nullptr) {
     return Status::Environment(
-        fmt::format("{}: no folder can be made for the export: {}; name another place with TMPDIR",
+        fmt::format("{}: cannot create a folder for the export: {}; name another place with TMPDIR",
                     folder, std::strerror(errno)));
   }
   made.folder_ = folder;
@@ -181,7 +181,7 @@ Result<ReportExport> ReportExport::Make(const std::string& path, ByteSource& byt
   made.unfinished_log_ = UnfinishedFile(log);
   made.unfinished_folder_ = UnfinishedFile(folder);
 
-  // A word that begins with '-' is a flag to nsys.
+  // To nsys, a word that begins with '-' is a flag.
   std::string report = path.starts_with('-') ? "./" + path : path;
   struct stat info = {};
   if (!HasReportSuffix(path) || stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -200,14 +200,14 @@ Result<ReportExport> ReportExport::Make(const std::string& path, ByteSource& byt
   if (ending.status == 0 && has_database) return made;
 
   const std::string how =
-      WIFSIGNALED(ending.status) ? fmt::format("was ended by signal {}", WTERMSIG(ending.status))
+      WIFSIGNALED(ending.status) ? fmt::format("was stopped by signal {}", WTERMSIG(ending.status))
       : ending.status != 0 ? fmt::format("failed with exit code {}", WEXITSTATUS(ending.status))
                            : std::string("wrote no database");
   const auto printed = ReadFile(log);
   const std::string complaint =
       printed.ok() && printed.value() ? Complaint(*printed.value()) : std::string();
   return Status::BadInput(fmt::format(
-      "{}: a report of Nsight Systems; {} {}{}{}; export it with the nsys that recorded it, or a "
+      "{}: is a report of Nsight Systems; {} {}{}{}; export it with the nsys that recorded it or a "
       "newer one: {}",
       path, *nsys, how, complaint.empty() ? "" : ": ", complaint, CommandFor(path)));
 }

@@ -1,5 +1,5 @@
-// Reports of Nsight Systems (.nsys-rep, .qdrep), whose format is its own: `nsys export` turns them
-// into the database that is read here.
+// Reports of Nsight Systems (.nsys-rep, .qdrep), whose format is private: `nsys export` converts
+// them to a database that Headroom reads.
 #pragma once
 
 #include <string>
@@ -11,31 +11,31 @@
 
 namespace headroom::nsight {
 
-/// Whether a file is such a report by its name, compressed or not.
+/// Returns true if a file is such a report by its name, compressed or not.
 bool IsReportName(std::string_view path);
 
-/// The export of a report, in a private temporary folder that goes with this, or with the program
-/// if a signal ends it.
+/// The export of a report in a private temporary folder. The destructor removes the folder, as does
+/// a signal that ends the program.
 class ReportExport {
  public:
   /// Runs the first `nsys` on PATH and waits for it. `bytes` is the report from its beginning,
-  /// decompressed; read only if nsys cannot open `path` itself.
+  /// decompressed; read only if nsys cannot open `path` directly.
   ///
-  /// Fails with kBadInput if there is no nsys or it refuses the report, with kEnvironment if the
-  /// temporary folder cannot be written; the message names the command to run.
+  /// Fails with kBadInput if there is no nsys or it refuses the report, and with kEnvironment if
+  /// the temporary folder is not writable. The message contains the command to run.
   static Result<ReportExport> Make(const std::string& path, ByteSource& bytes);
 
   ReportExport(ReportExport&& other) noexcept;
   ReportExport& operator=(ReportExport&&) = delete;
   ~ReportExport();
 
-  /// The database.
+  /// Returns the path of the database.
   const std::string& path() const { return database_; }
 
  private:
   ReportExport() = default;
 
-  std::string folder_;  ///< Empty: moved away.
+  std::string folder_;  ///< Empty after a move.
   std::string database_;
   // A signal removes them in this order: files first.
   UnfinishedFile unfinished_database_, unfinished_report_, unfinished_log_, unfinished_folder_;

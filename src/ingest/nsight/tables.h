@@ -1,4 +1,4 @@
-// The readers of the tables of an export of Nsight Systems, a file a group of tables.
+// The readers of the tables of an export of Nsight Systems, with one file per group of tables.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace headroom::nsight {
 
 // target_tables.cc
 
-/// Reads the texts that rows name by ids. Call it first.
+/// Reads the texts that rows refer to by ids. Call it first.
 void ReadTexts(Reading& reading);
-/// Reads devices, the clock, and the version that wrote this. Call it before ReadGpuTasks().
+/// Reads devices, the clock, and the version of the exporting tool. Call it before ReadGpuTasks().
 void ReadTarget(Reading& reading);
 /// Reads the names of threads and processes. Call it after all events are read.
 void ReadNames(Reading& reading);
@@ -45,7 +45,7 @@ class NvtxTable {
   explicit NvtxTable(Reading& reading);
 
   void Read();
-  /// Gives threads the names that NVTX has for them. Call it before ReadNames(), whose names win.
+  /// Sets the threads' names from NVTX. Call it before ReadNames(), whose names win.
   void NameThreads();
   /// Ends ranges without an end at the end of the trace. Call it after all events are read.
   void Finish();
@@ -60,7 +60,7 @@ class NvtxTable {
 
   Reading& reading_;
   StringId operator_category_, range_category_, mark_category_;
-  std::string shapes_;  ///< Scratch: formatting each anew costs 3 % of reading.
+  std::string shapes_;  ///< Reused buffer: formatting each anew costs 3 % of reading.
   NamedRanges ranges_;
   std::vector<std::size_t> unfinished_;  ///< Rows of host events.
   std::map<DomainKey, StringId> domains_;
@@ -77,7 +77,7 @@ void ReadMetrics(Reading& reading);
 
 // diagnostics_table.cc
 
-/// Adds the profiler's own diagnostics to the import log.
+/// Adds the profiler's diagnostics to the import log.
 void ReadDiagnostics(Reading& reading);
 
 }  // namespace headroom::nsight

@@ -14,7 +14,7 @@ using sqlite::RowScan;
 
 namespace {
 
-/// Returns the first 40 characters of an export's own text, reduced to letters, digits, dots and
+/// Returns the first 40 characters of a text in the export, reduced to letters, digits, dots and
 /// hyphens.
 std::string PlainWord(std::string_view text) {
   constexpr std::size_t kLongest = 40;

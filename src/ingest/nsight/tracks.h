@@ -1,5 +1,5 @@
-// Threads, devices and streams of an export of Nsight Systems as rows of the store, added as they
-// are first used.
+// Threads, devices and streams of an export of Nsight Systems as rows of the store, added at their
+// first use.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace headroom::nsight {
 
-/// What a serialized id ("globalTid", "globalPid") says: from the low end 24 bits of the thread and
-/// 24 of the process; machine and hypervisor above.
+/// The parts of a serialized id ("globalTid", "globalPid"). From the low end: 24 bits of the
+/// thread, 24 of the process, then machine and hypervisor.
 constexpr std::int64_t TidOf(std::int64_t global) { return global & 0xFFFFFF; }
 constexpr std::int64_t PidOf(std::int64_t global) { return (global >> 24) & 0xFFFFFF; }
 
@@ -22,20 +22,20 @@ class Tracks {
  public:
   explicit Tracks(TraceStore& store) : store_(store) {}
 
-  /// A thread by its serialized id; kUnknown is one for all that do not say.
+  /// Returns a thread by its serialized id. All events with kUnknown share one thread.
   ThreadId ThreadOf(std::int64_t global_tid);
-  /// A track of a process beside its threads.
+  /// Returns a track of a process in addition to its threads.
   ThreadId TrackOf(std::int64_t global_pid, std::string_view name);
-  /// The device by its number as a process counts, which CUDA_VISIBLE_DEVICES may have changed.
+  /// Returns the device by its number in a process, which CUDA_VISIBLE_DEVICES may have changed.
   DeviceId DeviceOf(std::int64_t pid, std::int64_t ordinal);
   StreamId StreamOf(std::int64_t pid, std::int64_t device, std::int64_t context,
                     std::int64_t stream);
 
-  /// A process counts this GPU of the machine as its device. Before the first DeviceOf().
+  /// Maps a process's device number to a GPU of the machine. Call it before the first DeviceOf().
   void MapDevice(std::int64_t pid, std::int64_t ordinal, std::int64_t gpu) {
     gpus_[{pid, ordinal}] = gpu;
   }
-  /// What is known of a GPU, for when it turns out to have work.
+  /// Known properties of a GPU, for use if the GPU has work.
   struct Properties {
     StringId name;
     std::int64_t memory_bytes = kUnknown;
@@ -43,10 +43,10 @@ class Tracks {
   };
   Properties& PropertiesOf(std::int64_t gpu) { return properties_[gpu]; }
 
-  /// Names rows that are there; others are nobody's.
+  /// Names existing rows; other names are dropped.
   void NameThread(std::int64_t global_tid, StringId name);
   void NameProcess(std::int64_t pid, StringId name);
-  /// Gives the devices of the store what is known of them. Last.
+  /// Sets the known properties of the store's devices. Call it last.
   void Settle();
 
  private:
@@ -58,11 +58,11 @@ class Tracks {
   ThreadId AddThread(std::int64_t pid, std::string_view tid);
 
   TraceStore& store_;
-  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  // Ordered maps: a file chooses these numbers and could make them collide in a hash table.
   std::map<std::int64_t, ProcessId> processes_;
-  std::map<std::int64_t, ThreadId> threads_;  ///< By serialized id.
+  std::map<std::int64_t, ThreadId> threads_;  ///< Key: serialized id.
   std::map<std::pair<std::int64_t, std::string_view>, ThreadId> tracks_;
-  std::map<std::int64_t, DeviceId> devices_;  ///< By GPU of the machine.
+  std::map<std::int64_t, DeviceId> devices_;  ///< Key: GPU of the machine.
   std::map<Stream, StreamId> streams_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus_;
   std::map<std::int64_t, Properties> properties_;

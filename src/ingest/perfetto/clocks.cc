@@ -76,7 +76,8 @@ bool Clocks::AddSnapshot(std::uint32_t sequence, std::string_view message) {
                    : find(boot) != readings.end() ? boot
                                                   : readings.front().key;
   }
-  // The moment on the trace clock: read, or by a clock that an earlier snapshot joined to it.
+  // The moment on the trace clock: a reading of that clock, or of a clock that an earlier snapshot
+  // joined to it.
   std::optional<std::int64_t> now;
   if (const auto read = find(*trace_clock_); read != readings.end()) now = read->ns;
   for (const Reading& reading : readings) {
@@ -118,7 +119,7 @@ std::optional<TimeNs> Clocks::ToTrace(std::uint32_t sequence, std::uint32_t cloc
   std::int64_t ns = 0;
   if (state.pieces.empty() || __builtin_mul_overflow(units, state.unit_ns, &ns) || !InRange(ns))
     return std::nullopt;
-  // Nearly always the last piece.
+  // The last piece applies to nearly all timestamps.
   auto piece = state.pieces.end() - 1;
   if (ns < piece->from) {
     piece = std::upper_bound(state.pieces.begin(), state.pieces.end(), ns,

@@ -12,26 +12,27 @@
 
 namespace headroom::perfetto {
 
-/// Converts stamps of any clock to the trace's: the one that the first snapshot calls primary, else
-/// its boot time, else its first; without a snapshot, that of the first stamp.
+/// Converts timestamps of any clock to the trace clock. The first snapshot decides that clock: its
+/// primary clock, else its boot time, else its first clock. Without a snapshot, the clock of the
+/// first timestamp is used.
 ///
-/// Between two snapshots the first of them counts: clocks drift by parts in a million, and an event
-/// never lies far from one. Before the first snapshot of a clock, that one counts.
+/// Between two snapshots the earlier one applies: clocks drift by parts per million, and an event
+/// is never far from a snapshot. Times before the first snapshot of a clock use that snapshot.
 class Clocks {
  public:
-  /// Takes in a ClockSnapshot message of a sequence. False where it is damaged.
+  /// Adds a ClockSnapshot message of a sequence. Returns false if it is damaged.
   bool AddSnapshot(std::uint32_t sequence, std::string_view message);
 
-  /// A stamp on the trace clock, or nothing where no snapshot relates its clock (yet) or it is out
-  /// of range. Clock 0 is the trace's own. Stamps of clocks that count from one stamp to the next
-  /// must be passed once each, in order.
+  /// Converts a timestamp to the trace clock. Returns nullopt if no snapshot relates its clock
+  /// (yet) or it is out of range. Clock 0 is the trace clock. Timestamps of incremental clocks must
+  /// be passed exactly once, in order.
   std::optional<TimeNs> ToTrace(std::uint32_t sequence, std::uint32_t clock, std::uint64_t stamp);
 
-  /// Unix time of the trace clock's zero, where a snapshot says so.
+  /// Unix time of the trace clock's zero, if a snapshot contains it.
   std::optional<std::int64_t> unix_time_ns() const { return unix_time_ns_; }
 
  private:
-  /// From `from` on, a clock's time plus `offset` is the trace clock's.
+  /// From `from` on, a clock's time plus `offset` is the time of the trace clock.
   struct Piece {
     std::int64_t from;
     std::int64_t offset;
@@ -39,7 +40,7 @@ class Clocks {
   struct State {
     std::int64_t unit_ns = 1;
     bool incremental = false;
-    std::int64_t last = 0;  ///< In units; of an incremental clock.
+    std::int64_t last = 0;  ///< Last value of an incremental clock, in units.
     std::vector<Piece> pieces;
   };
   /// Clocks 64 to 127 belong to their sequence, all others to the trace (sequence 0).

@@ -22,7 +22,7 @@ struct ColumnText {
 };
 
 constexpr ColumnText kColumns[] = {
-    // Ours (docs/recording.md).
+    // Headroom's names (docs/recording.md).
     {"correlation", ArgColumn::kCorrelation},
     {"external_id", ArgColumn::kExternalId},
     {"step", ArgColumn::kStep},
@@ -40,7 +40,7 @@ constexpr ColumnText kColumns[] = {
     {"registers", ArgColumn::kRegisters},
     {"shared_memory", ArgColumn::kSharedMemory},
     {"graph_node", ArgColumn::kGraphNode},
-    // Kineto's, where they are not called as ours.
+    // Kineto's names, if they differ from Headroom's.
     {NameOf(KinetoArg::kExternalId), ArgColumn::kExternalId},
     {NameOf(KinetoArg::kSequence), ArgColumn::kSequence},
     {NameOf(KinetoArg::kForwardThread), ArgColumn::kForwardThread},
@@ -66,7 +66,7 @@ constexpr ColumnText kColumns[] = {
     {NameOf(KinetoArg::kDeviceId), ArgColumn::kDeviceId},
     {NameOf(KinetoArg::kWaitOnStream), ArgColumn::kWaitOnStream},
     {NameOf(KinetoArg::kWaitOnCorrelation), ArgColumn::kWaitOnCorrelation},
-    // rocprofv3's.
+    // rocprofv3's names.
     {"corr_id", ArgColumn::kCorrelation},
     {"agent", ArgColumn::kAgent},
     {"dst_agent", ArgColumn::kAgent},
@@ -82,10 +82,10 @@ constexpr ColumnText kColumns[] = {
     {"ancestor_id", ArgColumn::kAncestor},
 };
 
-/// Deeper nesting is left out.
+/// Deeper nesting is dropped.
 constexpr int kMaxDepth = 32;
 
-/// JSON knows no infinity and no NaN.
+/// JSON has no infinity and no NaN.
 void AppendNumber(double value, std::string& out) {
   if (std::isfinite(value)) {
     fmt::format_to(std::back_inserter(out), "{}", value);
@@ -94,7 +94,8 @@ void AppendNumber(double value, std::string& out) {
   }
 }
 
-/// Whether a text is a JSON array or object. Tools that turn JSON into this format pass shapes so.
+/// Returns true if a text is a JSON array or object. Tools that convert JSON to this format pass
+/// shapes this way.
 bool IsNested(std::string_view text) {
   return (text.starts_with('[') || text.starts_with('{')) && nlohmann::json::accept(text);
 }
@@ -117,7 +118,7 @@ ArgColumn EventArgs::ColumnOf(StringId name) {
 }
 
 EventArgs::Arg* EventArgs::Named(StringId name) {
-  constexpr std::size_t kFew = 32;  // As nearly all events have.
+  constexpr std::size_t kFew = 32;  // Nearly all events have at most this many.
   if (args_.size() <= kFew) {
     const auto found =
         std::find_if(args_.begin(), args_.end(), [&](const Arg& arg) { return arg.name == name; });
@@ -137,7 +138,7 @@ StringId EventArgs::Referred(const InternTable& table, std::uint64_t iid) {
 
 void EventArgs::Add(Arg arg) {
   arg.column = ColumnOf(arg.name);
-  // The later of two with one name holds. Of two names of one column, the first has it.
+  // If two arguments have one name, the later wins. If two names map to one column, the first wins.
   if (arg.column == ArgColumn::kNone || Find(arg.column) != nullptr) {
     if (Arg* const other = Named(arg.name)) {
       *other = arg;
@@ -210,7 +211,7 @@ bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names
         break;
     }
   }
-  if (over_budget_) return true;  // Which is told once an event.
+  if (over_budget_) return true;  // Logged once per event.
   if (reader.damaged() || !arg.name.valid() || !found) return false;
   if (nested) {
     arg.type = Type::kJson;
@@ -228,7 +229,7 @@ bool EventArgs::AppendJson(std::string_view annotation, const InternTable& names
   bool any = false;
   char close = 0;
   const auto open = [&](char bracket, char end) {
-    if (any) return false;  // Nor a number with a list behind it.
+    if (any) return false;  // A list must not follow a number.
     if (close == 0) {
       json_ += bracket;
       close = end;
@@ -279,7 +280,7 @@ bool EventArgs::AppendJson(std::string_view annotation, const InternTable& names
           break;
         }
         default:
-          any = false;  // A name, or what is not known.
+          any = false;  // A name, or an unknown field.
       }
     }
   }

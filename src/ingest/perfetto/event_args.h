@@ -1,4 +1,4 @@
-// The arguments of an event: those that have a column, and the rest as JSON text.
+// The arguments of an event: those with a column, and the rest as JSON text.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace headroom::perfetto {
 
-/// Arguments that have a column somewhere. The texts are in event_args.cc.
+/// Arguments with a column in some table. The texts are in event_args.cc.
 enum class ArgColumn : std::uint8_t {
   kNone,
   kCorrelation,
@@ -34,15 +34,15 @@ enum class ArgColumn : std::uint8_t {
   kRank,
   kWorldSize,
   kProduct,
-  kContinues,  ///< Of how many ends ago a slice is the rest.
+  kContinues,  ///< The slice continues the slice that ended this many ends ago.
   kKind,
   kDevice,
-  kAgent,        ///< What rocprofv3 calls a device.
-  kSourceAgent,  ///< Of a copy.
-  kBegin,        ///< Of the event itself, again.
+  kAgent,        ///< rocprofv3's name for a device.
+  kSourceAgent,  ///< The source of a copy.
+  kBegin,        ///< Repeats the start of the event.
   kEnd,
   kLength,
-  kAncestor,  ///< The correlation of the call around.
+  kAncestor,  ///< The correlation id of the enclosing call.
   kStream,
   kCopy,
   kBytes,
@@ -54,7 +54,7 @@ enum class ArgColumn : std::uint8_t {
   kSharedMemory,
   kOccupancy,
   kGraphNode,
-  // Of exported traces: what Kineto tells of collectives, memory and waits.
+  // In exported traces: Kineto's data about collectives, memory and waits.
   kCollectiveName,
   kInElements,
   kOutElements,
@@ -72,15 +72,15 @@ enum class ArgColumn : std::uint8_t {
   kCount,
 };
 
-/// Three counts; unknown where they are not known.
+/// Three counts, each possibly unknown.
 struct Extent {
   std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
 };
 
-/// The arguments of one event at a time. Of two with one name, the later holds.
+/// The arguments of one event at a time. If two have one name, the later wins.
 class EventArgs {
  public:
-  /// `budget`: of what interned names and texts take where they are written out.
+  /// @param budget  limits the written size of interned names and texts
   EventArgs(StringPool& strings, ReferenceBudget& budget) : strings_(strings), budget_(budget) {}
 
   void Clear() {
@@ -91,31 +91,32 @@ class EventArgs {
     arg_of_.fill(0);
     over_budget_ = false;
   }
-  /// Whether some were left out since Clear(), for what they refer to is too long.
+  /// Returns true if arguments were dropped since Clear() because they refer to too much text.
   bool over_budget() const { return over_budget_; }
   bool empty() const { return args_.empty(); }
   bool Has(ArgColumn column) const { return arg_of_[static_cast<std::size_t>(column)] != 0; }
 
-  /// Adds a DebugAnnotation; its name and text may be interned. False where it is damaged or names
-  /// a text that is not there; such a one is left out.
+  /// Adds a DebugAnnotation; its name and text may be interned. Returns false, and drops it, if it
+  /// is damaged or refers to a missing text.
   bool AddAnnotation(std::string_view message, const InternTable& names, const InternTable& texts);
   /// Adds a name and its value, both as text.
   void AddText(std::string_view name, std::string_view value);
 
-  // Each gives the value of a column, or "unknown" where it is absent or does not fit; what does
-  // not fit stays in Rest(). Integers may be given as text.
+  // These functions return the value of a column, or "unknown" if it is absent or does not fit. A
+  // value that does not fit stays in Rest(). Integers may be written as text.
   std::int64_t Integer(ArgColumn column);
   std::int32_t Integer32(ArgColumn column);
-  /// "8,16,5" or "[8, 16, 5]".
+  /// Reads "8,16,5" or "[8, 16, 5]".
   Extent Blocks(ArgColumn column);
   std::string_view Text(ArgColumn column);
-  /// Takes what rocprofv3 tells twice: times, which the event has, and the correlation of the call
-  /// around, which is its parent. All differ from event to event.
+  /// Removes arguments in which rocprofv3 repeats data: times, which the event has, and the
+  /// correlation id of the enclosing call, which is its parent. All of them differ between events.
   void TakeRestated();
-  /// A text that is one of `words`; any other stays in Rest().
+  /// Returns a text that is one of `words`; any other stays in Rest().
   std::string_view Word(ArgColumn column, std::initializer_list<std::string_view> words);
 
-  /// The arguments that no call above took, as members of a JSON object; none where there are none.
+  /// Returns the arguments that no call above took, as members of a JSON object; none if there are
+  /// none.
   StringId Rest();
 
  private:
@@ -127,7 +128,7 @@ class EventArgs {
     bool taken;
     std::int64_t integer;
     double number;
-    std::string_view text;  ///< Into the packet, the pool, or at `json_at` where it is JSON.
+    std::string_view text;  ///< Points into the packet or the pool, or gives JSON at `json_at`.
     std::size_t json_at, json_size;
   };
 
@@ -135,7 +136,7 @@ class EventArgs {
   Arg* Find(ArgColumn column);
   Arg* Named(StringId name);
   void Add(Arg arg);
-  /// What an id stands for, where that may be written out once more; else none.
+  /// Returns the text of an id if the budget allows writing it once more; else none.
   StringId Referred(const InternTable& table, std::uint64_t iid);
   bool IntegerOf(const Arg& arg, std::int64_t& value) const;
   /// Appends the value of an annotation as JSON to json_.
@@ -146,14 +147,15 @@ class EventArgs {
   ReferenceBudget& budget_;
   bool over_budget_ = false;
   std::vector<Arg> args_;
-  std::map<StringId, std::size_t> by_name_;  ///< Positions, of events with many arguments.
-  std::size_t indexed_ = 0;                  ///< How many of args_ are in by_name_.
+  std::map<StringId, std::size_t> by_name_;  ///< Positions by name, for events with many arguments.
+  std::size_t indexed_ = 0;                  ///< Number of args_ that are in by_name_.
   std::array<std::uint32_t, static_cast<std::size_t>(ArgColumn::kCount)> arg_of_ =
-      {};                           ///< By column: position in args_ + 1, or 0.
-  std::vector<ArgColumn> columns_;  ///< By string id; filled on demand.
+      {};                           ///< Indexed by column: position in args_ + 1, or 0.
+  std::vector<ArgColumn> columns_;  ///< Indexed by string id; filled on demand.
   std::vector<bool> known_;
-  std::vector<StringId> last_names_;  ///< By position in the event before; mostly the same again.
-  std::string json_;                  ///< Texts of nested values.
+  std::vector<StringId>
+      last_names_;    ///< Names of the previous event by position; usually they repeat.
+  std::string json_;  ///< Texts of nested values.
   std::string rest_;
 };
 

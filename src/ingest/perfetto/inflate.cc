@@ -10,7 +10,7 @@
 namespace headroom::perfetto {
 namespace {
 
-/// Room for the next piece of output; nothing where the limit is reached.
+/// Adds space for the next piece of output and returns its size; 0 at the limit.
 std::size_t Grow(std::string& out, std::size_t max_bytes) {
   constexpr std::size_t kFirst = std::size_t{64} << 10;
   const std::size_t more = std::min(std::max(kFirst, out.size()), max_bytes - out.size());
@@ -36,7 +36,7 @@ bool InflateZlib(std::string_view compressed, std::size_t max_bytes, std::string
     const int error = isal_inflate(state.get());
     out.resize(out.size() - state->avail_out);
     if (state->block_state == ISAL_BLOCK_FINISH) return error == ISAL_DECOMP_OK;
-    // Nothing more to read or to write: cut, or too much of it.
+    // The stream is damaged, truncated or over the limit.
     if (error != ISAL_DECOMP_OK || out.size() == used) return false;
   }
 }

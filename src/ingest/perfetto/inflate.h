@@ -1,4 +1,4 @@
-// Packets that are compressed within a packet.
+// Decompresses packets inside a packet.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace headroom::perfetto {
 
-/// Decompresses a zlib stream, or a zstd frame, to `out`. False where it is damaged or gives more
-/// than `max_bytes`; `out` then holds what came before.
+/// Decompresses a zlib stream or a zstd frame to `out`. Returns false if it is damaged or exceeds
+/// `max_bytes`; `out` then holds the output so far.
 bool InflateZlib(std::string_view compressed, std::size_t max_bytes, std::string& out);
 bool InflateZstd(std::string_view compressed, std::size_t max_bytes, std::string& out);
 

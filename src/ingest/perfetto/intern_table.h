@@ -1,4 +1,4 @@
-// What the ids of interned texts stand for.
+// Maps ids of interned texts to the texts.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ namespace headroom::perfetto {
 /// Maps ids, which writers count from 1 up, to texts.
 class InternTable {
  public:
-  /// False where the id stood for another text before; the new one holds.
+  /// Sets the text of an id. Returns false if the id had another text before, which the new one
+  /// replaces.
   bool Set(std::uint64_t iid, StringId text) {
     StringId& slot = Slot(iid);
     const bool agrees = !slot.valid() || slot == text;
@@ -21,7 +22,7 @@ class InternTable {
     return agrees;
   }
 
-  /// None where the id was never set.
+  /// Returns none if the id was never set.
   StringId Find(std::uint64_t iid) const {
     if (iid < dense_.size()) return dense_[static_cast<std::size_t>(iid)];
     const auto found = sparse_.find(iid);
@@ -32,7 +33,7 @@ class InternTable {
 
  private:
   StringId& Slot(std::uint64_t iid) {
-    // Dense while they are, so that a file cannot ask for memory with a number.
+    // Uses the dense table only for dense ids, so that a large id in a file cannot demand memory.
     if (iid >= dense_.size() && iid < 2 * dense_.size() + 64)
       dense_.resize(static_cast<std::size_t>(iid) + 1);
     return iid < dense_.size() ? dense_[static_cast<std::size_t>(iid)] : sparse_[iid];

@@ -13,13 +13,13 @@ namespace {
 
 constexpr char kPacketKey = static_cast<char>(FieldKey(TraceField::kPacket, WireType::kBytes));
 constexpr std::size_t kLongestHeader = 1 + kMaxVarintBytes;
-/// Behind damage only smaller ones are looked for, and only these fields of one are checked: so a
-/// hostile file costs this many steps a byte at most.
+/// After damage, the search accepts only packets of at most this size and checks only this many of
+/// their fields. This limits the steps per byte for a hostile file.
 constexpr std::uint64_t kLargestResumed = std::uint64_t{1} << 20;
 constexpr int kFieldsChecked = 64;
 
-/// Whether a field of a packet has the type that the format gives it. Of numbers that Headroom does
-/// not know, any is right.
+/// Returns true if a field of a packet has the type that the format defines. Unknown field numbers
+/// may have any type.
 bool HasRightType(std::uint32_t field, WireType type) {
   switch (static_cast<PacketField>(field)) {
     case PacketField::kTimestamp:
@@ -30,12 +30,13 @@ bool HasRightType(std::uint32_t field, WireType type) {
     case PacketField::kTimestampClockId:
       return type == WireType::kVarint;
     default:
-      // All that hold messages. Above are some flags and ids that the tracing service writes.
+      // All of these contain messages. Higher numbers are flags and ids of the tracing service.
       return field > 15 || type == WireType::kBytes || field == 3;
   }
 }
 
-/// Whether a field is one that every packet has some of, and that other protobuf seldom has.
+/// Returns true for fields of which every packet has at least one, and which other protobuf data
+/// rarely has.
 bool IsTelling(std::uint32_t field) {
   switch (static_cast<PacketField>(field)) {
     case PacketField::kTimestamp:
@@ -53,8 +54,8 @@ bool IsTelling(std::uint32_t field) {
   }
 }
 
-/// Whether a text can be that of a packet and hardly anything else; `cut`: only its beginning is
-/// there.
+/// Returns true if a text is almost certainly a packet. `cut` means that only its beginning is
+/// available.
 bool IsPlausible(std::string_view text, bool cut) {
   ProtobufReader reader(text);
   bool telling = false;
@@ -64,13 +65,13 @@ bool IsPlausible(std::string_view text, bool cut) {
   }
   if (reader.damaged()) {
     if (!cut) return false;
-    // The field at which the text ends: its number may be there.
+    // The text ends inside this field, but its number may be readable.
     telling = telling || (IsTelling(reader.field()) && HasRightType(reader.field(), reader.type()));
   }
   return telling;
 }
 
-/// Whether a field holds no events: what the tracing service says of itself and of the packet.
+/// Returns true for fields without events: the tracing service's data about itself and the packet.
 bool IsOfTheService(std::uint32_t field) {
   constexpr std::uint32_t kFields[] = {3,  33, 34, 35, 36, 41, 42, 45,  46, 69,
                                        72, 78, 79, 82, 87, 89, 98, 124, 126};
@@ -179,7 +180,7 @@ Result<PacketStream::Found> PacketStream::PacketAt(std::size_t at, std::uint64_t
 
 Status PacketStream::Resynchronize() {
   for (++at_;; ++at_) {
-    // What was passed is not needed any more.
+    // Drop the bytes of earlier packets.
     if (at_ >= chunk_bytes_ && at_ * 2 >= buffer_.size()) {
       buffer_.erase(0, at_);
       offset_ += static_cast<std::int64_t>(at_);
@@ -230,10 +231,10 @@ Result<bool> PacketStream::Next(Packet& packet) {
       }
     }
     if (const Status status = Resynchronize(); !status.ok()) return status;
-    // A cut packet and none behind it: the writer was stopped, or the copy was.
+    // A truncated packet at the end of the file: the writer or the copy was stopped.
     const bool at_end = at_ == buffer_.size();
     if (found.value() == Found::kCut && at_end) {
-      log_.Add(ImportIssue::kTruncated, offset, "the last packet is cut");
+      log_.Add(ImportIssue::kTruncated, offset, "the last packet is truncated");
     } else {
       log_.Add(ImportIssue::kLostEvent, offset,
                fmt::format("no readable packet in {} bytes",

@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes as a Perfetto trace. The first byte chooses how many are read at a
-// time, and whether large packets are refused.
+// libFuzzer target: reads any bytes as a Perfetto trace. The first byte chooses the number of bytes
+// per read, and whether large packets are refused.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -23,7 +23,7 @@
 namespace headroom::perfetto {
 namespace {
 
-/// One reading of one file.
+/// Reads one file into a store.
 class FileReading {
  public:
   FileReading(ByteSource& source, const std::string& path, const ReadOptions& options,
@@ -58,7 +58,7 @@ class FileReading {
       store_.log.Add(ImportIssue::kCutCompression, packets.bytes(), std::string(source_.damage()));
     } else if (source_.has_trailing_bytes()) {
       store_.log.Add(ImportIssue::kCutCompression, packets.bytes(),
-                     "bytes after the compressed stream are not readable");
+                     "bytes after the compressed stream are unreadable");
     }
     rows_.CloseSlices(sequences_);
     tracks_.Settle();
@@ -111,8 +111,8 @@ class FileReading {
   }
 
   void AddCompressed(const Packet& packet, int depth) {
-    // All packets together, and against the file: one of a few bytes may unpack to a megabyte, and
-    // the few bytes may have come of fewer.
+    // Limits all packets together, by the size of the file. A packet of a few bytes may unpack to a
+    // megabyte, and those bytes may be compressed themselves.
     const bool is_zstd = packet.deflated.empty();
     const std::string_view compressed = is_zstd ? packet.zstd : packet.deflated;
     const std::int64_t file_bytes = source_.file_bytes_read();
@@ -228,7 +228,7 @@ class FileReading {
   }
 
   void AddRenderStage(const Packet& packet, Sequence& sequence) {
-    // The first form lists its queues and stages in a packet of their own, without a duration.
+    // The first form lists its queues and stages in a separate packet without a duration.
     bool has_lists = false, is_event = false;
     for (ProtobufReader reader(packet.gpu_render_stage); reader.Next();) {
       if (reader.as<RenderStageField>() == RenderStageField::kSpecifications) {
@@ -242,8 +242,8 @@ class FileReading {
       rows_.AddRenderStage(sequence, *time, packet.gpu_render_stage, packet.offset);
   }
 
-  /// When an event was, on the trace clock; nothing, and a note in the log, where that is not
-  /// known.
+  /// Returns the time of an event on the trace clock. If unknown, returns nullopt and adds a log
+  /// entry.
   std::optional<TimeNs> TimeOf(const Packet& packet, Sequence& sequence) {
     std::uint32_t clock = packet.clock != 0 ? packet.clock : sequence.clock;
     std::uint64_t stamp = packet.timestamp;
@@ -270,7 +270,8 @@ class FileReading {
     return std::nullopt;
   }
 
-  /// A stamp in the event itself: microseconds, absolute or since the one before.
+  /// Reads a timestamp in the event itself: microseconds, absolute or relative to the previous
+  /// event.
   static bool LegacyStamp(std::string_view event, Sequence& sequence, std::uint64_t& stamp) {
     bool found = false;
     std::int64_t us = 0;
@@ -299,11 +300,11 @@ class FileReading {
   ReferenceBudget budget_;
   RowWriter rows_;
   RowBudget row_budget_;
-  std::int64_t unpacked_ = 0;  ///< Bytes that came of compressed packets.
-  std::int64_t names_ = 0;     ///< Texts that were interned, again and again included.
-  Status status_;              ///< The file expands too much.
+  std::int64_t unpacked_ = 0;  ///< Bytes unpacked from compressed packets.
+  std::int64_t names_ = 0;     ///< Number of interned texts, with repetitions.
+  Status status_;              ///< Set if the file expands too much.
   std::vector<Sequence> sequences_;
-  std::map<std::uint32_t, std::uint32_t> sequence_numbers_;  ///< By id.
+  std::map<std::uint32_t, std::uint32_t> sequence_numbers_;  ///< Sequence numbers by id.
   std::size_t last_sequence_ = 0;
 };
 
@@ -322,7 +323,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 120 bytes an event");
+      path + ": out of memory while reading; the trace needs about 120 bytes per event");
 }
 
 }  // namespace headroom::perfetto

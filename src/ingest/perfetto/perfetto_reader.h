@@ -1,13 +1,15 @@
-// Reader for traces in Perfetto's protobuf format: our own recordings (docs/recording.md), and what
-// other tools write in it, such as rocprofv3.
+// Reads traces in Perfetto's protobuf format: Headroom's recordings (docs/recording.md) and output
+// of other tools, such as rocprofv3.
 //
-// Supported: track events (slices, instants, counters, extra counters; interned or inline names;
-// legacy phases B, E, X and I), GPU render stages, clock snapshots, packets compressed in packets.
-// Not kept: arrows, call stacks, legacy asynchronous events. Other data (ftrace, heap profiles,
-// ...) is counted in the import log.
+// - Supported: track events (slices, instants, counters, extra counters), with interned or inline
+//   names and legacy phases B, E, X and I.
+// - Also supported: GPU render stages, clock snapshots, packets compressed in packets.
+// - Dropped: flow ids, call stacks, legacy asynchronous events.
+// - Counted in the import log: other data, such as ftrace and heap profiles.
 //
-// One thread, one pass: a packet is found, its sequence's state gives its names, and it becomes a
-// row at once. Slices are closed when their end comes; tracks and streams are settled at the end.
+// Reads in one pass on one thread. Each packet becomes a row immediately; the state of its sequence
+// gives its names. Slices are closed at their ends. Tracks and streams are settled at the end of
+// the file.
 #pragma once
 
 #include <cstddef>
@@ -22,23 +24,22 @@
 namespace headroom::perfetto {
 
 struct ReadOptions {
-  int threads = 1;  ///< Of freezing the store, from 1 up; the result does not depend on it.
-  /// Bytes read at a time; any value from 1 up. The result does not depend on it.
+  int threads = 1;  ///< Threads for freezing the store, at least 1. Does not affect the result.
+  /// Bytes per read, at least 1. Does not affect the result.
   std::size_t chunk_bytes = std::size_t{256} << 10;
-  /// Larger packets count as damage, to bound memory. From 1 up.
+  /// Larger packets count as damage, to bound memory. At least 1.
   std::int64_t max_packet_bytes = std::int64_t{64} << 20;
-  /// Of packets compressed in packets, of events, and of texts that events refer to.
+  /// Limits packets compressed in packets, events, and texts that events refer to.
   ExpansionLimit expansion = {};
-  /// Called now and then with the compressed bytes read so far; may be empty.
+  /// Called occasionally with the number of compressed bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;
 };
 
-/// Reads a whole stream into a store and freezes it. `path` is for messages only.
+/// Reads a whole stream into a store and freezes it. `path` appears only in messages. Damage is
+/// recorded in the store's import log.
 ///
-/// Damage is in the store's import log. Fails with kBadInput where the source fails, with
-/// kEnvironment where memory runs out; then the store is of no use.
-///
-/// REQUIRES: `store` is empty.
+/// Fails with kBadInput if the source fails, and with kEnvironment if memory runs out. After a
+/// failure the store is unusable. Requires an empty `store`.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store);
 

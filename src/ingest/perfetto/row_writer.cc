@@ -25,7 +25,7 @@ constexpr std::uint32_t kEnd = static_cast<std::uint32_t>(TrackEventType::kSlice
 constexpr std::uint32_t kInstant = static_cast<std::uint32_t>(TrackEventType::kInstant);
 constexpr std::uint32_t kCounter = static_cast<std::uint32_t>(TrackEventType::kCounter);
 
-/// The type that a legacy phase stands for, or 0 where it has none here.
+/// Returns the event type for a legacy phase, or 0 if there is none.
 std::uint32_t TypeOf(char phase) {
   switch (phase) {
     case 'B':
@@ -64,7 +64,7 @@ GpuTaskKind KindOf(std::string_view kind) {
   return kind == "memset" ? GpuTaskKind::kMemset : GpuTaskKind::kKernel;
 }
 
-/// The number at the end of a device's name ("Agent-2", "2").
+/// Returns the number at the end of a device's name ("Agent-2", "2"), or -1.
 std::int64_t TrailingNumber(std::string_view text) {
   std::size_t at = text.size();
   while (at > 0 && IsDigit(text[at - 1])) --at;
@@ -124,7 +124,7 @@ RowWriter::LegacyEvent RowWriter::ReadLegacyEvent(std::string_view message) {
         event.id = reader.signed_integer();
         break;
       case LegacyEventField::kBindToEnclosing:
-        break;  // For viewers.
+        break;  // Used only by viewers.
       case LegacyEventField::kPid:
         event.pid = reader.integer32();
         break;
@@ -158,7 +158,7 @@ bool RowWriter::ReadMessage(const Sequence& sequence, std::string_view bytes, Ev
       case TrackEventField::kName:
         event.name = store_.strings.Intern(reader.bytes());
         break;
-      case TrackEventField::kCategoryIids:  // The first of several.
+      case TrackEventField::kCategoryIids:  // The first category counts.
         ForEachInteger(reader, [&](std::uint64_t iid) {
           if (event.category == StringId(0u))
             event.category = TextOf(sequence.categories, iid, event.offset);
@@ -193,9 +193,10 @@ bool RowWriter::ReadMessage(const Sequence& sequence, std::string_view bytes, Ev
       case TrackEventField::kLegacyEvent:
         message.legacy = ReadLegacyEvent(reader.bytes());
         break;
-      case TrackEventField::kFlowIds:  // Of launches, which are joined by correlation.
+      case TrackEventField::kFlowIds:  // Flow ids join launches to tasks, which correlation ids
+                                       // already do.
       case TrackEventField::kTerminatingFlowIds:
-      case TrackEventField::kTimestampDeltaUs:  // Were read with the packet.
+      case TrackEventField::kTimestampDeltaUs:  // Already read with the packet.
       case TrackEventField::kTimestampAbsoluteUs:
         break;
     }
@@ -204,7 +205,7 @@ bool RowWriter::ReadMessage(const Sequence& sequence, std::string_view bytes, Ev
 }
 
 std::uint32_t RowWriter::TrackOf(const Sequence& sequence, const Message& message) {
-  // Tracks that a legacy event names itself go before the default of its sequence.
+  // A track named by a legacy event overrides the default of its sequence.
   if (message.legacy && message.legacy->tid != 0) {
     return tracks_.NumberOfThread(message.legacy->pid != 0 ? message.legacy->pid : sequence.pid,
                                   message.legacy->tid);
@@ -228,11 +229,11 @@ void RowWriter::ReadAnnotations(const Sequence& sequence, std::int64_t offset) {
   args_.Clear();
   for (const std::string_view annotation : annotations_) {
     if (!args_.AddAnnotation(annotation, sequence.arg_names, sequence.arg_texts))
-      store_.log.Add(ImportIssue::kMissingName, offset, "of an argument");
+      store_.log.Add(ImportIssue::kMissingName, offset, "an argument");
   }
   if (args_.over_budget()) {
     store_.log.Add(ImportIssue::kOversizedEvent, offset,
-                   "arguments left out: they name the same long texts over and over");
+                   "arguments dropped: they repeat the same long texts too often");
   }
 }
 
@@ -399,7 +400,7 @@ void RowWriter::Begin(const Event& event, std::uint32_t sequence) {
     slice.row = AppendHostEvent(named, rule);
     if (!args_.empty()) FillHostEvent(slice.row);
     if (rule == CategoryRule::kAnnotation && store_.Text(event.category) == "marker_api") {
-      // The call that pushed the range is no launch.
+      // The call that pushed the range is not a launch.
       store_.host_events.correlation.MutablePending(slice.row) = kUnknown;
       const std::string_view text = store_.Text(event.name);
       if (budget_.Take(text.size())) ranges_.Describe(store_, slice.row, text);
@@ -559,7 +560,7 @@ void RowWriter::SettleMetadata() {
   if (has_end_ && !ended_ && store_.log.Count(ImportIssue::kTruncated) == 0 &&
       store_.log.Count(ImportIssue::kCutCompression) == 0)
     store_.log.Add(ImportIssue::kTruncated, -1,
-                   "the file ends between two packets; its end marker is missing");
+                   "the file ends between two packets without an end marker");
   TraceMetadata& metadata = store_.metadata;
   metadata.copied_from = exported_->copied_from;
   metadata.rank = exported_->rank;
@@ -603,7 +604,7 @@ void RowWriter::CountInteger(std::uint32_t track, TimeNs time, std::int64_t valu
 void RowWriter::FillHostEvent(std::uint32_t row) {
   args_.TakeRestated();
   auto& rows = store_.host_events;
-  // An end may say more of what began.
+  // The end may add data to the beginning.
   const auto fill = [row](auto& column, auto value, auto unknown) {
     if (value != unknown) column.MutablePending(row) = value;
   };
@@ -618,9 +619,9 @@ void RowWriter::FillHostEvent(std::uint32_t row) {
   const StringId rest = args_.Rest();
   StringId& args = rows.args.MutablePending(row);
   if (args.valid() && rest.valid()) {
-    // A slice may be opened again at each of its ends, and grow by each.
+    // A slice may be reopened at each of its ends, and grow each time.
     if (!budget_.Take(store_.Text(rest).size() + store_.Text(args).size())) return;
-    std::string joined(store_.Text(rest));  // What is found first holds: the end's.
+    std::string joined(store_.Text(rest));  // The first match wins: the end's.
     joined.append(", ").append(store_.Text(args));
     args = store_.strings.Intern(joined);
   } else if (rest.valid()) {
@@ -755,7 +756,7 @@ void RowWriter::AddRenderStage(Sequence& sequence, TimeNs start, std::string_vie
   const std::uint32_t row = AppendGpuTask(start, name, GpuTaskKind::kKernel);
   store_.gpu_tasks.duration.MutablePending(row) = DurationNs(duration);
   FillGpuTask(row, Tracks::kNoTrack, gpu);
-  // Tools other than ours say nothing of a stream but the name or number of its queue.
+  // Other tools identify a stream only by the name or number of its queue.
   const auto [device, stream] = tracks_.NamesOf(store_.gpu_tasks.stream.Pending(row));
   if (stream < 0) {
     const std::int64_t named = NumberBehind("stream", store_.Text(queue)).value_or(queue_number);
@@ -767,7 +768,7 @@ void RowWriter::CloseSlices(const std::vector<Sequence>& sequences) {
   ranges_.Mark(store_);
   for (std::uint32_t number = 0; number < tracks_.size(); ++number) {
     Track& track = tracks_[number];
-    // An end that another sequence wrote may stand before its beginning in the file.
+    // An end that another sequence wrote may precede its beginning in the file.
     std::stable_sort(
         track.open.begin(), track.open.end(),
         [&](const OpenSlice& a, const OpenSlice& b) { return StartOf(a) < StartOf(b); });
@@ -788,11 +789,12 @@ void RowWriter::CloseSlices(const std::vector<Sequence>& sequences) {
     open.insert(open.end(), track.open.begin() + static_cast<std::ptrdiff_t>(next),
                 track.open.end());
     for (const OpenSlice& slice : open) {
-      // Not at the last stamp of all: counters go on when what is timed has been killed.
+      // Do not use the last timestamp of the trace: counters continue after the measured program
+      // was killed.
       SetEnd(slice, std::max(StartOf(slice), sequences[slice.sequence].last_slice));
       store_.log.Add(ImportIssue::kUnfinishedSpan, slice.offset);
       if (slice.on_gpu || slice.is_sync) continue;
-      // A step without an end is none whose length could be compared.
+      // A step without an end has no comparable length.
       StringId& category = store_.host_events.category.MutablePending(slice.row);
       if (RuleOf(category) == CategoryRule::kStep)
         category = store_.strings.Intern("unfinished step");

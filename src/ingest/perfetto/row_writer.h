@@ -1,4 +1,4 @@
-// Turns the events of a Perfetto trace into rows: one function a kind of event.
+// Turns the events of a Perfetto trace into rows, with one function per kind of event.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,31 @@
 
 namespace headroom::perfetto {
 
-/// A queue or a stage of a GPU as the first form of render stage events lists them: by position.
+/// Queues and stages of a GPU, by position, as the first form of render stage events lists them.
 struct Specifications {
   std::vector<StringId> queues, stages;
 };
 
-/// Packets that one writer wrote in order, and what they said for those after them.
+/// The state of a sequence: packets that one writer wrote in order, and their defaults for later
+/// packets.
 struct Sequence {
   std::uint32_t id = 0;
-  std::uint32_t number = 0;  ///< In order of first mention.
+  std::uint32_t number = 0;  ///< Counts in order of first mention.
 
   InternTable categories, event_names, arg_names, arg_texts, gpu_names;
-  std::uint32_t clock = 0;  ///< Of packets that name none; 0: the trace's.
-  std::uint64_t track = 0;  ///< Uuid, of events that name none.
+  std::uint32_t clock = 0;  ///< Clock of packets that name none; 0 means the trace clock.
+  std::uint64_t track = 0;  ///< Uuid of the track for events that name none.
   std::vector<std::uint64_t> extra_tracks, extra_double_tracks;
 
-  // Of sequences that describe their thread instead of using tracks, and count microseconds.
+  // For sequences that describe their thread instead of using tracks, and count microseconds.
   std::uint32_t thread_track = Tracks::kNoTrack;
   std::int64_t stamp_us = 0;
   std::int32_t pid = 0;
 
-  TimeNs last;        ///< The latest stamp.
-  TimeNs last_slice;  ///< The latest begin or end.
+  TimeNs last;        ///< The latest timestamp.
+  TimeNs last_slice;  ///< The latest begin or end of a slice.
 
-  /// Forgets what packets may refer to after the state was cleared.
+  /// Drops data that packets must not refer to after the state was cleared.
   void Clear();
 };
 
@@ -55,23 +56,23 @@ class RowWriter {
   /// Appends the row of a GpuRenderStageEvent message.
   void AddRenderStage(Sequence& sequence, TimeNs start, std::string_view message,
                       std::int64_t offset);
-  /// Takes in the lists of the first form of render stage events, which come before them.
+  /// Adds the lists of the first form of render stage events, which precede the events.
   void AddSpecifications(std::string_view message);
 
-  /// Marks the steps, joins what is still open with ends that came too early in the file, and
-  /// closes the rest at the last stamp of its sequence.
+  /// Marks the steps and joins open slices with ends that came too early in the file. Closes the
+  /// others at the last timestamp of their sequence.
   void CloseSlices(const std::vector<Sequence>& sequences);
-  /// What an exported trace says of itself goes before what its events say.
+  /// Applies the metadata of an exported trace, which overrides data from its events.
   void SettleMetadata();
 
  private:
   /// The fields of a track event.
   struct Event {
     std::uint32_t type = 0;
-    std::uint32_t track = 0;  ///< Number.
+    std::uint32_t track = 0;  ///< Number of the track.
     StringId name, category;
     TimeNs time;
-    std::int64_t duration_ns = -1;  ///< Of a complete event.
+    std::int64_t duration_ns = -1;  ///< Duration of a complete event.
     std::int64_t offset = 0;
   };
   /// Kind and place of a legacy event.
@@ -80,18 +81,19 @@ class RowWriter {
     std::int64_t duration_us = -1;
     std::int32_t pid = 0, tid = 0;
     std::uint64_t name_iid = 0;
-    std::int64_t id = kUnknown;  ///< Of an arrow.
+    std::int64_t id = kUnknown;  ///< Id of an arrow.
   };
-  /// A message as it is written. Lists of it are members of the writer: they keep their memory.
+  /// A message as written. Its lists are members of the writer, so that they keep their memory.
   struct Message {
-    std::optional<std::uint64_t> track;  ///< Uuid. None: that of the sequence.
-    std::int64_t integer = 0;            ///< Value of a counter.
-    std::optional<double> number;        ///< The same; none: an integer.
+    std::optional<std::uint64_t> track;  ///< Uuid; nullopt means the track of the sequence.
+    std::int64_t integer = 0;            ///< Integer value of a counter.
+    std::optional<double>
+        number;  ///< Floating-point value of a counter; nullopt if it is an integer.
     std::optional<LegacyEvent> legacy;
   };
 
   static LegacyEvent ReadLegacyEvent(std::string_view message);
-  /// Returns false where the message is damaged.
+  /// Returns false if the message is damaged.
   bool ReadMessage(const Sequence& sequence, std::string_view bytes, Event& event,
                    Message& message);
   std::uint32_t TrackOf(const Sequence& sequence, const Message& message);
@@ -99,23 +101,23 @@ class RowWriter {
   void ApplyLegacy(const Sequence& sequence, const LegacyEvent& legacy, Event& event);
   void ReadAnnotations(const Sequence& sequence, std::int64_t offset);
   void AddCounter(const Event& event, const Message& message);
-  /// Counters that came along with the event.
+  /// Adds the counters attached to an event.
   void AddExtraCounters(const Sequence& sequence, TimeNs time);
 
   void Begin(const Event& event, std::uint32_t sequence);
-  /// Opens a slice again that was closed only so that slices of a track nest. False where there is
-  /// none such.
+  /// Reopens a slice that was closed only so that slices of a track nest. Returns false if there is
+  /// none.
   bool Reopen(const Event& event);
-  /// Gives a dispatch of rocprofv3 the plain name and the kind of its kernel.
+  /// Sets the plain name and the kind of a kernel that rocprofv3 dispatched.
   void DescribeDispatch(std::uint32_t row);
   void End(const Event& event);
   void Instant(const Event& event);
-  /// What a recording says of its job and machine, from the arguments at hand.
+  /// Reads a recording's description of its job and machine from the current arguments.
   void ReadAbout(StringId name);
-  /// "headroom.version pytorch 2.7.1"; false: it is nothing of the kind.
+  /// Reads a name such as "headroom.version pytorch 2.7.1". Returns false for other names.
   bool ReadVersion(StringId name);
-  /// What `headroom export` says of the trace that it read, of its threads, counters and devices;
-  /// false: it is nothing of the kind.
+  /// Reads the data of `headroom export` about the original trace, its threads, counters and
+  /// devices. Returns false for other names.
   bool ReadExported(StringId name);
   void ReadExportedDevice(const nlohmann::json& said);
   void Count(std::uint32_t track, TimeNs time, double value);
@@ -127,13 +129,13 @@ class RowWriter {
   void AppendArrow(const Event& event, char phase, std::int64_t id);
   void AppendMemoryEvent(const Event& event);
   void AppendCollective(std::uint32_t task);
-  /// Fills the columns that arguments have.
+  /// Fills the columns from the arguments.
   void FillHostEvent(std::uint32_t row);
   void FillGpuTask(std::uint32_t row, std::uint32_t track, std::int64_t device);
   void SetEnd(const OpenSlice& slice, TimeNs end);
   TimeNs StartOf(const OpenSlice& slice) const;
 
-  /// The text of an id, or nothing and a note in the log.
+  /// Returns the text of an id. If it is missing, returns none and adds a log entry.
   StringId TextOf(const InternTable& table, std::uint64_t iid, std::int64_t offset);
   CategoryRule RuleOf(StringId category);
 
@@ -144,8 +146,9 @@ class RowWriter {
   NamedRanges ranges_;
   Specifications specifications_;
   std::optional<TraceMetadata> exported_;
-  bool has_end_ = false, ended_ = false;  ///< An exported trace says so of its end, and there.
-  std::vector<CategoryRule> rules_;       ///< By string id; filled on demand.
+  bool has_end_ = false,
+       ended_ = false;  ///< An exported trace announces an end marker, and has one at its end.
+  std::vector<CategoryRule> rules_;  ///< Indexed by string id; filled on demand.
   std::vector<bool> rule_known_;
   std::vector<std::string_view> annotations_;
   std::vector<std::uint64_t> extra_tracks_, extra_double_tracks_;

@@ -13,7 +13,8 @@
 namespace headroom::perfetto {
 namespace {
 
-/// Tracks nest less deep; a file whose tracks are their own ancestors must not loop.
+/// Real tracks nest less deep. A limit is necessary because a hostile file could make tracks their
+/// own ancestors.
 constexpr int kMaxAncestors = 32;
 
 std::string_view UnitName(CounterUnit unit) {
@@ -28,7 +29,7 @@ std::string_view UnitName(CounterUnit unit) {
   return {};
 }
 
-/// The id in a name as rocprofv3 gives it to tracks of threads, "THREAD 2 (4007)"; else nothing.
+/// Returns the id in a track name of rocprofv3, such as "THREAD 2 (4007)"; empty for other names.
 std::string_view ThreadOfRocprof(std::string_view name) {
   const std::size_t open = name.find(" (");
   if (!name.starts_with("THREAD ") || !name.ends_with(')') || open == std::string_view::npos)
@@ -100,7 +101,7 @@ bool Tracks::DescribeThread(std::string_view thread_descriptor, Track& track) {
         if (!reader.bytes().empty()) track.name = store_.strings.Intern(reader.bytes());
         break;
       case ThreadDescriptorField::kReferenceTimestampUs:
-        break;  // Of the sequence.
+        break;  // The id belongs to the sequence.
     }
   }
   return !reader.damaged();
@@ -239,7 +240,7 @@ ThreadId Tracks::ThreadOf(std::uint32_t number) {
 
   const std::string name(store_.Text(track.name));
   if (track.is_counter) {
-    // The track of a counter is what it was taken of.
+    // The parent track of a counter names the counted object.
     const Track* const owner = thread != nullptr ? thread : ParentOf(track);
     const bool is_instance = owner != nullptr && !owner->is_process;
     const std::string of = thread != nullptr ? fmt::format("{}", thread->tid.value_or(0))
@@ -247,7 +248,7 @@ ThreadId Tracks::ThreadOf(std::uint32_t number) {
                                              : std::string();
     return known = AddThread(pid, process_name, of, is_instance ? owner->name : StringId::None());
   }
-  // As the PyTorch profiler has it, a stream is a thread of its device.
+  // As in the PyTorch profiler, a stream is a thread of its device.
   const std::optional<std::int64_t> device = NumberBehind("GPU", name);
   const std::optional<std::int64_t> stream = NumberBehind("stream", name);
   if (device && stream) {
@@ -302,7 +303,7 @@ void Tracks::Settle() {
       thread = ThreadOf(thread.index());
     }
   };
-  // An exported trace tells of all its threads, in order, also of those on which nothing is.
+  // An exported trace lists all its threads in order, including those without events.
   for (std::uint32_t number = 0; number < tracks_.size(); ++number) {
     if (tracks_[number].exact) ThreadOf(number);
   }

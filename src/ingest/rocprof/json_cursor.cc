@@ -48,7 +48,7 @@ bool JsonCursor::Quoted(std::string_view& text, bool& has_escapes) {
       ++p_;
       return true;
     }
-    // Texts of rocprofv3 hold none as it is, so a quote has been lost.
+    // rocprofv3 escapes control characters in texts, so a raw one means that a quote was lost.
     if (static_cast<unsigned char>(*p_) < 0x20) return Fail();
     if (*p_ != '\\') continue;
     has_escapes = true;
@@ -73,7 +73,7 @@ bool JsonCursor::Integer(std::uint64_t& value) {
            !__builtin_add_overflow(magnitude, static_cast<std::uint64_t>(*p_ - '0'), &magnitude);
   }
   if (p_ == end_) return Fail(State::kCut);
-  if (*p_ != ',' && *p_ != '}' && *p_ != ']' && !IsSpace(*p_)) {  // A fraction, or no number.
+  if (*p_ != ',' && *p_ != '}' && *p_ != ']' && !IsSpace(*p_)) {  // A fraction, or not a number.
     p_ = from;
     Skip();
     return false;

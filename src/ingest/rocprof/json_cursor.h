@@ -1,5 +1,4 @@
-// Walks the values of a JSON text that may end before they do. Copies nothing but texts with
-// escapes.
+// Walks the values of a JSON text that may be truncated. Copies only texts with escapes.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +12,8 @@ namespace headroom::rocprof {
 
 /// One pass over a text. After a failure every call fails, so that loops over members end.
 ///
-///   cursor.Enter('{');
-///   for (std::string_view key; cursor.NextMember(key);) { ...one of Integer(), Text(), Skip()... }
+/// cursor.Enter('{');
+/// for (std::string_view key; cursor.NextMember(key);) { ...one of Integer(), Text(), Skip()... }
 class JsonCursor {
  public:
   enum class State : std::uint8_t {
@@ -30,33 +29,33 @@ class JsonCursor {
   bool fine() const { return state_ == State::kFine; }
   std::size_t consumed() const { return static_cast<std::size_t>(p_ - begin_); }
 
-  /// The first character of the next value; 0 where there is none.
+  /// Returns the first character of the next value; 0 if there is none.
   char Peek() {
     SkipWhite();
     return fine() ? *p_ : '\0';
   }
-  /// Goes into an object or array. False where the next value is another.
+  /// Enters an object or array. Returns false if the next value is of another type.
   bool Enter(char open) {
     if (Peek() != open) return Fail();
     ++p_;
     first_ = true;
     return true;
   }
-  /// Goes to the value of the next member; false behind the last, whose '}' is taken. The key is as
-  /// written: escapes are not decoded.
+  /// Moves to the value of the next member. Returns false after the last one, and consumes the '}'.
+  /// The key is returned as written: escapes are not decoded.
   bool NextMember(std::string_view& key);
-  /// The same in an array.
+  /// Moves to the next element of an array in the same way.
   bool NextElement();
 
-  /// The next value as an integer of 64 bits, a negative one as its two's complement. False where
-  /// it is none, and it is passed over.
+  /// Reads the next value as a 64-bit integer; a negative one as its two's complement. Returns
+  /// false if it is not an integer, and skips it.
   bool Integer(std::uint64_t& value);
-  /// The same as a floating-point number.
+  /// Reads the next value as a floating-point number in the same way.
   bool Number(double& value);
-  /// The next value as text, in the input or where it has escapes in `scratch`. False where it is
-  /// none, and it is passed over.
+  /// Reads the next value as text: a view of the input, or of `scratch` if it has escapes. Returns
+  /// false if it is not text, and skips it.
   bool Text(std::string_view& text, std::string& scratch);
-  /// Passes over the next value. Brackets are counted, not matched by kind.
+  /// Skips the next value. Counts brackets without matching their kinds.
   void Skip();
 
  private:
@@ -68,9 +67,10 @@ class JsonCursor {
     while (p_ != end_ && IsSpace(*p_)) ++p_;
     if (p_ == end_) Fail(State::kCut);
   }
-  /// The comma before all members but the first. False at the closing bracket, which is taken.
+  /// Skips the comma before each member but the first. Returns false at the closing bracket, and
+  /// consumes it.
   bool NextItem(char close);
-  /// A string as written, without its quotes.
+  /// Reads a string as written, without its quotes.
   bool Quoted(std::string_view& text, bool& has_escapes);
 
   const char* begin_;

@@ -52,7 +52,7 @@ bool JsonWindow::SkipValue() {
       } else if (c == '{' || c == '[') {
         ++depth;
       } else if (c == '}' || c == ']') {
-        if (depth == 0) return true;  // Behind a bare value.
+        if (depth == 0) return true;  // The end of a bare value.
         if (--depth == 0) return ++at_, true;
       } else if (depth == 0 && any && (c == ',' || IsSpace(c))) {
         return true;

@@ -15,26 +15,26 @@ namespace headroom::rocprof {
 
 class JsonWindow {
  public:
-  /// `step`: bytes that are read at once at least, from 1 up; the result does not depend on it.
-  /// `progress`: called with the bytes taken from the file; may be empty.
+  /// `step`: minimum bytes per read, at least 1; does not affect the result. `progress`: called
+  /// with the number of bytes read from the file; may be empty.
   JsonWindow(ByteSource& source, std::size_t step, std::function<void(std::int64_t)> progress)
       : source_(source), step_(step), progress_(std::move(progress)) {}
 
-  /// What has been read and not been passed. Valid until Fill().
+  /// Returns the text that was read but not yet consumed. Valid until Fill().
   std::string_view text() const { return std::string_view(buffer_).substr(at_); }
-  /// Of text() in the decompressed file.
+  /// Returns the offset of text() in the decompressed file.
   std::int64_t offset() const { return offset_ + static_cast<std::int64_t>(at_); }
   std::int64_t file_bytes_read() const { return source_.file_bytes_read(); }
   void Advance(std::size_t bytes) { at_ += bytes; }
-  /// Reads on; at least as much again as there is. False at the end, and where reading failed.
+  /// Reads at least as many bytes as text() has. Returns false at the end, or if reading failed.
   bool Fill();
-  /// Whether the device failed, or the expansion limit was passed.
+  /// Fails if the device failed or the expansion limit was exceeded.
   const Status& status() const { return status_; }
 
-  /// Passes over white space and commas. The next character, 0 at the end; a byte of 0 in the file,
-  /// which no JSON holds, is given as '?'.
+  /// Skips white space and commas. Returns the next character, or 0 at the end. A zero byte in the
+  /// file, which JSON does not allow, is returned as '?'.
   char Next();
-  /// Passes over a value of any size. False where the file ends in it.
+  /// Skips a value of any size. Returns false if the file ends inside it.
   bool SkipValue();
 
  private:

@@ -7,7 +7,7 @@
 namespace headroom::rocprof {
 namespace {
 
-/// {"handle": 5}, or in some places a number alone.
+/// Reads {"handle": 5}, or the number alone that some places have.
 void ParseHandle(JsonCursor& cursor, std::uint64_t& handle) {
   if (cursor.Peek() != '{') {
     cursor.Integer(handle);
@@ -35,7 +35,7 @@ void ParseExtent(JsonCursor& cursor, std::array<std::uint64_t, 3>& extent) {
   }
 }
 
-/// A number, or a text like "0x00007f10a0000000".
+/// Reads a number, or a text like "0x00007f10a0000000".
 void ParseAddress(JsonCursor& cursor, std::uint64_t& address) {
   if (cursor.Peek() != '"') return ParseHandle(cursor, address);
   std::string_view text;
@@ -289,7 +289,7 @@ Metadata ParseMetadata(JsonCursor& cursor) {
         if (first) {
           ParseString(cursor, metadata.program);
         } else {
-          cursor.Skip();  // Arguments may hold secrets.
+          cursor.Skip();  // Arguments may contain secrets.
         }
       }
     } else {

@@ -1,5 +1,5 @@
-// The records of rocprofv3 and what stands beside them, as plain values. Each parser takes the
-// value of its JSON at a cursor; what it does not know is passed over.
+// The records of rocprofv3 and related data, as plain values. Each parser reads its JSON value at a
+// cursor and skips unknown members.
 #pragma once
 
 #include <array>
@@ -13,24 +13,24 @@
 
 namespace headroom::rocprof {
 
-/// "Not recorded": handles and numbers here have all 64 bits, and no real one has all of them set.
+/// "Not recorded". Handles and numbers have 64 bits, and no real one has all bits set.
 inline constexpr std::uint64_t kAbsent = UINT64_MAX;
 
-/// One element of a list below "buffer_records", or a row of a database, whatever it is of.
+/// One element of any list below "buffer_records", or a row of a database.
 struct Record {
-  std::uint64_t kind = kAbsent, operation = kAbsent;  ///< Numbers of names below "strings".
-  /// In a database: what these numbers stand for, and the text of a marker.
+  std::uint64_t kind = kAbsent, operation = kAbsent;  ///< Indices of names below "strings".
+  /// In a database: the text for these numbers, and the text of a marker.
   StringId name, text;
   std::uint64_t thread = kAbsent;
   std::uint64_t correlation = kAbsent;
   std::uint64_t start = kAbsent, end = kAbsent;  ///< Nanoseconds.
-  std::uint64_t stream = kAbsent;                ///< HIP's, as newer versions number it.
-  // Of dispatches.
+  std::uint64_t stream = kAbsent;                ///< Number of the HIP stream in newer versions.
+  // Dispatches only.
   std::uint64_t agent = kAbsent, queue = kAbsent, kernel = kAbsent;
   std::uint64_t group_bytes = kAbsent, private_bytes = kAbsent;
-  std::array<std::uint64_t, 3> workgroup = {kAbsent, kAbsent, kAbsent};  ///< Threads.
-  std::array<std::uint64_t, 3> grid = {kAbsent, kAbsent, kAbsent};       ///< Threads, too.
-  // Of copies and allocations.
+  std::array<std::uint64_t, 3> workgroup = {kAbsent, kAbsent, kAbsent};  ///< Number of threads.
+  std::array<std::uint64_t, 3> grid = {kAbsent, kAbsent, kAbsent};  ///< Number of threads, too.
+  // Copies and allocations only.
   std::uint64_t source = kAbsent, destination = kAbsent;  ///< Agents.
   std::uint64_t bytes = kAbsent;
   std::uint64_t address = kAbsent;
@@ -42,9 +42,9 @@ struct Agent {
   static constexpr std::uint64_t kGpu = 2;
   std::uint64_t id = kAbsent;
   std::uint64_t type = kAbsent;
-  std::uint64_t number = kAbsent;  ///< As rocprofv3 counts, CPUs included.
+  std::uint64_t number = kAbsent;  ///< Number in rocprofv3's count, which includes CPUs.
   std::uint64_t compute_units = kAbsent;
-  std::uint64_t architecture = kAbsent;  ///< 90402 is gfx942.
+  std::uint64_t architecture = kAbsent;  ///< For example 90402 for gfx942.
   std::uint64_t memory_bytes = 0;
   std::string name, product;
 };
@@ -53,20 +53,20 @@ Agent ParseAgent(JsonCursor& cursor);
 /// One element of "kernel_symbols".
 struct KernelSymbol {
   std::uint64_t id = kAbsent;
-  std::uint64_t vector_registers = kAbsent, accumulators = kAbsent;  ///< Per thread.
-  std::string name;  ///< Demangled where it is told.
+  std::uint64_t vector_registers = kAbsent, accumulators = kAbsent;  ///< Registers per thread.
+  std::string name;                                                  ///< Demangled if recorded.
 };
 KernelSymbol ParseKernelSymbol(JsonCursor& cursor);
 
 /// One element of "buffer_records" below "strings": a kind of record and its operations, which
-/// records name by their positions.
+/// records refer to by position.
 struct KindNames {
   std::string kind;
   std::vector<std::string> operations;
 };
 KindNames ParseKindNames(JsonCursor& cursor);
 
-/// One element of a map from numbers to texts: {"key": 5, "value": "text"}.
+/// Reads one element of a map from numbers to texts: {"key": 5, "value": "text"}.
 std::pair<std::uint64_t, std::string> ParseText(JsonCursor& cursor);
 
 /// One element of "counters".
@@ -79,8 +79,8 @@ CounterName ParseCounterName(JsonCursor& cursor);
 /// One element of "counter_collection": the hardware counters of one dispatch.
 struct DispatchCounters {
   Record dispatch;
-  /// By id of the counter; not a number: not recorded. A counter has a value for each part of the
-  /// GPU, which add up.
+  /// Pairs of counter id and value; NaN if not recorded. A counter has a value for each part of the
+  /// GPU; their sum is the total.
   std::vector<std::pair<std::uint64_t, double>> values;
 };
 DispatchCounters ParseDispatchCounters(JsonCursor& cursor);

@@ -70,13 +70,13 @@ constexpr std::string_view kTableNames[] = {
 constexpr auto kTables = static_cast<std::size_t>(Table::kCount);
 static_assert(std::size(kTableNames) == kTables);
 
-/// What tells the format: other tools have tables `rocpd_string`, too.
+/// Tables that identify the format. `rocpd_string` does not, because other tools have it, too.
 constexpr Table kTelling[] = {Table::kRegions, Table::kDispatches, Table::kCopies};
 
-/// The tables of one recording; null: not there.
+/// The tables of one recording; null if missing.
 using Recording = std::array<const DatabaseTable*, kTables>;
 
-/// The recordings of a file by the ids in the names of their tables.
+/// Returns the recordings of a file by the ids in their table names.
 std::map<std::string_view, Recording> RecordingsOf(const Database& database) {
   std::map<std::string_view, Recording> recordings;
   for (const DatabaseTable& table : database.tables()) {
@@ -91,8 +91,8 @@ std::map<std::string_view, Recording> RecordingsOf(const Database& database) {
   return recordings;
 }
 
-/// What a category of events means: a word of its name in capitals, and the list of rocprofv3's
-/// JSON that has such records.
+/// The meaning of an event category: a word of its name in capitals, and the list of rocprofv3's
+/// JSON with such records.
 struct CategoryWord {
   std::string_view word;
   Section section;
@@ -121,22 +121,23 @@ Category CategoryOf(std::string_view name) {
   return {Section::kOtherCalls, list.empty() ? std::string("region") : std::move(list)};
 }
 
-/// A number of a row; kAbsent where it is none.
+/// Returns a number of a row; kAbsent if it is not a number.
 std::uint64_t NumberAt(const RowScan& row, int column) {
   return static_cast<std::uint64_t>(row.Integer(column, -1));
 }
 static_assert(static_cast<std::uint64_t>(-1) == kAbsent);
 
-/// The same, and `otherwise` where the column is null.
+/// Returns a number of a row in the same way, but `otherwise` if the column is null.
 std::uint64_t NumberOr(const RowScan& row, int column, std::uint64_t otherwise) {
   return row.IsNull(column) ? otherwise : NumberAt(row, column);
 }
 
-/// Tables of records begin with the first, and have all of the second one after the other.
+/// Tables of records begin with the columns of kSpan. They also have all columns of kPlace in
+/// sequence.
 constexpr NamedColumns kSpan{"start", "end"};
 constexpr NamedColumns kPlace{"pid", "tid", "track_id", "event_id"};
 
-/// What the JSON of a column says of itself; its defaults where there is none.
+/// Returns the value that the JSON of a column describes; its defaults if there is none.
 template <typename Value>
 Value Described(const RowScan& row, int column, Value (*parse)(JsonCursor&)) {
   JsonCursor cursor(row.Text(column));
@@ -144,7 +145,7 @@ Value Described(const RowScan& row, int column, Value (*parse)(JsonCursor&)) {
   return cursor.fine() ? value : Value();
 }
 
-/// The member "message" of what an event says beside its columns.
+/// Returns the member "message" of an event's extra data.
 std::string MessageOf(std::string_view json) {
   JsonCursor cursor(json);
   std::string message, scratch;
@@ -160,7 +161,7 @@ std::string MessageOf(std::string_view json) {
   return cursor.fine() ? message : std::string();
 }
 
-/// One recording of a file.
+/// Reads one recording of a file.
 class RecordingReading {
  public:
   RecordingReading(const Database& database, const Recording& tables, const RocpdOptions& options,
@@ -201,7 +202,7 @@ class RecordingReading {
     std::int64_t process = kUnknown;
     std::uint64_t tid = kAbsent;
   };
-  /// What newer versions of the schema say once for rows of one place.
+  /// In newer versions of the schema, the common data of all rows of one track.
   struct Track {
     std::int64_t process = kUnknown, thread = kUnknown, name = kUnknown;
     std::uint64_t agent = kAbsent, queue = kAbsent, stream = kAbsent;
@@ -209,7 +210,7 @@ class RecordingReading {
   struct Event {
     std::int64_t id = 0;
     std::uint64_t correlation = kAbsent;
-    std::uint32_t category = 0;  ///< In categories_.
+    std::uint32_t category = 0;  ///< Index in categories_.
     StringId message;
   };
   struct Streams {
@@ -217,7 +218,7 @@ class RecordingReading {
     bool several_queues = false;
     std::optional<std::uint64_t> queue;
   };
-  /// Where a row belongs to.
+  /// The process, thread and track of a row.
   struct Place {
     std::size_t process = 0;
     std::uint64_t tid = kAbsent;
@@ -267,7 +268,8 @@ class RecordingReading {
     return it->second;
   }
 
-  /// The category of an event: a string, in newer versions of the schema a table's row.
+  /// Returns the category of an event: a string, or in newer versions of the schema a row of a
+  /// table.
   std::uint32_t CategoryAt(const RowScan& row, int column) {
     const std::int64_t id = row.Integer(column, kUnknown);
     const auto known = category_ids_.find(id);
@@ -276,11 +278,10 @@ class RecordingReading {
   }
 
   std::size_t ProcessOf(std::int64_t id) {
-    // A process takes far more memory than a row that names it.
+    // A process takes far more memory than a row that refers to it.
     constexpr std::size_t kMaxProcesses = std::size_t{1} << 16;
     if (processes_.size() >= kMaxProcesses && !processes_.contains(id)) {
-      store_.log.Add(ImportIssue::kDamagedTable, -1,
-                     "too many processes: those beyond count as one");
+      store_.log.Add(ImportIssue::kDamagedTable, -1, "too many processes: the others count as one");
       return processes_.rbegin()->second;
     }
     const auto [it, is_new] = processes_.try_emplace(id);
@@ -296,7 +297,7 @@ class RecordingReading {
       Metadata metadata;
       const std::int64_t pid = row.Integer(kColumns["pid"], id);
       if (pid >= 0) metadata.pid = static_cast<std::uint64_t>(pid);
-      // Arguments may hold secrets.
+      // Arguments may contain secrets.
       std::string_view program = row.Text(kColumns["command"]);
       program = program.substr(0, program.find(' '));
       metadata.program = program.substr(program.rfind('/') + 1);
@@ -380,8 +381,8 @@ class RecordingReading {
       std::stable_sort(events_.begin(), events_.end(), by_id);
   }
 
-  /// The event of a row; null where there is none. Ids count up without gaps in all but damaged
-  /// files.
+  /// Returns the event of a row; null if there is none. Ids count up without gaps, except in
+  /// damaged files.
   const Event* EventAt(const RowScan& row, int column) const {
     const std::int64_t id = row.Integer(column, kUnknown);
     if (events_.empty() || id < events_.front().id || id > events_.back().id) return nullptr;
@@ -394,7 +395,7 @@ class RecordingReading {
     return it != events_.end() && it->id == id ? &*it : nullptr;
   }
 
-  /// Where a row belongs to, by its columns or its track.
+  /// Returns the place of a row from its columns or its track.
   ///
   /// @param first  column of kPlace
   Place PlaceOf(const RowScan& row, int first) {
@@ -434,7 +435,7 @@ class RecordingReading {
       const Event* const event = EventAt(row, kColumns["event_id"]);
       const Category& category = event == nullptr ? no_category_ : categories_[event->category];
       if (category.section == Section::kMarkers) {
-        // Versions differ in which of both is the text and which the function.
+        // Versions differ in which field has the text and which the function.
         record.text = event->message;
         const std::string_view name = store_.Text(record.name);
         if (!name.starts_with("roctx")) {
@@ -446,8 +447,8 @@ class RecordingReading {
     });
   }
 
-  /// Regions without length: marks, and calls that were shorter than the clock's step, whose names
-  /// older versions of the schema do not keep. Other samples are of counters.
+  /// Reads regions without length: marks, and calls shorter than the resolution of the clock. Older
+  /// versions of the schema do not keep the names of such calls. Other samples are of counters.
   void ReadSamples() {
     // A sample is a record without length.
     static constexpr auto kColumns =
@@ -475,8 +476,8 @@ class RecordingReading {
     TellUnread(Table::kSamples, unread);
   }
 
-  /// With `--group-by-queue`, and where HIP's streams were not traced, all work is on stream 0:
-  /// then queues tell more.
+  /// Checks whether streams are useful. With `--group-by-queue`, or if HIP's streams were not
+  /// traced, all work is on stream 0; queues then show more.
   void LookForStreams() {
     static constexpr auto kColumns = kPlace + NamedColumns{"stream_id", "queue_id"};
     ForEach(Table::kDispatches, kColumns, 0, [&](const RowScan& row) {
@@ -496,7 +497,7 @@ class RecordingReading {
     return NumberOr(row, column, place.track.stream);
   }
 
-  /// Collects the counters by event. Those that no dispatch takes count as unread.
+  /// Collects the counters by event. Counters without a dispatch count as unread.
   void ReadCounters() {
     static constexpr NamedColumns kOfNames{"id", "pid", "symbol", "name"};
     ForEach(Table::kCounterNames, kOfNames, 1, [&](const RowScan& row) {
@@ -593,17 +594,17 @@ class RecordingReading {
   const StringId mark_function_ = store_.strings.Intern("roctxMarkA");
   const Category no_category_ = CategoryOf({});
   std::vector<Category> categories_;
-  std::vector<Event> events_;  ///< By id.
-  /// By event, until its dispatch takes it.
+  std::vector<Event> events_;  ///< Sorted by id.
+  /// Counters by event, until their dispatch consumes them.
   std::map<std::int64_t, std::vector<std::pair<std::uint64_t, double>>> counted_;
   std::int64_t unread_counters_ = 0;
-  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  // Ordered maps: a file chooses these numbers and could make them collide in a hash table.
   std::map<std::string, std::uint32_t> category_names_;
   std::map<std::int64_t, std::uint32_t> category_ids_;
-  std::map<std::int64_t, std::size_t> processes_;  ///< As the writer of rows numbers them.
+  std::map<std::int64_t, std::size_t> processes_;  ///< Numbers that the row writer assigned.
   std::map<std::int64_t, Thread> threads_;
   std::map<std::int64_t, Track> tracks_;
-  std::map<std::size_t, Streams> streams_;  ///< By process.
+  std::map<std::size_t, Streams> streams_;  ///< Indexed by process.
 };
 
 }  // namespace
@@ -640,7 +641,7 @@ Status ReadRocpd(const Database& database, const std::string& path, const RocpdO
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 150 bytes an event");
+      path + ": out of memory while reading; the trace needs about 150 bytes per event");
 }
 
 }  // namespace headroom::rocprof

@@ -1,5 +1,4 @@
-// Whole databases are compared in tests/integration/test_rocpd.py; here is what a file can do
-// wrong.
+// Tests damaged files. tests/integration/test_rocpd.py compares whole databases.
 #include "ingest/rocprof/rocpd_reader.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +10,7 @@
 namespace headroom::rocprof {
 namespace rocpd_reader_test {
 
-/// The bytes of a database that statements make.
+/// Returns the bytes of a database that the statements create.
 std::string MakeDatabase(const std::string& sql) {
   sqlite3* db = nullptr;
   EXPECT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
@@ -49,7 +48,7 @@ struct Reading {
   TraceStore store;
 };
 
-/// Null where the bytes are no database of rocprofv3.
+/// Returns null if the bytes are not a database of rocprofv3.
 std::unique_ptr<Reading> ReadBytes(const std::string& bytes) {
   const Result<sqlite::Database> database = sqlite::Database::OpenBytes(bytes, "made", 1 << 20);
   if (!database.ok() || !IsRocpd(database.value())) return nullptr;
@@ -91,8 +90,7 @@ TEST(RocpdReader, CountersAreOfTheFirstDispatchOfTheirEvent) {
       "CREATE TABLE rocpd_info_pmc_1 (id INTEGER PRIMARY KEY, pid, name, symbol);"
       "INSERT INTO rocpd_info_pmc_1 VALUES (1, 7, 'MfmaUtil', 'MfmaUtil');"
       "CREATE TABLE rocpd_pmc_event_1 (id INTEGER PRIMARY KEY, event_id, pmc_id, value);"
-      // Two parts, a value that is missing, a counter that nothing names, an event without
-      // dispatch.
+      // Two parts, a missing value, an unknown counter, and an event without a dispatch.
       "INSERT INTO rocpd_pmc_event_1 VALUES (1, 2, 1, 20.5), (2, 2, 1, 1), (3, 2, 1, NULL),"
       "  (4, 2, 9, 7), (5, 1, 1, 7), (6, NULL, 1, 7);"
       "INSERT INTO rocpd_kernel_dispatch_1 VALUES (1, 7, 1, 1, 1, 3, 4, 30, 80, 2),"
@@ -116,7 +114,7 @@ TEST(RocpdReader, ACallOfAnotherProcessIsNoLaunch) {
 TEST(RocpdReader, DatabasesOfSomethingElse) {
   EXPECT_EQ(ReadBytes(MakeDatabase("CREATE TABLE rocpd_string (id, string);")), nullptr);
   EXPECT_EQ(ReadBytes(MakeDatabase("CREATE TABLE rocpd_regions (id);")), nullptr);
-  // A view is not evaluated, whatever its name.
+  // A view is not evaluated, regardless of its name.
   EXPECT_EQ(ReadBytes(MakeDatabase("CREATE VIEW rocpd_region AS SELECT 1 AS start;")), nullptr);
 }
 
@@ -127,7 +125,8 @@ TEST(RocpdReader, ColumnsThatAreNotThere) {
       "CREATE TABLE rocpd_kernel_dispatch (start, \"end\", kernel_id);"
       "INSERT INTO rocpd_kernel_dispatch VALUES (10, 20, 3), ('x', 20, 3), (10, -1, NULL);"));
   ASSERT_NE(made, nullptr);
-  EXPECT_EQ(made->store.log.Count(ImportIssue::kDamagedTable), 1);  // No column `end`.
+  EXPECT_EQ(made->store.log.Count(ImportIssue::kDamagedTable),
+            1);  // The table has no column `end`.
   EXPECT_EQ(made->store.log.Count(ImportIssue::kBadTime), 1);
   EXPECT_EQ(made->store.log.Count(ImportIssue::kMissingDuration), 1);
   ASSERT_EQ(made->store.gpu_tasks.rows(), 2u);

@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes as JSON of rocprofv3. Read at once and in pieces of a few bytes,
-// which must give the same.
+// libFuzzer target: reads any bytes as JSON of rocprofv3, at once and in pieces of a few bytes.
+// Both must give the same result.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

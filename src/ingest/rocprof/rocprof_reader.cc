@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::string_view kTop = "rocprofiler-sdk-tool";
 
-/// Where in the file reading is. Each has one parent, so that no stack is needed.
+/// The position of reading in the file's structure. Each level has one parent, so no stack is
+/// needed.
 enum class Level : std::uint8_t {
   kTop,        ///< Between members of the file's object.
   kProcesses,  ///< Between processes.
@@ -33,15 +34,15 @@ enum class Level : std::uint8_t {
   kEnd,
 };
 
-/// Where reading can go on behind damage.
+/// Place where reading can resume after damage.
 struct Landing {
   enum class Kind : std::uint8_t { kNone, kRecord, kList, kStrings, kMember, kProcess };
   Kind kind = Kind::kNone;
-  std::size_t at = 0;  ///< Of its '{', or of the quote of its key.
+  std::size_t at = 0;  ///< Position of its '{', or of the quote of its key.
 };
 
-/// Whether text[at], just behind a quote, begins with `key` and its closing quote, and then after
-/// white space `then` follows behind a colon.
+/// Returns true if text[at], just after a quote, begins with `key` and its closing quote. After a
+/// colon and white space, one of the characters in `then` must follow.
 bool IsKey(std::string_view text, std::size_t at, std::string_view key, std::string_view then) {
   if (!text.substr(at).starts_with(key)) return false;
   at += key.size();
@@ -52,10 +53,10 @@ bool IsKey(std::string_view text, std::size_t at, std::string_view key, std::str
   return at < text.size() && then.find(text[at]) != std::string_view::npos;
 }
 
-/// Longer than any key that is searched for, and the white space around it.
+/// Longer than any key in the search, including white space around it.
 constexpr std::size_t kStraddle = 256;
 
-/// Members of a process that lead to what is read, each with what its value begins with.
+/// Members of a process that contain data to read, each with the first character of its value.
 struct Member {
   std::string_view key;
   std::string_view begins;
@@ -63,12 +64,13 @@ struct Member {
 constexpr Member kMembers[] = {{"agents", "["},           {"strings", "{"},
                                {"counters", "["},         {"kernel_symbols", "["},
                                {"callback_records", "{"}, {"buffer_records", "{"}};
-/// The same below "strings", where lists have names that lists of records have, too.
+/// The same for members below "strings", because some of its lists have the names of lists of
+/// records.
 constexpr Member kStringsMembers[] = {{"buffer_records", "["}, {"marker_api", "["}};
 
-/// The first place from `from` on that looks like the start of something that is read: a process, a
-/// member of it or, as far as `level` allows, a list or a record. In valid JSON this text can only
-/// be structure: inside a text, its quotes would have to be escaped.
+/// Returns the first place from `from` on that looks like the start of data to read: a process or a
+/// member of it. If `level` allows, a list or a record also counts. In valid JSON this text can
+/// only be structure: inside a text, its quotes would have to be escaped.
 Landing FindLanding(std::string_view text, std::size_t from, Level level) {
   for (std::size_t at = text.find('"', from); at != std::string_view::npos;
        at = text.find('"', at + 1)) {
@@ -89,7 +91,7 @@ Landing FindLanding(std::string_view text, std::size_t from, Level level) {
     const std::string_view key = text.substr(at + 1, end - at - 1);
     if (SectionOf(key) && IsKey(text, at + 1, key, "[")) return {Landing::Kind::kList, at};
     if (level != Level::kList || key != "size" || !IsKey(text, at + 1, key, "0123456789")) continue;
-    // Records begin with their size and their kind; what is nested in them has a size, too.
+    // Records begin with their size and their kind; nested objects have a size, too.
     const std::size_t comma = text.substr(0, end + kStraddle).find(',', end);
     const std::size_t next = comma == std::string_view::npos ? comma : SkipSpace(text, comma + 1);
     if (next == std::string_view::npos || next >= text.size() || text[next] != '"' ||
@@ -188,7 +190,7 @@ class FileReading {
     level_ = Level::kEnd;
   }
 
-  /// Takes `"key":` and stands before its value. False at damage, which is then dealt with.
+  /// Consumes `"key":` and stops before its value. Returns false at damage, after handling it.
   bool TakeKey() {
     constexpr std::size_t kLongestKey = 4096;
     for (;;) {
@@ -285,7 +287,7 @@ class FileReading {
     window_.Advance(1);
   }
 
-  /// Passes over the list of `key_` and counts its elements. False at damage, which is dealt with.
+  /// Skips the list of `key_` and counts its elements. Returns false at damage, after handling it.
   bool CountList() {
     if (window_.Next() != '[') {
       SkipValue();
@@ -327,7 +329,7 @@ class FileReading {
     rows_.Add(*record, *section_, key_, offset);
   }
 
-  /// Calls `read` before each element of the list at hand, until it fails or the list ends.
+  /// Calls `read` before each element of the current list, until it fails or the list ends.
   template <typename ReadElement>
   void ReadList(ReadElement read) {
     if (window_.Next() != '[') return Damaged(key_);
@@ -347,7 +349,7 @@ class FileReading {
     return element.has_value();
   }
 
-  /// Parses the value at hand and passes it, or deals with its damage.
+  /// Parses and consumes the current value, or handles its damage.
   template <typename Parse>
   auto Element(Parse parse) -> std::optional<decltype(parse(std::declval<JsonCursor&>()))> {
     const auto limit = static_cast<std::size_t>(options_.max_event_bytes);
@@ -367,14 +369,15 @@ class FileReading {
         store_.log.Add(ImportIssue::kOversizedEvent, window_.offset());
         Resync();
       } else {
-        Damaged(cut ? "it has no end" : "", cut);
+        Damaged(cut ? "no end found" : "", cut);
       }
       return std::nullopt;
     }
   }
 
-  /// `at_end`: the file ended in what is damaged. Where nothing can be read behind its beginning
-  /// either, the file has been cut there, and that is all.
+  /// Logs damage and moves to the next readable place. `at_end` means that the file ended inside
+  /// the damaged data. If no readable place follows either, the file was truncated there, which is
+  /// logged separately.
   void Damaged(std::string detail, bool at_end = false) {
     const bool of_records = level_ == Level::kList || level_ == Level::kRecords;
     const std::int64_t offset = window_.offset();
@@ -384,8 +387,8 @@ class FileReading {
                    std::move(detail));
   }
 
-  /// Goes on at the next place that can be told, behind the character at hand. False where there is
-  /// none, which is the end.
+  /// Moves to the next recognizable place after the current character. Returns false at the end of
+  /// the file, if there is none.
   bool Resync() {
     std::size_t from = 1;
     for (;;) {
@@ -397,7 +400,7 @@ class FileReading {
         Land(landing.kind);
         return true;
       }
-      // A place that is only begun at the end of what is read is found with the rest of it.
+      // A place that is incomplete at the end of the text is found after the next read.
       const std::size_t keep = std::min(text.size() - from, kStraddle);
       window_.Advance(text.size() - keep);
       from = 0;
@@ -412,7 +415,7 @@ class FileReading {
   void Land(Landing::Kind kind) {
     switch (kind) {
       case Landing::Kind::kRecord:
-        return;  // Of the list at hand.
+        return;  // The record belongs to the current list.
       case Landing::Kind::kList:
       case Landing::Kind::kStrings:
       case Landing::Kind::kMember:
@@ -443,9 +446,9 @@ class FileReading {
   bool seen_top_ = false;
   bool is_array_ = false;
   bool in_process_ = false;
-  std::string key_;  ///< The last that was taken; in a list, its name.
+  std::string key_;  ///< The last consumed key; in a list, the name of the list.
   std::optional<Section> section_;
-  std::map<std::string, std::int64_t> unread_;  ///< Records by list.
+  std::map<std::string, std::int64_t> unread_;  ///< Number of records by list.
 };
 
 }  // namespace
@@ -469,7 +472,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
       store.log.Add(ImportIssue::kCutCompression, reading.bytes(), std::string(source.damage()));
     } else if (source.has_trailing_bytes()) {
       store.log.Add(ImportIssue::kCutCompression, reading.bytes(),
-                    "bytes after the compressed stream are not readable");
+                    "bytes after the compressed stream are unreadable");
     }
   }
   store.metadata.format = kRocprofFormat;
@@ -480,7 +483,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 120 bytes an event");
+      path + ": out of memory while reading; the trace needs about 120 bytes per event");
 }
 
 }  // namespace headroom::rocprof

@@ -1,11 +1,12 @@
-// Reader for the JSON of ROCm's rocprofv3 (`rocprofv3 --output-format json`).
+// Reads the JSON of ROCm's rocprofv3 (`rocprofv3 --output-format json`).
 //
-// One object a process: what it ran on, texts, kernels, and below "buffer_records" a list for each
-// kind of record. Lists and members are found by name, never by a version; those that are not known
-// are passed over. Read are dispatches, copies, API calls of HIP, HSA, RCCL and others, ranges of
-// ROCTx, allocations and scratch memory; see docs/formats.md.
+// The file has one object per process: its agents, texts, kernels, and below "buffer_records" a
+// list for each kind of record. Lists and members are found by name, not by version; unknown ones
+// are skipped. Reads dispatches, copies, API calls of HIP, HSA, RCCL and others, ranges of ROCTx,
+// allocations and scratch memory; see docs/formats.md.
 //
-// One thread, one pass; in memory is one element of a list at a time, beside the tables.
+// Reads in one pass on one thread. In addition to the tables, only one element of a list is in
+// memory at a time.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +23,26 @@
 namespace headroom::rocprof {
 
 struct ReadOptions {
-  int threads = 1;  ///< Of freezing the store, from 1 up; the result does not depend on it.
-  /// Of texts that events refer to.
+  int threads = 1;  ///< Threads for freezing the store, at least 1. Does not affect the result.
+  /// Limits the texts that events refer to.
   ExpansionLimit expansion = {};
-  /// Larger elements of lists are skipped and counted, to bound memory. From 1 up.
+  /// Larger elements of lists are skipped and counted, to bound memory. At least 1.
   std::int64_t max_event_bytes = std::int64_t{64} << 20;
-  /// Bytes that are read at once, from 1 up; the result does not depend on it.
+  /// Bytes per read, at least 1. Does not affect the result.
   std::size_t chunk_bytes = std::size_t{1} << 20;
-  /// Called now and then with the bytes taken from the file; may be empty.
+  /// Called occasionally with the number of bytes read from the file; may be empty.
   std::function<void(std::int64_t)> progress;
 };
 
-/// Whether a file that begins so is such a JSON.
+/// Returns true if a file that begins with `head` is JSON of rocprofv3.
 bool LooksLikeTrace(std::string_view head);
 
-/// Reads a whole file into a store and freezes it. `path` is for messages only.
+/// Reads a whole file into a store and freezes it. `path` appears only in messages. Damage is
+/// recorded in the store's import log; reading resumes at the next record or list.
 ///
-/// Damage is in the store's import log; reading goes on at the next record or list. Fails with
-/// kBadInput where the device fails or the expansion limit is passed, with kEnvironment where
-/// memory runs out; then the store is of no use.
-///
-/// REQUIRES: `store` is empty; LooksLikeTrace() of the first bytes.
+/// Fails with kBadInput if the device fails or the expansion limit is exceeded, and with
+/// kEnvironment if memory runs out. After a failure the store is unusable. Requires an empty
+/// `store`, and that LooksLikeTrace() accepts the first bytes.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store);
 

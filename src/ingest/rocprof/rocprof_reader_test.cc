@@ -161,7 +161,7 @@ TEST(RocprofReader, RecordsBecomeRows) {
   EXPECT_EQ(tasks.copy[0], CopyKind::kHostToDevice);
   EXPECT_EQ(tasks.bytes[0], 4096);
   EXPECT_EQ(store->streams.number[tasks.stream[0].index()], 9);
-  EXPECT_EQ(store->streams.number[tasks.stream[1].index()], 3);  // Its queue.
+  EXPECT_EQ(store->streams.number[tasks.stream[1].index()], 3);  // The number of its queue.
   ASSERT_EQ(store->devices.rows(), 1u);
   EXPECT_EQ(store->devices.ordinal[0], 1);
   EXPECT_EQ(store->Text(store->devices.name[0]), "AMD Instinct MI300X");
@@ -215,7 +215,7 @@ TEST(RocprofReader, PiecesOfAnySizeGiveTheSame) {
 
 TEST(RocprofReader, DamageCostsTheRecordThatItIsIn) {
   const std::string whole = File("[" + Process() + "]");
-  // A quote that is lost, a brace that is lost, a bracket that is lost, and garbage.
+  // A lost quote, a lost brace, a lost bracket, and garbage.
   for (const auto& [what, with] : {std::pair("\"dispatch_info\"", "dispatch_info\""),
                                    std::pair("{\"size\": 152", " \"size\": 152"),
                                    std::pair("\"internal\": 5", "\"internal\" 5")}) {
@@ -226,11 +226,11 @@ TEST(RocprofReader, DamageCostsTheRecordThatItIsIn) {
     EXPECT_EQ(store->host_events.rows(), 3u) << what;
     EXPECT_EQ(store->log.Count(ImportIssue::kLostEvent), 1) << what;
   }
-  // A byte of zero is no end.
+  // A zero byte does not end the file.
   std::string text = whole;
   text[text.find("{\"size\": 152")] = '\0';
   EXPECT_EQ(ReadText(text)->gpu_tasks.rows(), 2u);
-  // Between lists, the next list is found.
+  // After damage between lists, the next list is found.
   text = whole;
   text[text.find("\"hip_api\"") + 10] = 'x';
   const auto store = ReadText(text);
@@ -241,7 +241,7 @@ TEST(RocprofReader, DamageCostsTheRecordThatItIsIn) {
 
 TEST(RocprofReader, DamageBeforeTheRecordsCostsWhatItIsIn) {
   const std::string whole = File("[" + Process() + "]");
-  // Without the names of operations, a mark is taken for a range.
+  // Without the names of operations, a mark becomes a range.
   for (const char* what :
        {"\"metadata\": {\"pid\"", "{\"kind\": \"NONE\"", "{\"key\": 90", "\"type\": 1"}) {
     for (const char with : {'\0', '#', '"', '}'}) {

@@ -19,9 +19,9 @@ struct SectionName {
 
 constexpr SectionName kSections[] = {
     {"kernel_dispatch", Section::kKernels},
-    {"kernel_dispatches", Section::kKernels},  // Before ROCm 6.2.
+    {"kernel_dispatches", Section::kKernels},  // Name before ROCm 6.2.
     {"memory_copy", Section::kCopies},
-    {"memory_copies", Section::kCopies},  // Before ROCm 6.2.
+    {"memory_copies", Section::kCopies},  // Name before ROCm 6.2.
     {"hip_api", Section::kHipCalls},
     {"hsa_api", Section::kHsaCalls},
     {"marker_api", Section::kMarkers},
@@ -34,7 +34,7 @@ constexpr SectionName kSections[] = {
     {"rocshmem_api", Section::kOtherCalls},
 };
 
-/// What is worth recording, and the flag of rocprofv3 that brings it.
+/// Data that a recording should have, and the flag of rocprofv3 that records it.
 struct Collectable {
   Section section;
   std::string_view what;
@@ -47,10 +47,10 @@ constexpr Collectable kCollectable[] = {
     {Section::kMarkers, "ranges", "--marker-trace"},
 };
 
-/// Stamps beyond this are damage: an end, start + duration, must not overflow either.
+/// Later timestamps are damage: an end, start + duration, must not overflow either.
 constexpr std::uint64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// A type of device as PyTorch numbers them.
+/// Device type HIP in PyTorch's numbering.
 constexpr std::int32_t kHip = 6;
 
 constexpr std::uint64_t kMaxKinds = 4096;
@@ -212,7 +212,7 @@ DeviceId RowWriter::DeviceOf(std::uint64_t agent) {
     rows.memory_bytes.MutablePending(row) = Fit64(properties.memory_bytes);
   if (properties.compute_units > 0)
     rows.sm_count.MutablePending(row) = Fit(properties.compute_units);
-  // As PyTorch has it: 9 and 4 of gfx942, which is written 90402.
+  // As in PyTorch: 9 and 4 for gfx942, which is written 90402.
   constexpr std::uint64_t kLargestArchitecture = 999'999;
   if (properties.architecture > 0 && properties.architecture <= kLargestArchitecture) {
     rows.compute_major.MutablePending(row) = Fit(properties.architecture / 10'000);
@@ -224,7 +224,7 @@ DeviceId RowWriter::DeviceOf(std::uint64_t agent) {
 StreamId RowWriter::StreamOf(std::uint64_t agent, std::uint64_t number) {
   if (at_->last_stream.valid() && agent == at_->last_agent && number == at_->last_number)
     return at_->last_stream;
-  // By device: agents that nothing describes are one.
+  // Uses the device as the key, because all undescribed agents share one device.
   const DeviceId device = DeviceOf(agent);
   const auto [it, is_new] =
       at_->streams.try_emplace({device, number}, StreamId(store_.streams.rows()));
@@ -319,7 +319,7 @@ void RowWriter::AppendCounters() {
         rows.value.MutablePending(row) = value;
       };
       if (!std::isfinite(sum)) continue;
-      // Readers interpolate between samples: without the corners the counter would be a ramp.
+      // Readers interpolate between samples; without the corners the counter would be a ramp.
       append(dispatch.start, 0);
       append(dispatch.start, sum);
       append(dispatch.end, sum);
@@ -333,7 +333,7 @@ void RowWriter::AddTask(const Record& record, Section section, TimeNs start, Dur
                         std::int64_t offset) {
   auto& rows = store_.gpu_tasks;
   const bool is_kernel = section == Section::kKernels;
-  // Of a copy, the GPU that takes part; between two, the one that it goes to.
+  // For a copy, use the GPU that takes part; between two GPUs, the destination.
   const std::uint64_t agent = is_kernel                   ? record.agent
                               : IsGpu(record.destination) ? record.destination
                               : IsGpu(record.source)      ? record.source
@@ -391,7 +391,7 @@ std::size_t RowWriter::AppendHostEvent(TimeNs start, DurationNs duration, String
 
 void RowWriter::AddCall(const Record& record, Section section, std::string_view category,
                         TimeNs start, DurationNs duration, std::int64_t offset) {
-  // The runtime makes room for scratch memory beside the call at hand.
+  // The runtime allocates scratch memory during the current call.
   const ThreadId thread =
       section == Section::kScratch ? TrackOf("scratch memory") : ThreadOf(record.thread);
   const std::size_t row = AppendHostEvent(start, duration, store_.strings.Intern(category), thread,
@@ -415,7 +415,7 @@ void RowWriter::AddMarker(const Record& record, TimeNs start, DurationNs duratio
     rows.name.MutablePending(row) = text.valid() ? text : store_.strings.Intern("(unnamed mark)");
     return;
   }
-  // Ranges that begin and end on any thread do not nest, so they have a track of their own.
+  // Ranges that begin and end on any thread do not nest, so they get a separate track.
   const ThreadId thread = operation.starts_with("roctxRangeSt") ? TrackOf("ROCTx start-stop ranges")
                                                                 : ThreadOf(record.thread);
   const std::size_t row =
@@ -472,7 +472,7 @@ bool RowWriter::Name(const Unnamed& row) {
     case Section::kMarkers: {
       const StringId operation = OperationOf(row);
       const StringId text = TextOf(row);
-      // Calls of ROCTx that draw no range have no text, or that of nobody.
+      // ROCTx calls that draw no range have no text, or an unrelated one.
       const bool has_text =
           text.valid() && store_.Text(operation) != std::string_view("roctxGetThreadId");
       if (!has_text && !operation.valid()) return false;
@@ -496,12 +496,13 @@ bool RowWriter::Name(const Unnamed& row) {
 void RowWriter::SumUpMemory() {
   std::stable_sort(at_->allocations.begin(), at_->allocations.end(),
                    [](const Allocation& a, const Allocation& b) { return a.time < b.time; });
-  std::map<std::int64_t, Allocation> live;       // By address: a free says nothing else.
-  std::map<std::uint64_t, std::int64_t> totals;  // By agent.
+  std::map<std::int64_t, Allocation>
+      live;  // Allocations by address, because a free records only its address.
+  std::map<std::uint64_t, std::int64_t> totals;  // Allocated bytes by agent.
   for (Allocation& record : at_->allocations) {
     if (record.is_free) {
       const auto allocated = live.find(record.address);
-      if (allocated == live.end()) continue;  // From before the recording, or the host's.
+      if (allocated == live.end()) continue;  // Allocated before the recording, or host memory.
       record.agent = allocated->second.agent;
       record.bytes = -allocated->second.bytes;
       live.erase(allocated);
@@ -533,7 +534,7 @@ void RowWriter::TellMissing() {
     kinds += fmt::format("{}{} ({})", kinds.empty() ? "" : ", ", kind.what, kind.flag);
   }
   if (!kinds.empty())
-    store_.log.Add(ImportIssue::kNotCollected, -1, "rocprofv3 brings them: " + kinds);
+    store_.log.Add(ImportIssue::kNotCollected, -1, "rocprofv3 flags that record them: " + kinds);
 }
 
 void RowWriter::Finish() {

@@ -1,4 +1,4 @@
-// Turns the records of rocprofv3 into rows: one function a kind of record.
+// Turns the records of rocprofv3 into rows, with one function per kind of record.
 #pragma once
 
 #include <array>
@@ -37,22 +37,22 @@ enum class Section : std::uint8_t {
   kCount,
 };
 
-/// What a list's name means; nothing where it is not read.
+/// Returns the section for a list's name; nullopt if the list is not read.
 std::optional<Section> SectionOf(std::string_view name);
 
 class RowWriter {
  public:
   RowWriter(TraceStore& store, ExpansionLimit expansion) : store_(store), budget_(expansion) {}
 
-  /// What follows is of another process. Names, numbers of agents and ids are a process's own.
-  /// Returns its number, which counts from 0.
+  /// Starts a new process for the following records. Names, numbers of agents and ids are local to
+  /// a process. Returns its number, which counts from 0.
   std::size_t BeginProcess();
-  /// What follows is of a process that began before and has not ended.
+  /// Continues a process that began before and has not ended.
   void GoOnWith(std::size_t process);
-  /// Gives the rows of the process at hand the names that came behind them, and sums up its memory.
+  /// Names the rows of the current process whose names came later, and sums up its memory.
   void EndProcess();
 
-  // What a process says of itself, before or behind its records.
+  // Adds data about a process, before or after its records.
   void Add(const Metadata& metadata);
   void Add(const Agent& agent);
   void Add(const KernelSymbol& symbol);
@@ -60,20 +60,20 @@ class RowWriter {
   void Add(const CounterName& counter);
   void AddMarkerText(std::uint64_t correlation, std::string_view text);
 
-  /// The bytes of the file until now, if records have no place.
+  /// Sets the number of bytes of the file read so far, for records without an offset.
   void HasRead(std::int64_t bytes) { budget_.HasRead(bytes); }
-  /// Appends the row of a record. `category`: the name of its list; `offset`: its place, or -1.
+  /// Appends the row of a record. `category` is the name of its list; `offset` is its place, or -1.
   void Add(const Record& record, Section section, std::string_view category, std::int64_t offset);
 
-  /// Notes the hardware counters of a dispatch. When the process ends, each becomes a counter of
-  /// its GPU from the start to the end of the dispatch, for collecting counters serializes kernels.
+  /// Adds the hardware counters of a dispatch. When the process ends, each becomes a counter of its
+  /// GPU from the start to the end of the dispatch, because collecting counters serializes kernels.
   void Add(DispatchCounters counters);
-  /// Values without a time or a known counter. Of the processes that ended.
+  /// Returns the number of values without a time or a known counter, in processes that ended.
   std::int64_t unread_counters() const { return unread_counters_; }
 
-  /// Marks the steps, tells what was not collected. Last.
+  /// Marks the steps and logs data that was not collected. Call it last.
   void Finish();
-  /// By all records.
+  /// Returns the extent of all records.
   const TraceExtent& extent() const { return extent_; }
 
  private:
@@ -81,7 +81,7 @@ class RowWriter {
     StringId name;
     std::int32_t registers = kUnknown32;
   };
-  /// A row whose name was not known yet.
+  /// A row whose name is not yet known.
   struct Unnamed {
     Section section;
     std::uint32_t row;
@@ -91,7 +91,7 @@ class RowWriter {
   };
   struct Allocation {
     TimeNs time;
-    std::int64_t address, bytes;  ///< Negative: a free.
+    std::int64_t address, bytes;  ///< Negative bytes mean a free.
     std::uint64_t agent;
     ThreadId thread;
     bool is_free;
@@ -105,23 +105,23 @@ class RowWriter {
   void AddAllocation(const Record& record, TimeNs time, std::int64_t offset);
   std::size_t AppendHostEvent(TimeNs start, DurationNs duration, StringId category, ThreadId thread,
                               HostEventKind kind);
-  /// Names a row if its name is known; else it is named when the process ends.
+  /// Names a row if its name is known; else the row is named when the process ends.
   void NameNowOrLater(const Record& record, Section section, std::size_t row, std::int64_t offset);
   bool Name(const Unnamed& row);
   void SumUpMemory();
   void AppendCounters();
   void TellMissing();
 
-  /// The name of the operation of a record or an unnamed row, or none.
+  /// Returns the operation name of a record or an unnamed row, or none.
   template <typename Named>
   StringId OperationOf(const Named& record) const;
-  /// The text of a marker, or none.
+  /// Returns the text of a marker, or none.
   template <typename Named>
   StringId TextOf(const Named& record) const;
-  /// The id by which calls and tasks are joined: unique over all processes.
+  /// Returns the id that joins calls and tasks: unique over all processes.
   std::int64_t CorrelationOf(std::uint64_t correlation) const;
   ThreadId ThreadOf(std::uint64_t tid);
-  /// A track of the process beside its threads.
+  /// Returns a track of the process in addition to its threads.
   ThreadId TrackOf(std::string_view name);
   bool IsGpu(std::uint64_t agent) const;
   DeviceId DeviceOf(std::uint64_t agent);
@@ -129,35 +129,35 @@ class RowWriter {
 
   TraceStore& store_;
   NamedRanges ranges_;
-  ReferenceBudget budget_;  ///< Of texts of ranges.
+  ReferenceBudget budget_;  ///< Limits the texts of ranges.
   TraceExtent extent_;
-  std::map<std::int64_t, DeviceId> devices_;  ///< By number; of all processes.
+  std::map<std::int64_t, DeviceId> devices_;  ///< Devices of all processes, by number.
   std::array<std::int64_t, static_cast<std::size_t>(Section::kCount)> counts_ = {};
   std::int64_t unread_counters_ = 0;
 
-  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  // Ordered maps: a file chooses these numbers and could make them collide in a hash table.
   struct Process {
     std::size_t number = 0;
     ProcessId id;
     std::map<std::uint64_t, Agent> agents;
     std::map<std::uint64_t, Symbol> symbols;
-    std::map<std::uint64_t, StringId> counters;  ///< Their names.
+    std::map<std::uint64_t, StringId> counters;  ///< Names of counters by id.
     std::vector<DispatchCounters> counted;
-    std::vector<std::vector<StringId>> operations;   ///< By kind and operation.
-    std::map<std::uint64_t, StringId> marker_texts;  ///< By correlation.
+    std::vector<std::vector<StringId>> operations;   ///< Indexed by kind and operation.
+    std::map<std::uint64_t, StringId> marker_texts;  ///< Key: correlation id.
     std::map<std::uint64_t, ThreadId> threads;
     std::map<std::string, ThreadId, std::less<>> tracks;
-    std::map<std::pair<DeviceId, std::uint64_t>, StreamId> streams;  ///< By device and number.
+    std::map<std::pair<DeviceId, std::uint64_t>, StreamId> streams;  ///< Key: device, number.
     std::vector<Unnamed> unnamed;
     std::vector<Allocation> allocations;
     std::uint64_t last_tid = kAbsent;
     ThreadId last_thread;
-    std::uint64_t last_agent = kAbsent, last_number = kAbsent;  ///< Of last_stream.
+    std::uint64_t last_agent = kAbsent, last_number = kAbsent;  ///< Key of last_stream.
     StreamId last_stream;
   };
-  std::vector<std::unique_ptr<Process>> processes_;  ///< By number; null: ended.
-  Process* at_ = nullptr;                            ///< The one at hand.
-  std::string args_;                                 ///< Scratch.
+  std::vector<std::unique_ptr<Process>> processes_;  ///< Processes by number; null after their end.
+  Process* at_ = nullptr;                            ///< The current process.
+  std::string args_;                                 ///< Reused buffer.
 };
 
 }  // namespace headroom::rocprof

@@ -5,10 +5,10 @@
 namespace headroom::xplane {
 
 std::size_t ArgumentTexts::SlotOfMembers() const {
-  // By the place of texts, not by their bytes: what is referred to is at one place.
+  // Hashes the addresses of texts, not their bytes: shared texts have one address.
   std::uint64_t hash = 0;
   const auto mix = [&](std::uint64_t part) {
-    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // The golden ratio, as usual.
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // The golden ratio, a common hash constant.
     hash = (hash ^ part) * kOdd;
     hash ^= hash >> 32;
   };

@@ -12,19 +12,20 @@
 
 namespace headroom::xplane {
 
-/// Events of one operation say the same from step to step, by reference to the same texts: each is
-/// written as JSON once. Remembers a bounded number of them.
+/// Caches arguments as JSON. Events of one operation have the same arguments in each step, by
+/// reference to the same texts, so each set is written once. Keeps a bounded number of sets.
 class ArgumentTexts {
  public:
   ArgumentTexts() : slots_(kSlots) {}
 
-  /// Begins with the next event.
+  /// Starts the next event.
   void Clear() { members_.clear(); }
   void Add(std::string_view key, const StatValue& value) { members_.push_back({key, value}); }
-  /// The arguments added since Clear(), as members of a JSON object; none where there are none.
+  /// Returns the arguments added since Clear(), as members of a JSON object; none if there are
+  /// none.
   StringId Text(StringPool& strings);
 
-  /// To be called before the memory of keys and values goes.
+  /// Call it before the memory of keys and values is released.
   void Forget();
 
  private:
@@ -38,16 +39,16 @@ class ArgumentTexts {
     StringId text;
   };
   static constexpr std::size_t kSlots = 1024;
-  /// Of an event that is remembered; more are nobody's but an attacker's.
+  /// Maximum number of arguments of a cached event; only hostile files have more.
   static constexpr std::size_t kMaxMembers = 256;
 
   std::size_t SlotOfMembers() const;
-  /// The members at hand as JSON, into `written_`.
+  /// Writes the current members as JSON into `written_`.
   void Write();
 
   std::vector<Member> members_;
   std::vector<Slot> slots_;
-  std::string written_;  ///< Scratch.
+  std::string written_;  ///< Reused buffer.
 };
 
 }  // namespace headroom::xplane

@@ -1,4 +1,4 @@
-// What kernels' texts say, each read once.
+// Caches the parsed texts of kernels.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 
 namespace headroom::xplane {
 
-/// Launches of one kernel refer to one text ("regs:32 grid:80,1,1 ..."). Remembers a bounded number
-/// of them by their place.
+/// Caches kernel details. Launches of one kernel refer to one text ("regs:32 grid:80,1,1 ...").
+/// Keeps a bounded number of them by address.
 class KernelDetailsCache {
  public:
-  /// Lives until the next call.
+  /// Returns details that stay valid until the next call.
   const xla::KernelDetails& Of(std::string_view text) {
     const auto place = reinterpret_cast<std::uintptr_t>(text.data());
     Slot& slot = slots_[(place ^ place >> 8) % slots_.size()];
@@ -21,7 +21,7 @@ class KernelDetailsCache {
       slot = {text, xla::ParseKernelDetails(text)};
     return slot.details;
   }
-  /// To be called before the memory of the texts goes.
+  /// Call it before the memory of the texts is released.
   void Forget() { slots_ = {}; }
 
  private:

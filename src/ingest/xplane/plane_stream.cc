@@ -13,10 +13,10 @@
 namespace headroom::xplane {
 namespace {
 
-/// Enough of a plane to see its name.
+/// Enough bytes of a plane to contain its name.
 constexpr std::size_t kNameWithin = 1024;
 constexpr std::size_t kLongestHeader = 2 * kMaxVarintBytes;
-/// What protobuf can hold; no writer makes a longer message.
+/// The limit of protobuf; no writer makes a longer message.
 constexpr std::uint64_t kLargestPlane = std::uint64_t{2} << 30;
 
 bool IsKnownName(std::string_view name) {
@@ -28,14 +28,15 @@ bool IsKnownName(std::string_view name) {
 
 /// The beginning of a plane.
 struct PlaneHead {
-  bool well_formed = false;  ///< As far as it is there.
+  bool well_formed = false;  ///< Valid for the available part.
   std::string_view name;
 };
 
 PlaneHead ReadHead(std::string_view text) {
   PlaneHead head;
   ProtobufReader reader(text);
-  // Before the first field that may be longer than what is at hand, as all writers have it.
+  // Reads up to the first field that may exceed the available bytes; all writers put the name
+  // before it.
   while (reader.Next()) {
     const auto field = reader.as<PlaneField>();
     const bool is_id = field == PlaneField::kId;
@@ -94,7 +95,7 @@ PlaneStream::Found PlaneStream::FieldHere(Field& field) const {
   const auto here = static_cast<std::size_t>(end - (head_.data() + at_));
   field.number = static_cast<std::uint32_t>(key >> 3);
   field.header = static_cast<std::size_t>(p - (head_.data() + at_));
-  constexpr std::uint64_t kHighestField = 15;  // Room for what is added to the format.
+  constexpr std::uint64_t kHighestField = 15;  // Leaves room for additions to the format.
   const bool plausible = !has_key || ((key & 7) == static_cast<std::uint64_t>(WireType::kBytes) &&
                                       key >= 8 && key >> 3 <= kHighestField);
   if (!plausible || (!whole && here >= kLongestHeader)) return Found::kNone;
@@ -108,7 +109,7 @@ PlaneStream::Found PlaneStream::FieldHere(Field& field) const {
 
 Status PlaneStream::TakeBody(std::uint64_t length) {
   const auto wanted = static_cast<std::size_t>(length);
-  // As long as what has come, not as the file says.
+  // Allocates for the bytes read so far, not for the length that the file states.
   const auto make_room = [&](std::size_t bytes) {
     if (body_.size() < bytes) body_.Resize(std::min(wanted, std::max(bytes, 2 * body_.size())));
   };
@@ -117,7 +118,7 @@ Status PlaneStream::TakeBody(std::uint64_t length) {
   if (body_size_ > 0) std::memcpy(body_.data(), head_.data() + at_, body_size_);
   Drop(body_size_);
   while (body_size_ < wanted && !ended_) {
-    // In steps, so that progress is seen.
+    // In steps, so that progress is visible.
     const std::size_t step = std::min<std::size_t>(wanted - body_size_, std::size_t{4} << 20);
     make_room(body_size_ + step);
     const Result<std::size_t> n = source_.Read({body_.data() + body_size_, step});
@@ -160,7 +161,7 @@ Result<bool> PlaneStream::Next(PlaneText& plane) {
       if (Status status = Resynchronize(); !status.ok()) return status;
       const std::int64_t now = offset_ + static_cast<std::int64_t>(at_);
       if (found == Found::kCut && at_ == head_.size()) {
-        log_.Add(ImportIssue::kTruncated, start, "the last plane is cut");
+        log_.Add(ImportIssue::kTruncated, start, "the last plane is truncated");
       } else {
         log_.Add(ImportIssue::kLostEvent, start,
                  fmt::format("no readable plane in {} bytes", now - start));
@@ -173,7 +174,7 @@ Result<bool> PlaneStream::Next(PlaneText& plane) {
     const bool is_plane = field.number == static_cast<std::uint32_t>(SpaceField::kPlane);
     const bool is_error = field.number == static_cast<std::uint32_t>(SpaceField::kError);
     if (is_error) log_.Add(ImportIssue::kRecorderWarning, start, std::string(head));
-    // Programs are long, and nothing here reads them.
+    // Program texts are long, and nothing here reads them.
     const bool skipped = !is_plane || ReadHead(head).name.starts_with("/host:metadata");
     Drop(field.header);
     bool cut = false;
@@ -187,7 +188,7 @@ Result<bool> PlaneStream::Next(PlaneText& plane) {
       plane.name = ReadHead(plane.text).name;
       plane.cut = cut;
     }
-    if (cut) log_.Add(ImportIssue::kTruncated, start, "the last plane is cut");
+    if (cut) log_.Add(ImportIssue::kTruncated, start, "the last plane is truncated");
     if (!skipped) return true;
   }
 }

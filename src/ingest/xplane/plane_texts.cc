@@ -48,7 +48,7 @@ StatKey KeyOf(std::string_view name) {
   return StatKey::kOther;
 }
 
-/// An entry of a map: its number, and the message behind it.
+/// An entry of a map: its number, and the message after it.
 struct MapEntry {
   std::uint64_t key = 0;
   std::string_view value;
@@ -89,7 +89,7 @@ bool PlaneTexts::ReadEvent(std::string_view text, bool of_device, StringPool& st
         break;
     }
   }
-  // The name of an operation on a TPU is its whole program text, shown under a short name.
+  // An operation on a TPU has its whole program text as its name, and a short display name.
   const bool is_operation = !of_device && xla::IsTensorFlowOperation(display_name, name);
   if (!display_name.empty() && !is_operation) name = display_name;
   if (of_device) name = WithoutDescriptor(name);

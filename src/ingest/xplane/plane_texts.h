@@ -16,7 +16,7 @@
 
 namespace headroom::xplane {
 
-/// Stats that have a meaning of their own here. The texts are in plane_texts.cc.
+/// Stats with a special meaning for the reader. The texts are in plane_texts.cc.
 enum class StatKey : std::uint8_t {
   kOther,
   kCorrelation,
@@ -45,25 +45,25 @@ enum class StatKey : std::uint8_t {
   kDeviceType,
 };
 
-/// What events of one number are.
+/// The metadata of events with one number.
 struct EventText {
-  StringId name;      ///< None: there is no such number.
-  StringId category;  ///< Of host events.
+  StringId name;      ///< None if there is no such number.
+  StringId category;  ///< For host events.
   HostEventKind host_kind = HostEventKind::kOther;
   GpuTaskKind gpu_kind = GpuTaskKind::kKernel;
-  std::int8_t allocates = 0;  ///< 1 of an allocation, -1 of a free, else 0.
-  std::string_view stats;     ///< The text of its metadata, where that holds stats for all of them.
+  std::int8_t allocates = 0;  ///< 1 for an allocation, -1 for a free, else 0.
+  std::string_view stats;  ///< The text of its metadata if that contains stats for all its events.
 };
 
-/// What stats of one number are.
+/// The metadata of stats with one number.
 struct StatText {
-  std::string_view name;  ///< In the plane's text.
+  std::string_view name;  ///< View of the plane's text.
   StatKey key = StatKey::kOther;
   bool known = false;
 };
 
-/// By number, as far as it is small; a file may choose any. The room for small ones is bounded by
-/// what names them, as a file may have a plane in every 20 bytes.
+/// A map with a dense part for small numbers; a file may choose any. The text size of the plane
+/// bounds the dense part, because a file may have a plane in every 20 bytes.
 template <typename Value>
 class NumberMap {
  public:
@@ -72,14 +72,14 @@ class NumberMap {
     if (number >= dense_.size()) dense_.resize(static_cast<std::size_t>(number) + 1);
     return dense_[static_cast<std::size_t>(number)];
   }
-  /// Null where there is none.
+  /// Returns null if there is none.
   const Value* Find(std::uint64_t number) const {
     if (number < dense_.size()) return &dense_[static_cast<std::size_t>(number)];
     if (number < dense_limit_) return nullptr;
     const auto it = sparse_.find(number);
     return it == sparse_.end() ? nullptr : &it->second;
   }
-  /// Forgets all, for a text of so many bytes.
+  /// Clears the map, for a text of `text_bytes` bytes.
   void Begin(std::size_t text_bytes) {
     constexpr std::size_t kLargest = 1 << 16;
     dense_.clear();
@@ -93,13 +93,13 @@ class NumberMap {
   std::map<std::uint64_t, Value> sparse_;
 };
 
-/// Of one plane; the next one has its own.
+/// Names of one plane; each plane has separate ones.
 class PlaneTexts {
  public:
-  /// Reads the metadata of a plane, which stands behind its lines, as far as `rows` allows. False
-  /// where some is damaged.
+  /// Reads the metadata of a plane, which follows its lines, within the limits of `rows`. Returns
+  /// false if some is damaged.
   ///
-  /// @param of_device  names are also those of kernels, which on AMD GPUs are their descriptors'
+  /// @param of_device  names may be kernel names, which on AMD GPUs are those of their descriptors
   bool Read(std::string_view plane, bool of_device, StringPool& strings, RowBudget& rows);
 
   const EventText* Event(std::uint64_t id) const {

@@ -28,7 +28,7 @@ struct Stat {
   bool missing_text = false;
 };
 
-/// False where the stat is damaged.
+/// Returns false if the stat is damaged.
 bool ReadStatMessage(std::string_view text, const PlaneTexts& texts, Stat& stat) {
   ProtobufReader reader(text);
   while (reader.Next()) {
@@ -53,7 +53,7 @@ bool ReadStatMessage(std::string_view text, const PlaneTexts& texts, Stat& stat)
         stat.value.text = reader.bytes();
         break;
       case StatField::kBytes:
-        break;  // Messages of other formats.
+        break;  // The bytes are messages of other formats.
       case StatField::kReference: {
         const StatText* const text_of = texts.Stat(reader.integer());
         stat.value.type = StatValue::Type::kText;
@@ -66,7 +66,7 @@ bool ReadStatMessage(std::string_view text, const PlaneTexts& texts, Stat& stat)
   return !reader.damaged();
 }
 
-/// N of "GPU_N_bfc", as the allocator of a GPU is called.
+/// Returns N for an allocator of a GPU named "GPU_N_bfc", else kUnknown32.
 std::int32_t DeviceOfAllocator(std::string_view allocator) {
   constexpr std::string_view kPrefix = "GPU_";
   std::int32_t device = kUnknown32;
@@ -76,7 +76,8 @@ std::int32_t DeviceOfAllocator(std::string_view allocator) {
 }
 
 std::string_view Trimmed(std::string_view name, std::int64_t id) {
-  // "Host Threads/12", "python/12": the number is shown beside the name anyway.
+  // Drop the number in "Host Threads/12" or "python/12", because it is shown next to the name
+  // anyway.
   const std::string suffix = fmt::format("/{}", id);
   if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   return name;
@@ -107,7 +108,7 @@ void RowWriter::Add(const PlaneText& plane, std::int64_t file_bytes) {
   while (reader.Next()) {
     if (reader.as<PlaneField>() == PlaneField::kLine) AddLine(plane, reader.bytes());
   }
-  // Where the file is cut, the stream of planes has said so.
+  // If the file is truncated, the stream of planes has already logged it.
   if (reader.damaged() && !plane.cut)
     store_.log.Add(ImportIssue::kLostEvent, plane.offset, "a plane is damaged");
 }
@@ -225,12 +226,12 @@ void RowWriter::AddLine(const PlaneText& plane, std::string_view text) {
     store_.log.Add(ImportIssue::kLostEvent, PlaceOf(text), "a line is damaged");
   if (!any) return;
   if (line.timestamp_ns < -kFurthestNs || line.timestamp_ns > kFurthestNs) {
-    store_.log.Add(ImportIssue::kBadTime, PlaceOf(text), "a line whose time is out of range");
+    store_.log.Add(ImportIssue::kBadTime, PlaceOf(text), "the time of a line is out of range");
     return;
   }
   first_timestamp_ns_ = std::min(first_timestamp_ns_, line.timestamp_ns);
   if (device_) {
-    // As other profilers have it: a stream is a thread of its device.
+    // As in other profilers, a stream is a thread of its device.
     const auto stream = xla::StreamOf(name);
     const bool is_tpu = device_->kind == xla::Accelerator::kTpu;
     const bool has_work = is_tpu ? name == "XLA Ops" : stream.has_value();
@@ -269,7 +270,8 @@ void RowWriter::AddLine(const PlaneText& plane, std::string_view text) {
   }
 }
 
-/// Operations of a TPU nest (a loop holds its body): only the innermost are work.
+/// Finds the operations that contain others. Operations of a TPU nest (a loop contains its body),
+/// and only the innermost are work.
 void RowWriter::FindNesting(std::string_view text, Line& line) {
   struct Span {
     std::int64_t start, end;
@@ -339,7 +341,7 @@ void RowWriter::AddEvent(const Event& event, std::size_t number, const Line& lin
     store_.log.Add(ImportIssue::kBadDuration, event.place, "out of range");
     end_ps = event.offset_ps;
   }
-  // From the rounded ends, so that what nests or touches in the file does so here.
+  // Computed from rounded ends, so that events that nest or touch in the file still do.
   const DurationNs duration(FloorToNs(end_ps) - FloorToNs(event.offset_ps));
 
   static constexpr EventText kNameless;
@@ -376,18 +378,18 @@ void RowWriter::ReadStats(const Event& event, std::string_view of_all_alike) {
   }
   if (!over_budget_) return;
   store_.log.Add(ImportIssue::kOversizedEvent, event.place,
-                 "arguments left out: they name the same long texts over and over");
+                 "arguments dropped: they repeat the same long texts too often");
 }
 
 void RowWriter::ReadStat(std::string_view message, std::int64_t place) {
   Stat stat;
   if (!ReadStatMessage(message, texts_, stat)) {
-    store_.log.Add(ImportIssue::kLostEvent, place, "of an argument");
+    store_.log.Add(ImportIssue::kLostEvent, place, "an argument");
     return;
   }
   const StatText* const text = texts_.Stat(stat.id);
   if (text == nullptr || stat.missing_text) {
-    store_.log.Add(ImportIssue::kMissingName, place, "of an argument");
+    store_.log.Add(ImportIssue::kMissingName, place, "an argument");
     return;
   }
   const StatValue& value = stat.value;
@@ -415,7 +417,7 @@ void RowWriter::ReadStat(std::string_view message, std::int64_t place) {
       stats_.consumes_kind = value.Integer();
       return;
     case StatKey::kRoot:
-      return;  // That a step is one, which its number says.
+      return;  // Marks a step as such, which its number already does.
     case StatKey::kKernelDetails:
       stats_.kernel_details = value.text;
       return;
@@ -471,7 +473,7 @@ void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs durati
     category = store_.strings.Intern(xla::CategoryOf(kind, {}));
     args = arguments_.Text(store_.strings);
   } else if (kind == HostEventKind::kAnnotation && stats_.step != kUnknown) {
-    // StepTraceAnnotation: what it is called stays in the arguments.
+    // StepTraceAnnotation: its name stays in the arguments.
     arguments_.Add("name", StatValue::OfText(store_.Text(name)));
     args = arguments_.Text(store_.strings);
     name = store_.strings.Intern(fmt::format("step#{}", stats_.step));
@@ -584,7 +586,7 @@ void RowWriter::AddGpuTask(TimeNs start, DurationNs duration, const Line& line,
 
 void RowWriter::Finish() {
   operators_.Settle(store_);
-  // Stamps count from the start of the profile, or are Unix times where a tool did not shift them.
+  // Timestamps count from the start of the profile, or are Unix times if no tool shifted them.
   if (profile_start_ns_ == kUnknown || first_timestamp_ns_ == INT64_MAX) return;
   store_.metadata.base_time_ns = first_timestamp_ns_ < profile_start_ns_ ? profile_start_ns_ : 0;
 }

@@ -1,5 +1,5 @@
-// Turns the events of a plane into rows, in place: a line after the other, without building a
-// message. What needs all planes (operators of launches, clipping) is settled at the end.
+// Turns the events of a plane into rows in place, line by line, without building a message. Work
+// that needs all planes (operators of launches, clipping) follows at the end.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace headroom::xplane {
 
 class RowWriter {
  public:
-  /// @param rows  ends the reading of a plane once its status is not ok
+  /// @param rows  stops the reading of a plane once its status is not ok
   RowWriter(TraceStore& store, std::int64_t max_event_bytes, ExpansionLimit expansion,
             RowBudget& rows)
       : store_(store),
@@ -35,9 +35,9 @@ class RowWriter {
 
   /// Appends the rows of a plane.
   ///
-  /// @param file_bytes  that were read of the file on disk until now
+  /// @param file_bytes  bytes of the file on disk read so far
   void Add(const PlaneText& plane, std::int64_t file_bytes);
-  /// Settles what needs all planes. To be called once, before the store is frozen.
+  /// Does the work that needs all planes. Call it once, before the store is frozen.
   void Finish();
 
  private:
@@ -46,11 +46,12 @@ class RowWriter {
   /// A line while its events are read.
   struct Line {
     LineRole role = LineRole::kDerived;
-    std::string_view name;  ///< Of a thread of the host.
+    std::string_view name;  ///< Name of a host thread.
     std::int64_t timestamp_ns = 0;
     ThreadId thread;
     StreamId stream;
-    /// By place of the event; of lines whose events nest, those that hold others. Empty: none.
+    /// For lines whose events nest: true for events that contain others, indexed by event. Empty
+    /// for other lines.
     std::vector<bool> holds_others;
   };
 
@@ -61,10 +62,10 @@ class RowWriter {
     bool is_sum = false;
     bool has_stats = false;
     std::string_view text;
-    std::int64_t place = 0;  ///< In the decompressed file.
+    std::int64_t place = 0;  ///< Offset in the decompressed file.
   };
 
-  /// What the stats of one event say.
+  /// The stats of one event.
   struct Stats {
     std::int64_t correlation = kUnknown, graph_node = kUnknown, step = kUnknown;
     std::int64_t produces = kUnknown, consumes = kUnknown;
@@ -105,16 +106,16 @@ class RowWriter {
   ArgumentTexts arguments_;
   ReferenceBudget budget_;
   RowBudget& row_budget_;
-  bool over_budget_ = false;  ///< Of the event at hand: some of its arguments were left out.
+  bool over_budget_ = false;  ///< Some arguments of the current event were dropped.
   KernelDetailsCache kernel_details_;
-  // Of the plane at hand.
+  // Data of the current plane.
   std::optional<xla::DeviceName> device_;
-  StringId plane_name_;  ///< Of a device.
+  StringId plane_name_;  ///< Name of a device plane.
   const char* plane_begin_ = nullptr;
   std::int64_t plane_offset_ = 0;
   std::int64_t first_timestamp_ns_ = INT64_MAX, profile_start_ns_ = kUnknown;
 
-  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  // Ordered maps: a file chooses these numbers and could make them collide in a hash table.
   std::map<StringId, ProcessId> processes_;
   std::map<std::pair<ProcessId, std::int64_t>, ThreadId> threads_;
   std::map<std::int64_t, DeviceId> devices_;

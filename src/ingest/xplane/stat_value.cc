@@ -26,7 +26,7 @@ void StatValue::AppendTo(std::string& out) const {
     case Type::kNone:
       out += "null";
       break;
-    case Type::kNumber:  // JSON knows no infinity and no NaN.
+    case Type::kNumber:  // JSON has no infinity and no NaN.
       if (std::isfinite(number)) {
         fmt::format_to(std::back_inserter(out), "{}", number);
       } else {

@@ -11,17 +11,17 @@ namespace headroom::xplane {
 struct StatValue {
   enum class Type : std::uint8_t { kNone, kNumber, kUnsigned, kSigned, kText } type = Type::kNone;
   double number = 0;
-  std::int64_t integer = 0;  ///< Of unsigned ones, the bits.
-  std::string_view text;     ///< In the plane's text.
+  std::int64_t integer = 0;  ///< For unsigned values, their bits.
+  std::string_view text;     ///< View of the plane's text.
 
   static StatValue OfText(std::string_view text) { return {Type::kText, 0, 0, text}; }
 
-  /// As an integer; kUnknown where it is none.
+  /// Returns the value as an integer; kUnknown if it is not one.
   std::int64_t Integer() const;
-  /// As JSON writes it.
+  /// Appends the value as JSON.
   void AppendTo(std::string& out) const;
 
-  /// Whether both are written alike: zeros of either sign are not.
+  /// Returns true if both values are written identically; positive and negative zero are not.
   bool operator==(const StatValue& other) const {
     return type == other.type && integer == other.integer && text == other.text &&
            std::bit_cast<std::uint64_t>(number) == std::bit_cast<std::uint64_t>(other.number);

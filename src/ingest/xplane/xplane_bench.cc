@@ -1,5 +1,5 @@
-// Reading a large XPlane profile from memory, freezing included, on one thread: half of it threads
-// of the host (frames, annotations, calls), half GPU tasks with the stats that XLA gives them.
+// Measures reading a large XPlane profile from memory on one thread, freezing included. Half of it
+// is host threads (frames, annotations, calls), half GPU tasks with XLA's stats.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace headroom::xplane {
 namespace {
 
 constexpr std::int64_t kPsPerUs = 1'000'000;
-constexpr int kNames = 200;  ///< Of operations; a real program has hundreds.
+constexpr int kNames = 200;  ///< Number of operation names; a real program has hundreds.
 
 void WriteName(ProtobufWriter& writer, PlaneField map, std::int64_t id, std::string_view name) {
   writer.Message(map, [&] {
@@ -32,8 +32,8 @@ void WriteStat(ProtobufWriter& writer, std::int64_t id, Field field, std::int64_
   });
 }
 
-/// Event `i` of a line is of operation i % kNames; on the host there are a frame, an annotation and
-/// a call each.
+/// Event `i` of a line belongs to operation i % kNames. Each operation has a frame, an annotation
+/// and a call on the host.
 std::string HostPlane(std::int64_t launches) {
   std::string line, plane;
   ProtobufWriter in_line(line), in_plane(plane);

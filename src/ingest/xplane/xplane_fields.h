@@ -1,12 +1,12 @@
-// Field numbers of the public XPlane format (tsl/profiler/protobuf/xplane.proto), as far as
-// Headroom reads it. tests/oracle/xplane.py reads the same fields on its own.
+// Field numbers of the public XPlane format (tsl/profiler/protobuf/xplane.proto) that Headroom
+// reads. tests/oracle/xplane.py reads the same fields independently.
 #pragma once
 
 #include <cstdint>
 
 namespace headroom::xplane {
 
-/// Of the whole file: `XSpace`.
+/// Fields of the whole file: `XSpace`.
 enum class SpaceField : std::uint32_t { kPlane = 1, kError = 2, kWarning = 3, kHostname = 4 };
 
 enum class PlaneField : std::uint32_t {
@@ -14,7 +14,7 @@ enum class PlaneField : std::uint32_t {
   kName = 2,
   kLine = 3,
   kEventMetadata = 4,  ///< A map: entries of MapField.
-  kStatMetadata = 5,   ///< A map, too.
+  kStatMetadata = 5,   ///< Also a map of MapField entries.
   kStat = 6,
 };
 
@@ -31,7 +31,7 @@ enum class EventField : std::uint32_t {
   kOffsetPs = 2,
   kDurationPs = 3,
   kStat = 4,
-  kOccurrences = 5,  ///< In place of an offset: a sum of many, without a time.
+  kOccurrences = 5,  ///< Replaces the offset: a sum of many events, without a time.
 };
 
 enum class StatField : std::uint32_t {

@@ -30,7 +30,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
       store.log.Add(ImportIssue::kCutCompression, planes.bytes(), std::string(source.damage()));
     } else if (source.has_trailing_bytes()) {
       store.log.Add(ImportIssue::kCutCompression, planes.bytes(),
-                    "bytes after the compressed stream are not readable");
+                    "bytes after the compressed stream are unreadable");
     }
     rows.Finish();
   }
@@ -43,8 +43,8 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(path +
-                             ": out of memory while reading; the trace needs about 120 bytes an "
-                             "event, and its largest plane");
+                             ": out of memory while reading; the trace needs about 120 bytes per "
+                             "event, plus its largest plane");
 }
 
 }  // namespace headroom::xplane

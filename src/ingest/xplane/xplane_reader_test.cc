@@ -57,7 +57,7 @@ class PlaneText {
   PlaneText& StatName(std::int64_t id, std::string_view name) {
     return Name(PlaneField::kStatMetadata, id, name);
   }
-  /// As a field of the file.
+  /// Returns the plane as a field of the file.
   std::string Field() const {
     std::string out;
     ProtobufWriter(out).Bytes(SpaceField::kPlane, text_);
@@ -121,7 +121,7 @@ std::string SmallTrace() {
 TEST(XPlaneReader, FillsTheTables) {
   const auto store = ReadAll(SmallTrace());
   ASSERT_EQ(store->gpu_tasks.rows(), 1u);
-  // Ends are rounded down, so that what touches or nests in picoseconds does in nanoseconds.
+  // Ends are rounded down, so that events that touch or nest in picoseconds do so in nanoseconds.
   EXPECT_EQ(store->gpu_tasks.start[0].ns(), 1001);
   EXPECT_EQ(store->gpu_tasks.duration[0].ns(), 3);
   EXPECT_EQ(store->Text(store->gpu_tasks.name[0]), "loop_fusion");
@@ -164,7 +164,7 @@ TEST(XPlaneReader, KeepsThePlanesBeforeACut) {
 
 TEST(XPlaneReader, LengthsThatLieCostNothingButTheirPlane) {
   std::string bytes = "\x0a";
-  bytes += "\xff\xff\xff\xff\x07";  // 2 GiB less a byte.
+  bytes += "\xff\xff\xff\xff\x07";  // 2 GiB minus one byte.
   bytes += SmallTrace();
   const auto store = ReadAll(bytes);
   EXPECT_GE(store->log.Count(ImportIssue::kTruncated) + store->log.Count(ImportIssue::kLostEvent),
@@ -172,7 +172,7 @@ TEST(XPlaneReader, LengthsThatLieCostNothingButTheirPlane) {
 }
 
 TEST(XPlaneReader, NamesHaveAnyNumber) {
-  // In a text too small for a table of so many, and by place where it is large enough.
+  // In a text too small for a dense table of that size, and in one that is large enough.
   for (const std::int64_t number : {std::int64_t{63}, std::int64_t{65'535}, INT64_MAX}) {
     PlaneText plane("/host:CPU");
     plane.Line(5, "python", 0, {{number, 0, 9'000, IntegerStat(number, 7)}});

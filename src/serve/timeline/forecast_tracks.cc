@@ -23,7 +23,7 @@ std::uint32_t StyleOf(SpanStyle style, SpanMark mark) {
   return number;
 }
 
-/// In the order in which they first appear.
+/// Numbers in order of first appearance.
 template <typename Key>
 std::vector<std::pair<Key, std::vector<TimelineSpan>>> SplitBy(
     const std::vector<TimelineSpan>& spans, Key TimelineSpan::*key) {

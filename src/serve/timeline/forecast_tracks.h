@@ -1,4 +1,4 @@
-// The tracks of a forecast: when all work of the replayed steps would run.
+// Tracks of a forecast: the times of all work in the replayed steps.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@ namespace headroom {
 
 class ForecastTracks {
  public:
-  /// @param job  with its store outlives the tracks
+  /// @param job  outlives the tracks, and so does its store
   ForecastTracks(const Job& job, const Timeline& timeline);
 
   const TrackSet& set() const { return set_; }
-  /// Where the forecast's zero lies among what was recorded: its first call was recorded there.
+  /// Recorded time of the forecast's first call, which is the forecast's zero.
   TimeNs recorded_begin() const { return recorded_begin_; }
   const std::vector<TimelineStep>& steps() const { return steps_; }
 

@@ -32,7 +32,7 @@ std::span<const IdlePart> IdleCutter::Cut(Interval idle) {
     add(at, work.start, !parts_.empty() && work.start - at < shortest_);
     add(std::max(at, work.start), std::min(idle.end, work.end), true);
     at = std::max(at, work.end);
-    if (at >= idle.end) break;  // It may reach into the next span.
+    if (at >= idle.end) break;  // The interval may extend into the next span.
   }
   add(at, idle.end, false);
   return parts_;

@@ -1,4 +1,4 @@
-// A stream's idle time in parts: while another stream of its device works, and while the whole
+// Splits a stream's idle time into two kinds: another stream of its device works, or the whole
 // device idles.
 #pragma once
 
@@ -12,25 +12,26 @@ namespace headroom {
 
 struct IdlePart {
   Interval span;
-  bool others_work = false;  ///< Else the whole device idles.
+  bool others_work = false;  ///< False: the whole device idles.
 
   bool operator==(const IdlePart&) const = default;
 };
 
-/// Pauses of at least this length are the longest `most` of those between the intervals; 0: there
-/// are no more of them. O(|busy|).
+/// Returns the minimum length of the `most` longest pauses between the intervals; 0: there are at
+/// most `most`. O(|busy|).
 DurationNs ShortestOfLongest(const IntervalSet& busy, std::size_t most);
 
-/// Cuts the idle spans of one stream.
+/// Splits the idle spans of one stream.
 class IdleCutter {
  public:
-  /// @param busy      when any stream of the device works; outlives the cutter
-  /// @param shortest  a shorter pause of the device amid the work of others counts as their work
+  /// @param busy      intervals in which any stream of the device works; outlives the cutter
+  /// @param shortest  a shorter pause of the device between the work of other streams counts as
+  /// their work
   IdleCutter(const IntervalSet& busy, DurationNs shortest)
       : work_(busy.intervals()), shortest_(shortest) {}
 
-  /// The parts of a span in which the stream has no work, in order; neighbours differ. Good until
-  /// the next call. All calls together are O(spans + |busy|).
+  /// Returns the parts of an idle span of the stream, in order; adjacent parts differ in kind.
+  /// Valid until the next call. All calls together are O(spans + |busy|).
   ///
   /// REQUIRES: no span begins before the last one ended
   std::span<const IdlePart> Cut(Interval idle);
@@ -38,7 +39,7 @@ class IdleCutter {
  private:
   std::span<const Interval> work_;
   DurationNs shortest_;
-  std::size_t next_ = 0;  ///< First that ends behind the last span's begin.
+  std::size_t next_ = 0;  ///< First interval that ends after the start of the last span.
   std::vector<IdlePart> parts_;
 };
 

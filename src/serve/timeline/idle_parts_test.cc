@@ -30,7 +30,8 @@ TEST(IdleCutter, LeavesWholeWhatNobodyInterrupts) {
 }
 
 TEST(IdleCutter, WorkOfOthersReachesOverSeveralSpans) {
-  // Another stream works from 30 to 90; the stream itself to 20, from 40 to 50, and from 100 on.
+  // Another stream works from 30 to 90; the stream itself works until 20, from 40 to 50, and from
+  // 100 on.
   const IntervalSet busy = Busy({Span(0, 20), Span(30, 90), Span(40, 50), Span(100, 110)});
   IdleCutter cutter(busy, {});
   EXPECT_THAT(cutter.Cut(Span(20, 40)), ElementsAre(Device(20, 30), Others(30, 40)));
@@ -40,7 +41,7 @@ TEST(IdleCutter, WorkOfOthersReachesOverSeveralSpans) {
 TEST(IdleCutter, PassesOverShortPausesAmidTheWorkOfOthers) {
   const IntervalSet busy = Busy({Span(0, 10), Span(11, 20), Span(22, 30), Span(35, 40)});
   IdleCutter cutter(busy, DurationNs(3));
-  // The pause at the begin is of nobody else's work; that of 5 is long enough.
+  // The pause at the start is not between work of other streams; the pause of 5 is long enough.
   EXPECT_THAT(cutter.Cut(Span(10, 50)), ElementsAre(Device(10, 11), Others(11, 30), Device(30, 35),
                                                     Others(35, 40), Device(40, 50)));
 }

@@ -22,11 +22,11 @@ std::vector<NameTotal> Sorted(Totals& totals) {
   return rows;
 }
 
-/// Calls visit(row, length inside) for each span of the lane that reaches into the stretch.
+/// Calls visit(row, length inside) for each span of the lane that overlaps the range.
 template <typename Visit>
 void EachInside(const Lane& lane, TimeNs from, TimeNs to, const Visit& visit) {
   const SpanTable& table = *lane.table;
-  // Where spans overlap, one that began long ago may reach into it.
+  // If spans overlap, an early span may still extend into the range.
   std::size_t at = lane.overlaps ? 0 : lane.FirstEndingBehind(from);
   for (; at < lane.rows.size() && table.start[lane.rows[at]] < to; ++at) {
     const std::uint32_t row = lane.rows[at];

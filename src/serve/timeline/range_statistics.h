@@ -1,4 +1,4 @@
-// What happens in a stretch of time.
+// Statistics of a time range.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace headroom {
 
-/// Spans of one name, as far as they lie in the stretch.
+/// Spans of one name, clipped to the range.
 struct NameTotal {
   std::string_view name;
   std::uint32_t style = 0;
   std::int64_t count = 0;
-  DurationNs total;  ///< On threads: with what it contains.
+  DurationNs total;  ///< On threads: includes nested spans.
 };
 
 struct RangeStatistics {
   struct StreamTime {
     std::uint32_t track = 0;
     DurationNs busy = {}, idle_for_host = {}, idle_for_others = {}, idle_unknown = {};
-    DurationNs idle_others_work = {};  ///< Another stream of the device works meanwhile.
+    DurationNs idle_others_work = {};  ///< Another stream of the device works during this time.
   };
   std::vector<StreamTime> streams;
-  std::vector<NameTotal> gpu, host;  ///< By total, longest first.
+  std::vector<NameTotal> gpu, host;  ///< Sorted by total, longest first.
 };
 
-/// Of [from, to). Counters and the critical path have no part, nor have GPU ranges that repeat
-/// those of threads.
+/// Sums over [from, to). Excludes counters, the critical path, and GPU ranges that repeat those of
+/// threads.
 RangeStatistics SumRange(const TrackSet& set, TimeNs from, TimeNs to);
 
 }  // namespace headroom

@@ -3,7 +3,8 @@
 namespace headroom {
 namespace {
 
-/// GPU tasks that the event or, where it is no call, what it contains launched.
+/// Adds GPU tasks that the event launched. If the event is not a call, adds those that its nested
+/// events launched.
 void AddLaunched(const TraceStore& store, HostEventId event, std::vector<SpanLink>& links) {
   const auto& events = store.host_events;
   const TimeNs begin = events.start[event.index()], end = store.HostEnd(event);
@@ -24,7 +25,7 @@ bool IsBackward(const TraceStore& store, std::uint32_t row) {
   return thread > 0;
 }
 
-/// Operators of the other pass, by the number that autograd gives both.
+/// Adds operators of the other pass, found by the number that autograd gives both.
 void AddOtherPass(const TraceStore& store, HostEventId event, std::vector<SpanLink>& links) {
   const auto& events = store.host_events;
   const std::int64_t sequence = events.sequence[event.index()];

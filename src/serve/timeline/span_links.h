@@ -1,5 +1,5 @@
-// What a span of a trace has to do with others: what launched it, what it launched, what it is
-// nested in, its forward or backward pass.
+// Links from a span to related spans: its launch, the work that it launched, the span around it,
+// and its forward or backward pass.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct SpanLink {
   std::uint32_t row = 0;
 };
 
-/// O(rows): nothing is kept for it. Of one relation at most kMaxLinks, the earliest.
+/// O(rows), without an index. Returns at most kMaxLinks per relation, the earliest.
 std::vector<SpanLink> FindLinks(const TraceStore& store, HostEventId event);
 std::vector<SpanLink> FindLinks(const TraceStore& store, GpuTaskId task);
 

@@ -35,7 +35,7 @@ SearchResult FindSpans(const TrackSet& set, std::string_view text, std::size_t m
   for (std::uint32_t number = 0; number < set.lanes.size(); ++number) {
     const SpanTable& table = *set.lanes[number].table;
     const std::vector<bool>& is_match = matches.at(table.names);
-    // A path of spans that are shown elsewhere, too.
+    // The critical path repeats spans of other tracks.
     if (set.tracks[set.lanes[number].track].kind == TrackKind::kCriticalPath) continue;
     for (const std::uint32_t row : set.lanes[number].rows) {
       if (!is_match[table.name[row].index()]) continue;

@@ -1,4 +1,4 @@
-// Spans by a part of their name.
+// Finds spans by a part of their name.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct SpanHit {
 };
 
 struct SearchResult {
-  std::int64_t count = 0;            ///< All of them.
-  DurationNs total;                  ///< Their lengths, those inside others counted again.
-  std::vector<SpanHit> hits;         ///< The first of them, in order of start.
-  std::vector<std::uint32_t> names;  ///< Numbers of all names that hold the text.
+  std::int64_t count = 0;            ///< All hits.
+  DurationNs total;                  ///< Sum of the lengths; nested hits count repeatedly.
+  std::vector<SpanHit> hits;         ///< The first hits, in order of start.
+  std::vector<std::uint32_t> names;  ///< Numbers of all names that contain the text.
 };
 
-/// Letters of either case are alike (ASCII). What no track shows is not found. O(names + spans).
+/// Ignores case (ASCII). Searches only spans that a track shows. O(names + spans).
 ///
 /// @param text  not empty
-/// @param most  hits that are listed
+/// @param most  limit for the listed hits
 SearchResult FindSpans(const TrackSet& set, std::string_view text, std::size_t most);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Spans of time by row, whatever they are and wherever they are kept.
+// Spans by row, independent of their kind and storage.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// What a span is, as far as a drawing tells it apart. The page knows the numbers.
+/// Kind of a span for drawing. The page uses the same numbers.
 enum class SpanStyle : std::uint8_t {
   kPythonFrame = 0,
   kAnnotation = 1,
@@ -22,26 +22,27 @@ enum class SpanStyle : std::uint8_t {
   kCompute = 6,
   kCommunication = 7,
   kCopy = 8,
-  kIdleForHost = 9,     ///< The next task was launched after the stream ran dry.
-  kIdleForOthers = 10,  ///< The next task was launched before, and waits for other GPU work.
+  kIdleForHost = 9,     ///< The stream was empty before the next task's launch.
+  kIdleForOthers = 10,  ///< The next task was launched earlier, but waits for other GPU work.
   kIdleUnknown = 11,
   kCounter = 12,
-  kIdleOthersWork = 13,  ///< Another stream of the device works meanwhile: nothing is lost.
+  kIdleOthersWork =
+      13,  ///< Another stream of the device works during this time, so the device loses nothing.
 };
 
-/// How a span of a forecast differs from the job as it is; added to its style.
+/// Marks how a forecast's span differs from the recorded job; added to its style.
 inline constexpr std::uint32_t kStyleChanged = 0x100;
 inline constexpr std::uint32_t kStyleInserted = 0x200;
 
-/// Columns of equal length; what they point to outlives the table.
+/// Columns of equal length; the referenced data outlives the table.
 struct SpanTable {
   std::span<const TimeNs> start;
   std::span<const DurationNs> duration;  ///< At least 0.
   std::span<const StringId> name;
-  std::span<const double> value = {};  ///< Of counters, which have one a span; else empty.
-  std::vector<std::uint16_t> style;    ///< SpanStyle and what is added to it.
+  std::span<const double> value = {};  ///< Values of a counter, one per span; else empty.
+  std::vector<std::uint16_t> style;    ///< SpanStyle with added flags.
   const StringPool* names = nullptr;
-  /// Where the numbers of its names begin among those of all tables that are shown together.
+  /// First number of this table's names in the numbering over all shown tables.
   std::uint32_t first_name = 0;
 
   TimeNs End(std::uint32_t row) const { return start[row] + duration[row]; }

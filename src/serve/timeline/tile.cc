@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-/// Of a name, in the third byte: the same in every trace and forecast. FNV-1a.
+/// Hue of a name, in the third byte: equal in every trace and forecast. FNV-1a.
 std::uint32_t HueOf(const SpanTable& table, std::uint32_t row) {
   constexpr std::size_t kEnough = 64;
   std::uint32_t hash = 2166136261u;
@@ -15,7 +15,7 @@ std::uint32_t HueOf(const SpanTable& table, std::uint32_t row) {
   return (hash >> 24 ^ (hash >> 16 & 0xFF)) << 16;
 }
 
-/// Short spans of one bucket, until the next bucket or a long span comes.
+/// Short spans of one bucket, collected until the next bucket or a long span.
 struct Cluster {
   std::int64_t bucket = -1;
   TimeNs begin, end;
@@ -70,7 +70,7 @@ class TileMaker {
   Tile Take() { return std::move(tile_); }
 
  private:
-  /// Halves, since a difference of two numbers may be too large for one.
+  /// Halves the values, because the difference of two doubles may overflow.
   static double Share(double value, const Track& track) {
     const double height = track.maximum / 2 - track.minimum / 2;
     return height > 0 ? std::clamp((value / 2 - track.minimum / 2) / height, 0.0, 1.0) : 0;

@@ -49,7 +49,7 @@ TEST(Tile, LongSpansStandForThemselvesAndShortOnesShareABucket) {
   EXPECT_THAT(tile.count, ElementsAre(3, 1, 1));
   EXPECT_THAT(tile.begin, ElementsAre(FloatEq(0), FloatEq(17 / 16.F), FloatEq(2.5)));
   EXPECT_THAT(tile.end, ElementsAre(FloatEq(15 / 16.F), FloatEq(18 / 16.F), FloatEq(3.75)));
-  // 9 of 15 ns; the longest names it.
+  // 9 of 15 ns; the longest span gives the name.
   EXPECT_THAT(tile.fill, ElementsAre(FloatEq(0.6F), FloatEq(1), FloatEq(1)));
   EXPECT_EQ(drawn.names.Get(StringId(tile.name[0])), "4");
 }
@@ -115,8 +115,8 @@ TEST(Tile, ACounterBelowZeroFillsFromItsMinimum) {
   EXPECT_THAT(All(drawn, 3, 0).fill, ElementsAre(FloatEq(3 / 16.F), FloatEq(1)));
 }
 
-/// Whatever the level, each span is counted once in the tile where it begins, and nothing that is
-/// drawn covers more time than its spans do.
+/// At every level, each span counts once, in the tile where it begins. Rectangles cover no more
+/// time than their spans.
 RC_GTEST_PROP(Tile, KeepsAllSpans, ()) {
   const auto spans = *rc::gen::nonEmpty(
       rc::gen::container<std::vector<std::pair<std::int64_t, std::int64_t>>>(rc::gen::pair(
@@ -142,7 +142,7 @@ RC_GTEST_PROP(Tile, KeepsAllSpans, ()) {
   RC_ASSERT(std::abs(covered - total) <= 1e-3 * total + 0.1);
 }
 
-/// On a lane nothing overlaps, and each span is on one.
+/// No spans overlap on a lane, and each span is on one lane.
 RC_GTEST_PROP(TrackSet, LanesHoldEachSpanOnceWithoutOverlap, ()) {
   const auto spans = *rc::gen::nonEmpty(
       rc::gen::container<std::vector<std::pair<std::int64_t, std::int64_t>>>(rc::gen::pair(

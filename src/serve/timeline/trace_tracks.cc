@@ -86,8 +86,8 @@ void TraceTracks::MakeTables(NameFacts& names) {
   gpu_lane_.resize(tasks.rows());
 }
 
-/// Each task of the path where it was recorded. What lies between two of them is work or a wait
-/// that no event tells.
+/// Adds each task of the path at its recorded time. Gaps between tasks are work or waits without an
+/// event.
 void TraceTracks::AddCriticalPath(const Job& job) {
   Replayer replayer;
   replayer.Run(job.corrected());
@@ -99,7 +99,7 @@ void TraceTracks::AddCriticalPath(const Job& job) {
   }
   if (path.empty()) return;
   std::sort(path.begin(), path.end());
-  // The job may be of a slice, with rows of its own.
+  // The job may cover a part of the trace, with other row numbers.
   for (const auto& [start, index] : path) {
     const Task& task = job.graph().tasks[index];
     const bool on_gpu = task.kind == TaskKind::kGpu;
@@ -118,16 +118,16 @@ void TraceTracks::AddCriticalPath(const Job& job) {
                 Rows(0, static_cast<std::uint32_t>(path.size())), DurationNs(), kNoLaneAbove);
 }
 
-/// When a device works, whichever of its streams does.
+/// Intervals in which any stream of a device works.
 struct TraceTracks::DeviceTime {
   IntervalSet busy;
   std::size_t streams = 0;
-  DurationNs shortest_pause = {};  ///< That cuts the idle time of its streams.
+  DurationNs shortest_pause = {};  ///< Shortest pause that splits the idle time of its streams.
 };
 
 std::vector<TraceTracks::DeviceTime> TraceTracks::FindDeviceTime() const {
-  // Each stream's idle time is cut at every pause of its device: a trace of many streams would be
-  // mostly that.
+  // Every pause of the device would split each stream's idle time. In a trace of many streams, most
+  // spans would be such pieces.
   constexpr std::size_t kMaxCuts = 1'000'000;
   std::vector<DeviceTime> devices(store_.devices.rows());
   const auto device_of = [&](StreamId stream) -> DeviceTime& {
@@ -136,7 +136,7 @@ std::vector<TraceTracks::DeviceTime> TraceTracks::FindDeviceTime() const {
   for (std::size_t s = 0; s < store_.streams.rows(); ++s) {
     if (!store_.TasksOf(StreamId(s)).empty()) ++device_of(StreamId(s)).streams;
   }
-  const auto& tasks = store_.gpu_tasks;  // By start.
+  const auto& tasks = store_.gpu_tasks;  // Sorted by start.
   for (std::size_t i = 0; i < tasks.rows(); ++i)
     device_of(tasks.stream[i]).busy.AppendInOrder({tasks.start[i], store_.TaskEnd(GpuTaskId(i))});
   const std::size_t most = std::max(kMaxCuts, tasks.rows());
@@ -174,8 +174,8 @@ void TraceTracks::AddStreams() {
   }
 }
 
-/// The same causes as ComputeIdle() of the analysis, of what the whole device idles; where another
-/// stream works meanwhile, no cause loses anything.
+/// Uses the causes of ComputeIdle() for time in which the whole device idles. While another stream
+/// works, no cause loses time.
 void TraceTracks::AddIdle(StreamId stream, const DeviceTime& device) {
   const auto& tasks = store_.gpu_tasks;
   OwnSpans& own = set_.AddOwn();
@@ -214,10 +214,11 @@ void TraceTracks::AddThreads() {
     return range.last - range.first;
   };
   for (std::size_t t = 0; t < store_.threads.rows(); ++t) {
-    if (ThreadId(t) == store_.replay_thread()) continue;  // The host did not do it then.
+    if (ThreadId(t) == store_.replay_thread())
+      continue;  // The host did not run these events at their times.
     if (events_of(ThreadId(t)) > 0) threads.emplace_back(t);
   }
-  // The process with the busiest thread first.
+  // Processes are ordered by their busiest thread.
   std::map<std::uint32_t, std::uint32_t> most;
   const auto process_of = [&](ThreadId thread) {
     return store_.threads.process[thread.index()].index();
@@ -240,7 +241,7 @@ void TraceTracks::AddThreads() {
   }
   for (const ThreadId thread : threads) {
     const TraceStore::RowRange range = store_.HostEventsOf(thread);
-    // Below what it is nested in.
+    // A nested span goes below its parent.
     const auto below_parent = [&](std::size_t i, const std::vector<std::uint32_t>& lane_of) {
       const HostEventId parent = events.parent[range.first + i];
       return parent.valid() ? std::size_t{lane_of[parent.index() - range.first]} + 1 : 0;
@@ -269,7 +270,7 @@ struct Curve {
   std::string unit;
 };
 
-/// Each sample holds until the next; what is no number or infinite says nothing.
+/// Each sample is valid until the next. Skips NaN and infinite values.
 void AddCurve(TrackSet& set, Curve& curve, std::string name, std::string group,
               std::uint32_t own_first_name) {
   std::erase_if(curve.samples, [](const auto& sample) { return !std::isfinite(sample.second); });

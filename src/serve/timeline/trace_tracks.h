@@ -1,4 +1,4 @@
-// The tracks of a recorded trace.
+// Tracks of a recorded trace.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace headroom {
 
-/// GPU streams first, with a lane that says why each idles; then threads, those with most events
-/// first in each process; then counters. What holds no spans has no track.
+/// GPU streams come first, each with a lane for the causes of its idle time. Threads follow, in
+/// each process those with most events first; then counters. Tracks without spans are omitted.
 class TraceTracks {
  public:
   /// @param store  frozen; outlives the tracks
-  /// @param job    adds what sets the pace, as a track of its own; null: none
+  /// @param job    adds a track with the critical path; null: none
   TraceTracks(const TraceStore& store, NameFacts& names, const Job* job);
 
   const TrackSet& set() const { return set_; }
@@ -43,7 +43,7 @@ class TraceTracks {
   TrackSet set_;
   SpanTable* host_ = nullptr;
   SpanTable* gpu_ = nullptr;
-  std::uint32_t own_first_name_ = 0;  ///< Numbers of own names are behind the store's.
+  std::uint32_t own_first_name_ = 0;  ///< Own names are numbered after the store's.
   std::vector<std::uint32_t> host_lane_, gpu_lane_;
 };
 

@@ -19,8 +19,7 @@ using testing::ElementsAre;
 
 constexpr std::int64_t kMain = 1, kStream = 7, kSideStream = 20;
 
-/// Two operators, one inside the other, that launch a kernel each; the second kernel waits for its
-/// launch.
+/// Two nested operators that launch one kernel each; the second kernel waits for its launch.
 StoreBuilder TwoKernels() {
   StoreBuilder b;
   b.Op("aten::linear", kMain, 0, 100);
@@ -79,7 +78,7 @@ TEST(TraceTracks, AQueuedKernelWaitsForOthers) {
   EXPECT_THAT(NamesOn(*Make(b).tracks, 1), ElementsAre("idle: waits for other GPU work"));
 }
 
-/// Stream 7 works to 40 us and from 100 on, stream 20 from 50 to 70 and from 80 to 90.
+/// Stream 7 works until 40 us and from 100 on, stream 20 from 50 to 70 and from 80 to 90.
 StoreBuilder TwoStreams() {
   StoreBuilder b;
   b.Call("cudaLaunchKernel", kMain, 60, 5, 2);

@@ -35,7 +35,7 @@ std::string DeviceTitle(const TraceStore& store, StreamId stream) {
 std::string ThreadTitle(const TraceStore& store, ThreadId thread) {
   const std::string_view number = store.Text(store.threads.tid[thread.index()]);
   const std::string_view name = Trimmed(store.Text(store.threads.name[thread.index()]));
-  // "thread 4711 (python3)" says it all.
+  // The name already contains the number: "thread 4711 (python3)".
   if (!number.empty() && name.find(number) != std::string_view::npos) return std::string(name);
   return WithName(fmt::format("thread {}", number), name);
 }

@@ -1,4 +1,4 @@
-// What the tracks of a trace are called, recorded or forecast.
+// Titles of the tracks of a recorded or forecast trace.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace headroom {
 
-/// "stream 7".
+/// Returns, for example, "stream 7".
 std::string StreamTitle(const TraceStore& store, StreamId stream);
-/// "GPU 0 NVIDIA H200".
+/// Returns, for example, "GPU 0 NVIDIA H200".
 std::string DeviceTitle(const TraceStore& store, StreamId stream);
-/// "thread 4711 pt_autograd_0".
+/// Returns, for example, "thread 4711 pt_autograd_0".
 std::string ThreadTitle(const TraceStore& store, ThreadId thread);
-/// "process 4711 python".
+/// Returns, for example, "process 4711 python".
 std::string ProcessTitle(const TraceStore& store, ThreadId thread);
 
 }  // namespace headroom

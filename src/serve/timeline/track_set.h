@@ -1,4 +1,4 @@
-// A trace as it is drawn: tracks of lanes, on each of which no two spans are drawn at once.
+// A trace as drawn: tracks of lanes. Spans of a lane are never drawn on top of each other.
 #pragma once
 
 #include <algorithm>
@@ -17,24 +17,24 @@ namespace headroom {
 
 enum class TrackKind : std::uint8_t { kCriticalPath, kStream, kThread, kCounter };
 
-/// "critical-path", "stream", "thread", "counter".
+/// Returns "critical-path", "stream", "thread" or "counter".
 std::string_view Name(TrackKind kind);
 
-/// Of a track's spans, whatever a hostile trace asks for: each span looks for a free one. Real ones
-/// nest calls some hundred deep.
+/// Limit per track, even for a hostile trace, because each span searches for a free lane. Real
+/// traces nest calls some hundred deep.
 inline constexpr std::size_t kMaxLanes = 512;
 
 struct Lane {
   const SpanTable* table = nullptr;
   std::uint32_t track = 0;
-  /// In order of start; none begins before the last one ends, unless `overlaps`.
+  /// In order of start; no span begins before the last one ends, unless `overlaps`.
   std::vector<std::uint32_t> rows;
-  bool overlaps = false;  ///< Takes all that found no lane free.
+  bool overlaps = false;  ///< Holds all spans that found no free lane.
 
-  /// Until when the span at a position in `rows` is drawn: its end; where spans overlap, no longer
-  /// than to the next one's start.
+  /// Returns the end of the drawn part of the span at a position in `rows`: its end, or if spans
+  /// overlap, at most the next span's start.
   TimeNs DrawnUntil(std::size_t position) const;
-  /// Position in `rows` of the first span that is drawn behind a time. O(log rows).
+  /// Returns the position in `rows` of the first span drawn after a time. O(log rows).
   std::size_t FirstEndingBehind(TimeNs time) const;
 };
 
@@ -44,15 +44,15 @@ struct Track {
   std::string group = {};  ///< Process or device.
   std::uint32_t first_lane = 0, lanes = 0;
   std::int64_t spans = 0;
-  /// Spans that found none of kMaxLanes lanes free; they are in the last of these.
+  /// Spans that found none of kMaxLanes lanes free; they are in the last lane.
   std::int64_t overlapping = 0;
-  double minimum = 0;           ///< Of a counter's values and zero.
-  double maximum = 0;           ///< The same.
-  std::string unit = {};        ///< Of a counter.
-  bool has_gpu_ranges = false;  ///< And nothing else: as long as the GPU work inside takes.
+  double minimum = 0;           ///< Minimum of a counter's values and zero.
+  double maximum = 0;           ///< Maximum of a counter's values and zero.
+  std::string unit = {};        ///< Unit of a counter.
+  bool has_gpu_ranges = false;  ///< Only GPU ranges, each as long as the GPU work inside.
 };
 
-/// Columns that no table of a trace has, kept with the tracks that show them.
+/// Columns outside the tables of the trace, kept with the tracks that show them.
 struct OwnSpans {
   std::vector<TimeNs> start;
   std::vector<DurationNs> duration;
@@ -61,39 +61,37 @@ struct OwnSpans {
   SpanTable table;
 
   void Add(TimeNs at, DurationNs length, StringId text, std::uint32_t style);
-  /// Once all are added.
+  /// Call after all spans are added.
   void Seal(const StringPool& names, std::uint32_t first_name);
 };
 
 class TrackSet {
  public:
   std::vector<Track> tracks;  ///< In the order in which they are drawn.
-  std::vector<Lane> lanes;    ///< By track.
+  std::vector<Lane> lanes;    ///< Grouped by track.
   /// From the first start to the last end.
   TimeNs begin, end;
   StringPool own_names;
-  /// By number of a name: threads have ranges of it, which GPU ranges of the name repeat.
+  /// By number of a name: true if threads have ranges of that name, which GPU ranges repeat.
   std::vector<bool> ranges_of_threads;
-  /// A table that the set keeps; its address stays.
+  /// Adds a table that the set keeps; its address stays valid.
   OwnSpans& AddOwn() { return *own_.emplace_back(std::make_unique<OwnSpans>()); }
   SpanTable& AddTable() { return *tables_.emplace_back(std::make_unique<SpanTable>()); }
 
-  /// Adds a track. The rows must be in order of start, longest first; each gets the first lane
-  /// that is free when it begins, no lane before `at_least` of it; where none of kMaxLanes is, the
-  /// last. O(rows x lanes).
+  /// Adds a track and returns the lane of each row within the track. The rows must be in order of
+  /// start, longest first. Each row gets the first lane that is free at its start, from lane
+  /// `at_least` on. If none of kMaxLanes is free, it gets the last. O(rows x lanes).
   ///
-  /// @param at_least   by position in `rows`: lanes that stay above a span, e.g. those of what it
-  /// is
-  ///                   nested in; asked once the lanes of all rows before are known. May be null.
-  /// @param tolerance  by which spans of a lane may seem to overlap
-  /// Returns the lane of each row, within the track.
+  /// @param at_least   by position in `rows`: number of lanes that stay above a span, such as those
+  /// of its parent; called once the lanes of all earlier rows are known. May be null.
+  /// @param tolerance  allowed overlap of spans on a lane
   template <typename AtLeast>
   std::vector<std::uint32_t> AddLanes(Track track, const SpanTable& table,
                                       std::vector<std::uint32_t> rows, DurationNs tolerance,
                                       const AtLeast& at_least);
-  /// Another lane of the last track.
+  /// Adds another lane to the last track.
   void AddLane(const SpanTable& table, std::vector<std::uint32_t> rows);
-  /// Fills `begin` and `end` once all lanes are there.
+  /// Sets `begin` and `end` once all lanes are added.
   void FindRange();
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMicrosecond = 1'000;  // ns
 
-/// A number of the file and where it goes, multiplied by `unit`.
+/// A number of the file and its target member. Reading multiplies it by `unit`.
 struct Field {
   std::string_view section, key;
   double unit;
@@ -95,7 +95,7 @@ Status Bad(const NamedText& file, std::string_view what) {
   return Status::BadInput(fmt::format("calibration file {}: {}", file.name, what));
 }
 
-/// Finite and not negative.
+/// Returns nullopt unless the number is finite and not negative.
 std::optional<double> NumberOf(const toml::node& node) {
   const std::optional<double> number = node.value<double>();
   if (node.is_boolean() || node.is_string() || !number || !std::isfinite(*number) || *number < 0)
@@ -121,7 +121,7 @@ Status ReadReference(const NamedText& file, const toml::table& table, Calibratio
   for (const auto& [key, node] : table) {
     const bool loop = key.str() == "loop";
     if ((!loop && key.str() != "autograd") || !node.is_table())
-      return Bad(file, "[reference] holds the tables loop and autograd, and nothing else");
+      return Bad(file, "[reference] accepts only the tables loop and autograd");
     Status status = ReadSpeeds(file, *node.as_table(), key.str(), loop ? out.loop : out.autograd);
     if (!status.ok()) return status;
   }
@@ -136,7 +136,7 @@ Status ReadSection(const NamedText& file, std::string_view section, const toml::
       if (field.section == section && field.key == key.str()) found = &field;
     }
     if (found == nullptr) {
-      return Bad(file, fmt::format("key '{}' of [{}] is not known; correct or remove it", key.str(),
+      return Bad(file, fmt::format("key '{}' of [{}] is unknown; correct or remove it", key.str(),
                                    section));
     }
     const std::optional<double> number = NumberOf(node);
@@ -171,14 +171,14 @@ Result<Calibration> Calibration::Parse(const NamedText& file, const Calibration&
     const std::string_view name = key.str();
     if (name == "about" || name == "machine") {
       const std::optional<std::string> text = node.value_exact<std::string>();
-      if (!text) return Bad(file, fmt::format("{} must be a text in quotes", name));
+      if (!text) return Bad(file, fmt::format("{} must be a string in quotes", name));
       (name == "about" ? out.about : out.machine) = *text;
       continue;
     }
     const toml::table* table = node.as_table();
     if (table == nullptr ||
         (name != "recording" && name != "host" && name != "kernels" && name != "reference"))
-      return Bad(file, fmt::format("'{}' is not known; correct or remove it", name));
+      return Bad(file, fmt::format("'{}' is unknown; correct or remove it", name));
     Status status = name == "reference" ? ReadReference(file, *table, out)
                                         : ReadSection(file, name, *table, out);
     if (!status.ok()) return status;

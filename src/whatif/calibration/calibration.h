@@ -1,6 +1,6 @@
-// What was measured of a machine: the cost of recording there, how fast its host is, and what the
-// host takes for what a change adds. Data, not code: data/calibration/default.toml ships, `headroom
-// calibrate --host` writes another.
+// Measurements of a machine: the cost of recording, the speed of its host, and the host time that
+// changes add. They are data, not code: data/calibration/default.toml ships, and `headroom
+// calibrate --host` writes another file.
 #pragma once
 
 #include <cmath>
@@ -19,44 +19,47 @@ namespace headroom {
 
 /// Host time that a change of the program adds, in nanoseconds, without a profiler.
 struct HostCosts {
-  double error = 0;  ///< Half-width, as a share, of what all host time may be wrong by.
+  double error = 0;  ///< Half-width of the uncertainty of all host time, as a share.
   double cast_work = 0, cast_launch = 0;
-  double gradient_scaler = 0;  ///< A step.
+  double gradient_scaler = 0;  ///< Time per step.
   double tf32_product = 0;
-  double forward_convolution = 0, backward_convolution = 0;  ///< On tensor cores.
-  double fused_optimizer = 0, foreach_optimizer = 0;         ///< A step.
-  double forward_attention = 0, backward_attention = 0;      ///< A call of fused attention.
-  double checkpointed_block = 0;                             ///< Beside its forward, run again.
-  double graph_step = 0;                                     ///< A step that is one CUDA graph.
-  double graph_launch = 0;                                   ///< Of a graph that is a part of one.
+  /// Time per convolution on tensor cores.
+  double forward_convolution = 0, backward_convolution = 0;
+  double fused_optimizer = 0, foreach_optimizer = 0;     ///< Time per step.
+  double forward_attention = 0, backward_attention = 0;  ///< Time per call of fused attention.
+  double checkpointed_block = 0;  ///< Time in addition to its recomputed forward.
+  double graph_step = 0;          ///< Time per step that is one CUDA graph.
+  double graph_launch = 0;        ///< Time per launch of a graph that covers part of a step.
 };
 
-/// Durations of operators that launch nothing, recorded on a host at its usual speed, in
-/// nanoseconds by name.
+/// Durations of operators that launch nothing, in nanoseconds by name, on a host at its normal
+/// speed.
 using ReferenceSpeeds = std::map<std::string, double, std::less<>>;
 
 struct Calibration {
   std::string about;    ///< For the user: "shipped default, measured on one H200 machine".
-  std::string machine;  ///< As MachineOf() tells; empty: not known.
+  std::string machine;  ///< Result of MachineOf(); empty if unknown.
   RecordingCost recording;
-  /// Half-width, as a share, of the recording cost's interval on a machine that is not this one.
+  /// Half-width of the recording cost's interval, as a share, on a machine other than the measured
+  /// one.
   double recording_error = 0;
   HostCosts host;
-  ReferenceSpeeds loop, autograd;  ///< On the training loop's thread, on the autograd thread.
-  SustainedShares kernels;         ///< Of the GPU.
+  /// Speeds on the training loop's thread and on the autograd thread.
+  ReferenceSpeeds loop, autograd;
+  SustainedShares kernels;  ///< Shares of the GPU's peak.
 
-  /// The calibration built into the program. A failure is a defect of the build.
+  /// Returns the calibration built into the program. A failure is a defect of the build.
   static Result<Calibration> LoadBuiltIn();
-  /// Reads a file over `otherwise`: what it does not say stays. BadInput names the file, the key
-  /// and the remedy.
+  /// Reads a file over `otherwise`, whose values stay where the file has none. Fails with BadInput
+  /// that names the file, the key and the remedy.
   static Result<Calibration> Parse(const NamedText& file, const Calibration& otherwise);
 };
 
-/// A time of a calibration as the plans take it.
+/// Converts a time of a calibration to the type that plans use.
 inline DurationNs Nanoseconds(double ns) { return DurationNs(std::llround(ns)); }
 
-/// What a trace tells of the machine that it was recorded on: its GPUs and their driver. Two
-/// machines with the same GPUs cannot be told apart.
+/// Returns the trace's machine as its GPUs and their driver. Cannot distinguish two machines with
+/// the same GPUs.
 std::string MachineOf(const TraceStore& store);
 
 }  // namespace headroom

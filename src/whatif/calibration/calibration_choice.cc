@@ -13,7 +13,8 @@
 namespace headroom {
 namespace {
 
-/// The user's, or that of this machine; `path` gets its name. nullopt: there is none.
+/// Returns the user's calibration or that of this machine, and sets `path` to its name. Returns
+/// nullopt if there is none.
 Result<std::optional<Calibration>> ReadOwn(const CalibrationFlags& flags,
                                            const Calibration& shipped, std::string& path) {
   path = flags.path;
@@ -46,7 +47,7 @@ Result<ChosenCalibration> ChooseFor(const CalibrationFlags& flags, const TraceSt
   if (!own.ok()) return own.status();
   if (!own.value()) return chosen;
   Calibration& mine = *own.value();
-  // What was measured on one machine says nothing of another, unless the user says so.
+  // Measurements of one machine do not apply to another, unless the user names the file.
   if (flags.path.empty() && mine.machine != MachineOf(store)) return chosen;
   if (!flags.path.empty()) mine.machine = MachineOf(store);
   chosen.calibration = std::move(mine);
@@ -69,13 +70,13 @@ Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
   if (!chosen.ok()) return chosen;
   const std::string& format = store.metadata.recorded_as();
   if (store.metadata.is_forecast) {
-    // Its host costs and sustained shares still hold for what a change adds.
+    // Its host costs and sustained shares still apply to work that a change adds.
     chosen.value().from =
-        "none, as the trace is a forecast written by headroom: nothing was removed";
+        "none, because the trace is a forecast written by headroom: nothing was removed";
   } else if (format != kKinetoFormat && format != kPerfettoFormat) {
     chosen.value().from +=
-        "; what it cost to record this format was not measured, and counts as with PyTorch's "
-        "profiler";
+        "; the recording cost of this format was not measured, and is assumed to be that of "
+        "PyTorch's profiler";
   }
   return chosen;
 }

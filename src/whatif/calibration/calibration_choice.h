@@ -1,4 +1,4 @@
-// Which calibration a command uses: the user's, that of this machine, or the shipped one.
+// Choice of a command's calibration: the user's, that of this machine, or the shipped one.
 #pragma once
 
 #include <string>
@@ -12,23 +12,23 @@ namespace headroom {
 inline constexpr const char* kCalibrationFile = "calibration.toml";
 
 struct CalibrationFlags {
-  std::string path;             ///< --calibration; empty: not given.
+  std::string path;             ///< --calibration; empty if not given.
   bool no_local_state = false;  ///< --no-local-state.
 };
 
 struct ChosenCalibration {
   Calibration calibration;
-  /// For the user: "shipped default, ..." or the file and what it says; of a forecast's trace, that
-  /// nothing was removed.
+  /// For the user: "shipped default, ...", or the file and its description. For a trace that is a
+  /// forecast, a note that nothing was removed.
   std::string from;
 };
 
-/// The named file; else the one that `headroom calibrate --host` wrote, if the trace is of a
-/// machine with the same GPUs; else the shipped one. Fails where a file cannot be read or is no
-/// calibration.
+/// Returns the named file's calibration. Without a name, returns the one that `headroom calibrate
+/// --host` wrote if the trace's machine has the same GPUs, else the shipped one. Fails if a file
+/// cannot be read or is not a calibration.
 Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags, const TraceStore& store);
 
-/// Fails as ChooseCalibration() will, before there is a trace.
+/// Fails as ChooseCalibration() would, before a trace is read.
 Status CheckCalibration(const CalibrationFlags& flags);
 
 }  // namespace headroom

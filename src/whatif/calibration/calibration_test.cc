@@ -51,13 +51,13 @@ TEST(CalibrationTest, MessagesNameTheFileTheKeyAndTheRemedy) {
   EXPECT_NE(Refused("[recording]\noperator_us = \"1\"").find("must be a number"),
             std::string::npos);
   EXPECT_NE(Refused("[recording]\noperator_us = nan").find("must be a number"), std::string::npos);
-  EXPECT_NE(Refused("[recording]\noperator = 1").find("'operator' of [recording] is not known"),
+  EXPECT_NE(Refused("[recording]\noperator = 1").find("'operator' of [recording] is unknown"),
             std::string::npos);
-  EXPECT_NE(Refused("[other]\nx = 1").find("'other' is not known"), std::string::npos);
+  EXPECT_NE(Refused("[other]\nx = 1").find("'other' is unknown"), std::string::npos);
   EXPECT_NE(Refused("[reference.loop]\n\"aten::t\" = 0").find("above 0"), std::string::npos);
   EXPECT_NE(Refused("[reference.main]\n\"aten::t\" = 1").find("loop and autograd"),
             std::string::npos);
-  EXPECT_NE(Refused("about = 3").find("about must be a text"), std::string::npos);
+  EXPECT_NE(Refused("about = 3").find("about must be a string"), std::string::npos);
   EXPECT_NE(Refused("x").find("mine.toml: line 1"), std::string::npos);
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr double kMaxOfWork = 0.75;
 constexpr double kMaxOfCall = 0.8;
 
-/// What is not taken within this much work is not taken at all.
+/// Limit of the remaining cost, in ns, that is carried over to later work. The excess is dropped.
 constexpr double kMaxCarried = 50e3;
 
 }  // namespace

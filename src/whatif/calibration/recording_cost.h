@@ -1,4 +1,4 @@
-// Takes the cost of recording out of a plan: what the job would do without its profiler.
+// Removes the cost of recording from a plan. The result is the job without its profiler.
 #pragma once
 
 #include "graph/graph.h"
@@ -6,20 +6,19 @@
 
 namespace headroom {
 
-/// Host time that a profiler takes, in nanoseconds.
+/// Host time of a profiler, in nanoseconds.
 struct RecordingCost {
   double operator_record =
-      0;                    ///< Of an operator or annotation: half at its begin, half at its end.
-  double call_record = 0;   ///< Of an API call, inside the call.
-  double frame_record = 0;  ///< Of a Python frame: half at its begin, half at its end.
-  /// What host time shortly behind a long wait is multiplied with to have that of the same work
-  /// elsewhere.
+      0;                   ///< Time per operator or annotation: half at its begin, half at its end.
+  double call_record = 0;  ///< Time per API call, inside the call.
+  double frame_record = 0;  ///< Time per Python frame: half at its begin, half at its end.
+  /// Factor that converts host time shortly after a long wait to that of the same work elsewhere.
   double after_wait = 1;
 };
 
-/// Brings work behind waits to the host's usual speed, and shortens host work and calls by what
-/// recording them took: at most three quarters of a piece of work (what is left of the cost is
-/// taken from the work behind it) and four fifths of a call.
+/// Converts work after waits to the host's normal speed. Then shortens host work and calls by their
+/// recording cost: a piece of work by at most three quarters, a call by at most four fifths.
+/// Subtracts the remaining cost from the work after it.
 void RemoveRecordingCost(const Graph& graph, const RecordingCost& cost, Plan& plan);
 
 }  // namespace headroom

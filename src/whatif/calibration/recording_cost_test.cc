@@ -5,7 +5,8 @@
 namespace headroom {
 namespace recording_cost_test {
 
-/// A call of `call` ns behind `work` ns that begin and end so many operators.
+/// A call of `call` ns after `work` ns, in which the given numbers of operators and frames begin or
+/// end.
 struct OneCall {
   std::int64_t work = 0, call = 0;
   std::uint16_t operator_halves = 0, frame_halves = 0;
@@ -55,12 +56,12 @@ TEST(RecordingCostTest, HalfARecordForEachBeginAndEnd) {
 }
 
 TEST(RecordingCostTest, WhatDoesNotFitIsTakenFromTheWorkBehind) {
-  // 4,000 are owed, three quarters of 2,000 are taken; 2,500 are left for the next.
+  // 4,000 are owed. Three quarters of 2,000 are subtracted, and 2,500 carry over to the next work.
   const Plan plan = Removed(
       {{.work = 2'000, .call = 500, .operator_halves = 8}, {.work = 10'000, .call = 500}}, kCost);
   EXPECT_EQ(plan.lag[0], 500);
   EXPECT_EQ(plan.lag[1], 7'500);
-  EXPECT_EQ(plan.duration[0], 100);  // Four fifths at most.
+  EXPECT_EQ(plan.duration[0], 100);  // The cost is at most four fifths of a call.
 }
 
 TEST(RecordingCostTest, WorkBehindAWaitIsBroughtToTheUsualSpeedFirst) {

@@ -17,7 +17,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Operators that only look at memory in another way.
+/// Returns true for operators that only create another view of memory.
 bool IsView(std::string_view name) {
   constexpr std::array<std::string_view, 8> kViews = {
       "aten::view",      "aten::reshape",      "aten::transpose", "aten::permute",
@@ -61,8 +61,8 @@ class AttentionFinder {
     return op.name == "aten::copy_" && op.call && LargestElements(*op.call) == elements;
   }
 
-  /// The nearest product before or after the softmax over the scores, which nothing but operators
-  /// on scores separates from it; none: forward_.size().
+  /// Returns the nearest product before or after the softmax. Only operators on scores may lie
+  /// between. Returns forward_.size() if there is none.
   std::size_t Product(std::size_t softmax, int direction, double scores) const {
     std::size_t i = softmax;
     for (std::size_t between = 0; between <= kMaxBetween; ++between) {
@@ -71,7 +71,7 @@ class AttentionFinder {
       const Known& op = forward_[i];
       if (!op.call || ThreadOf(op) != ThreadOf(forward_[softmax])) break;
       if (GemmShapeOf(*op.call)) return i;
-      // The copies of the second product's operands lie between, too.
+      // Copies of the second product's operands may also lie between.
       if (LargestElements(*op.call) > scores || Contains(op.name, "softmax")) break;
     }
     return forward_.size();
@@ -107,8 +107,9 @@ class AttentionFinder {
     for (std::size_t i = softmax + 1; i < second; ++i)
       attention.shape.dropout |= Contains(forward_[i].name, "dropout");
 
-    // What comes before inside the operator around the product (copies that make operands
-    // contiguous, a scale) belongs to it; unless that operator holds the projections, too.
+    // The operator around the product may also contain earlier operators: copies that make operands
+    // contiguous, or a scale. They belong to the attention, unless that operator also contains the
+    // projections.
     auto around =
         static_cast<std::uint32_t>(OutermostOperator(job_, forward_[first].launching.op).index());
     std::size_t begin = first;
@@ -119,7 +120,8 @@ class AttentionFinder {
       begin = first;
       around = static_cast<std::uint32_t>(forward_[first].launching.op.index());
     }
-    // One behind makes the output so; the fused kernel writes it that way.
+    // A copy after the second product makes the output contiguous. The fused kernel writes it that
+    // way.
     std::size_t end = second + 1;
     if (end < forward_.size() && ThreadOf(forward_[end]) == ThreadOf(op) &&
         IsCopyOf(forward_[end], shape.sequences * shape.queries * shape.value_size)) {
@@ -136,7 +138,7 @@ class AttentionFinder {
     found_.push_back(std::move(attention));
   }
 
-  /// Whether the operator reads a mask over queries and keys that is one for all heads.
+  /// Returns true if the operator reads a mask over queries and keys that all heads share.
   static bool MasksPairs(const OperatorCall& call, std::int64_t queries, std::int64_t keys,
                          double scores) {
     if (queries != keys) return false;
@@ -160,8 +162,8 @@ class AttentionFinder {
   }
 
   void AddBackward() {
-    // The rows of forward events are sorted, as one thread runs them all; else only those match
-    // that are in order.
+    // The rows of forward events are sorted if one thread runs them all. Otherwise only the rows in
+    // order match.
     std::vector<int> gradients(found_.size());
     std::size_t current = found_.size();
     for (const Known& op : backward_) {
@@ -172,7 +174,7 @@ class AttentionFinder {
         current = around;
       } else if (current == found_.size() || !IsGradientCopy(op, found_[current].shape) ||
                  !IsView(NameOfOperator(job_, forward)) || ++gradients[current] > 3) {
-        // At most the gradients of Q, K and V, which the fused kernel writes as they are wanted.
+        // At most the gradients of Q, K and V. The fused kernel writes them in their final layout.
         continue;
       } else {
         found_[current].host_events.push_back(OutermostOperator(job_, op.launching.op));
@@ -199,7 +201,7 @@ class AttentionFinder {
   const Job& job_;
   std::vector<Known> forward_, backward_;
   std::vector<EagerAttention> found_;
-  std::vector<Rows> rows_;  ///< Of the forward of each.
+  std::vector<Rows> rows_;  ///< Rows of the forward of each attention.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Attention that is computed step by step (products, scale, mask, softmax, dropout, copies), found
+// Attention that runs operator by operator (products, scale, mask, softmax, dropout, copies). Found
 // by its structure: two batched products around a softmax over the same scores.
 #pragma once
 
@@ -14,14 +14,15 @@ namespace headroom {
 /// One attention of the forward, and its backward.
 struct EagerAttention {
   AttentionShape shape;
-  DType dtype = DType::kUnknown;         ///< Of the products.
-  std::vector<TaskIndex> forward;        ///< GPU tasks, in order of launch.
-  std::vector<TaskIndex> backward;       ///< Empty where the job only infers.
-  std::vector<HostEventId> host_events;  ///< Whose host work, with all inside, belongs to it.
+  DType dtype = DType::kUnknown;    ///< Type of the products.
+  std::vector<TaskIndex> forward;   ///< GPU tasks, in order of launch.
+  std::vector<TaskIndex> backward;  ///< Empty if the job only runs inference.
+  /// Events whose host work, including all nested events, belongs to it.
+  std::vector<HostEventId> host_events;
 };
 
-/// All of the job, in order. A mask over queries and keys that is the same for all heads is taken
-/// to be causal: traces do not hold its values.
+/// Returns all of the job, in order. Assumes that a mask over queries and keys is causal if all
+/// heads share it, because traces do not hold its values.
 std::vector<EagerAttention> FindEagerAttention(const Job& job);
 
 }  // namespace headroom

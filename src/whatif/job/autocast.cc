@@ -16,17 +16,18 @@ namespace headroom {
 namespace {
 
 struct NamedRule {
-  std::string_view part;  ///< Of the operator's name.
+  std::string_view part;  ///< Part of the operator's name.
   AutocastRule rule;
-  /// What 16 bits make of its time, as it was measured; nullptr: what its bytes tell.
+  /// Measured factor on its time in 16 bits; nullptr to estimate it from its bytes.
   double SustainedShares::*half_scale = nullptr;
-  /// It is told its type and casts while it reads: no kernel of its own does. kForward: but its
-  /// gradient is cast by one. kFromFloat16: neither way, from float16.
+  /// Operators that take a target type and cast while they read, without a cast kernel.
+  /// - kForward: only in the forward; a kernel casts the gradient.
+  /// - kFromFloat16: from float16, in both directions.
   enum class Inside : std::uint8_t { kNever, kFromFloat16, kForward } inside = Inside::kNever;
 };
 using Inside = NamedRule::Inside;
 
-// The first that matches.
+// The first match applies.
 constexpr std::array kRules = {
     NamedRule{"convolution", AutocastRule::kProduct},
     NamedRule{"::mm", AutocastRule::kProduct},
@@ -64,20 +65,21 @@ const NamedRule& RuleOf(std::string_view op) {
   return found == kRules.end() ? kOtherRule : *found;
 }
 
-// Of the memory bandwidth that a device delivers: who reaches the upper one is bound by it, who
-// stays below the lower one is not. (On one H200, kernels that halved in 16 bits reached 0.87 to
-// 0.95 of it; those that stayed 0.17 to 0.58: pools, biases of convolutions, copies that transpose,
-// sums.)
+// Shares of the delivered memory bandwidth. A kernel at or above the upper one is memory-bound; one
+// below the lower one is not. Measured on one H200: kernels that took half the time in 16 bits
+// reached 0.87 to 0.95. Kernels without a change reached 0.17 to 0.58: pools, biases of
+// convolutions, transposing copies, sums.
 constexpr double kBound = 0.8, kUnbound = 0.6;
 
-/// What autocast made of a forward operator, for its backward.
+/// Result of autocast on a forward operator, for its backward.
 struct Outcome {
   bool half = false;  ///< It computed in 16 bits.
   std::vector<Cast> casts;
 };
 
-/// Which argument of a product is the activations, where the other operands are weights. Both
-/// operands of batched products are activations; few are cast, as what made them was a product.
+/// Returns the index of a product's activation argument; the other operands are weights. Both
+/// operands of batched products are activations. Few of them need a cast, because products made
+/// them.
 std::size_t FirstOperand(std::string_view op) {
   return op.find("::addmm") != std::string_view::npos ? 1 : 0;
 }
@@ -96,12 +98,12 @@ class AutocastFollower {
           std::exchange(step, job_.StepNumberOf(op.tasks.front()));
       switch (run) {
         case Run::kForward:
-          // What a batch begins with was not made by the one before.
+          // The previous batch did not produce the inputs of this batch.
           if (run != run_before || step != step_before) Forget();
           Forward(op);
           break;
         case Run::kForwardAgain:
-          // What a block begins with was not made by the operator before.
+          // The previous operator did not produce the inputs of a block.
           if (run != run_before) last_half_ = false;
           Forward(op);
           break;
@@ -116,7 +118,8 @@ class AutocastFollower {
   }
 
  private:
-  /// What operators belong to; kForwardAgain: run by checkpointing, within the backward.
+  /// Part of the step that an operator belongs to. kForwardAgain: checkpointing runs it within the
+  /// backward.
   enum class Run : std::uint8_t { kOther, kForward, kForwardAgain, kBackward };
 
   static Run RunOf(const HostContext& context) {
@@ -125,7 +128,7 @@ class AutocastFollower {
     return context.phase == Phase::kOptimizer ? Run::kOther : Run::kForward;
   }
 
-  /// Whether it reads and writes what it is given, forward and backward.
+  /// Returns true if it reads and writes any type without a cast, in forward and backward.
   bool NeedsNoCast(const NamedRule& rule) const {
     return rule.inside == Inside::kFromFloat16 && dtype_ == DType::kF16;
   }
@@ -134,14 +137,14 @@ class AutocastFollower {
     return rule.half_scale == &SustainedShares::half_batch_norm;
   }
 
-  /// What 16 bits make of an operator's time.
+  /// Returns the factor on an operator's time in 16 bits.
   double HalfScale(const NamedRule& rule, const AutocastOperator& op) const {
     if (IsBatchNorm(rule) && dtype_ == DType::kBF16) return shares_.bf16_batch_norm;
     return rule.half_scale == nullptr ? ScaleByBytes(op) : shares_.*rule.half_scale;
   }
 
-  /// Half the bytes halve the time of what memory bounds, and no other; without a known cost, it
-  /// is taken to be bound by its floats.
+  /// Half the bytes halve the time of memory-bound operators only. Without a known cost, assumes
+  /// that the operator is bound by its floats.
   double ScaleByBytes(const AutocastOperator& op) const {
     const double left = 1 - ShareOfFloats(op.op) / 2;
     const OperatorCost* cost = job_.CostOf(op.op);
@@ -155,7 +158,7 @@ class AutocastFollower {
     return left + (1 - left) * unbound;
   }
 
-  /// Of the bytes that it reads; masks and indices stay what they are.
+  /// Returns the share of floats in the bytes that it reads. Masks and indices keep their type.
   double ShareOfFloats(HostEventId op) const {
     const OperatorCall* call = job_.CallOf(op);
     if (call == nullptr) return 1;
@@ -170,7 +173,8 @@ class AutocastFollower {
     return all > 0 ? floats / all : 1;
   }
 
-  /// Whether an operator is part of a product, and works in its type: the bias of a convolution.
+  /// Returns true if an operator is part of a product and uses its type, such as the bias of a
+  /// convolution.
   bool IsInsideProduct(HostEventId op) const {
     const auto& events = job_.store().host_events;
     for (HostEventId parent = events.parent[op.index()]; parent.valid();
@@ -187,8 +191,8 @@ class AutocastFollower {
       operators_.push_back({.op = op.op, .tasks = std::move(op.tasks), .casts = {}});
   }
 
-  /// Whether the first tensor of an operator is a table or fresh memory rather than what another
-  /// operator made.
+  /// Returns true if the first tensor of an operator is a table or fresh memory, not another
+  /// operator's output.
   static bool IsLookupOrFill(std::string_view name) {
     constexpr std::array<std::string_view, 6> kParts = {"embedding", "::index", "::gather",
                                                         "fill_",     "zero_",   "::copy_"};
@@ -202,8 +206,10 @@ class AutocastFollower {
     last_half_ = false;
   }
 
-  /// @param made  it is what an operator made, and no parameter: of a number of elements that none
-  /// is known to have written, the last one did
+  /// Returns true if a tensor with `elements` elements has 16 bits.
+  ///
+  /// @param made  true if an operator made it, false for a parameter; a size without a known write
+  /// then has the type of the last output
   bool IsHalf(double elements, bool made) const {
     const auto known = half_.find(elements);
     return known != half_.end() ? known->second : made && last_half_;
@@ -218,7 +224,7 @@ class AutocastFollower {
     const bool batched = name.find("bmm") != std::string_view::npos;
     const std::size_t activations = FirstOperand(name);
     const bool made_first = !IsLookupOrFill(name);
-    std::vector<Cast> floats;  // Of the float32 tensors among its inputs.
+    std::vector<Cast> floats;  // The float32 tensors among its inputs.
     bool any_half = false, any_float = false, first = true;
     double largest = 0, largest_half = 0;
     for (std::size_t a = 0; a < call->args.size(); ++a) {
@@ -241,13 +247,13 @@ class AutocastFollower {
     }
     Outcome outcome;
     if (rule.rule == AutocastRule::kPromote && any_half && IsInsideProduct(op.op)) {
-      // After the product, which has just made the largest.
+      // Runs after the product, which wrote the largest tensor.
       outcome.half = half_[largest] = true;
       op.scale = HalfScale(rule, op);
       outcomes_[op.op] = std::move(outcome);
       return;
     }
-    // Lists, integers, masks: nothing is told of any type.
+    // Lists, integers and masks say nothing about types.
     if (rule.rule == AutocastRule::kPromote && !any_half && !any_float) return;
     switch (rule.rule) {
       case AutocastRule::kProduct:
@@ -265,7 +271,7 @@ class AutocastFollower {
         // The weights of a batch norm stay float32 by design.
         outcome.half = any_half && (!any_float || IsBatchNorm(rule));
         op.scale = outcome.half ? HalfScale(rule, op) : mixed ? shares_.mixed_addition : 1;
-        // Inside the kernel, but not in the backward.
+        // The kernel casts inside in the forward, but not in the backward.
         if (mixed && !outcome.half)
           outcome.casts.push_back({.elements = largest_half, .widens = true});
         half_[largest] = outcome.half;
@@ -285,21 +291,22 @@ class AutocastFollower {
     if (rule.rule == AutocastRule::kProduct) {
       op.product = true;
     } else if (outcome != outcomes_.end() && outcome->second.half) {
-      // The gradient has the type of the output; of a product's bias, it is summed in 16 bits.
+      // The gradient has the type of the output. The gradient of a product's bias is summed in 16
+      // bits.
       op.scale = HalfScale(rule, op);
     }
     if (outcome == outcomes_.end() || outcome->second.casts.empty()) return;
-    // Each cast of the forward is undone once.
+    // The backward reverses each cast of the forward once.
     op.casts = std::exchange(outcome->second.casts, {});
     for (Cast& cast : op.casts) cast.widens = !cast.widens;
-    // Images and the like need no gradient.
+    // Inputs such as images need no gradient.
     const OperatorCall* call = job_.CallOf(op.op);
     const auto shape = call != nullptr ? ConvolutionShapeOf(*call) : std::nullopt;
     if (shape && !shape->data_gradient)
       std::erase_if(op.casts, [](const Cast& cast) { return !cast.of_weight; });
   }
 
-  /// Of the forward operator, or of one inside it.
+  /// Finds the outcome of the forward operator, or of one inside it.
   std::map<HostEventId, Outcome>::iterator FindOutcome(HostEventId forward) {
     if (!forward.valid()) return outcomes_.end();
     // Children follow their parent.
@@ -331,15 +338,16 @@ class AutocastFollower {
                                job_.device()->delivered_bandwidth_share.value_or(1);
   const DType dtype_;
   std::vector<AutocastOperator> operators_;
-  std::map<double, bool> half_;  ///< By elements: whether what was last written has 16 bits.
-  bool last_half_ = false;       ///< The same of the last operator.
+  /// Keyed by number of elements; true if the tensor written last has 16 bits.
+  std::map<double, bool> half_;
+  bool last_half_ = false;  ///< True if the last operator's output has 16 bits.
   std::map<HostEventId, Outcome> outcomes_;
 };
 
 }  // namespace
 
 DurationNs CastTime(const Cast& cast, const DeviceSpec& device) {
-  constexpr double kBytes = 6;  // Four read and two written, or the other way.
+  constexpr double kBytes = 6;  // Reads four bytes and writes two, or the reverse.
   const SustainedShares& shares = device.sustained;
   const double share = cast.widens ? shares.widening_bytes : shares.narrowing_bytes;
   return DurationNs(

@@ -1,12 +1,14 @@
-// What PyTorch's autocast would do to each operator of a recorded float32 step: in which type it
-// computes, and which casts come before it.
+// Models PyTorch's autocast on each operator of a recorded float32 step: the type in which it
+// computes, and the casts before it.
 //
-// Tensors have no identity in a profile. Types are followed along the forward of each batch by the
-// number of elements: what was last written with as many elements is taken to be what is read; of a
-// number that none is known to have written, the operator before. Weights of products are float32,
-// and so is all that a batch begins with. Backward operators inherit from the forward operator of
-// their sequence number. The lists of operators are those of PyTorch's documentation ("CUDA Ops
-// that can autocast to ...").
+// Tensors have no identity in a profile, so types are followed along the forward of each batch by
+// the number of elements. A read tensor has the type that was last written with that number of
+// elements. If no such write is known, it has the type of the preceding operator's output. Weights
+// of products and all inputs of a batch are float32. Backward operators inherit from the forward
+// operator of their sequence number.
+//
+// The lists of operators are those of PyTorch's documentation ("CUDA Ops that can autocast to
+// ...").
 #pragma once
 
 #include <cstdint>
@@ -19,36 +21,36 @@
 
 namespace headroom {
 
-/// How an operator's type follows from those of its inputs.
+/// Rule for an operator's type, given those of its inputs.
 enum class AutocastRule : std::uint8_t {
-  kProduct,  ///< Computes in 16 bits, whatever comes in.
-  kFloat,    ///< Computes in float32, whatever comes in.
+  kProduct,  ///< Computes in 16 bits for any input.
+  kFloat,    ///< Computes in float32 for any input.
   kPromote,  ///< Float32 if any input is; else 16 bits.
 };
 
 AutocastRule AutocastRuleOf(std::string_view op);
 
-/// A cast between float32 and the 16-bit type, as a kernel of its own.
+/// A cast between float32 and the 16-bit type, as a separate kernel.
 struct Cast {
   double elements = 0;
-  bool widens = false;     ///< To float32.
-  bool of_weight = false;  ///< Not of what grows with the batch.
+  bool widens = false;     ///< Converts to float32.
+  bool of_weight = false;  ///< A weight, so its size does not grow with the batch.
 };
 
-/// The time of its kernel. REQUIRES: the device's memory bandwidth is known.
+/// Returns the time of its kernel. REQUIRES: the device's memory bandwidth is known.
 DurationNs CastTime(const Cast& cast, const DeviceSpec& device);
 
 /// One operator with GPU tasks.
 struct AutocastOperator {
   HostEventId op;
-  std::vector<TaskIndex> tasks;  ///< In order.
+  std::vector<TaskIndex> tasks;  ///< Sorted in graph order.
   bool product = false;          ///< A product or convolution that runs in the 16-bit type.
-  double scale = 1;              ///< Else: what its tasks' times are multiplied with.
-  std::vector<Cast> casts;       ///< Before it.
+  double scale = 1;              ///< Factor on the times of its tasks, for other operators.
+  std::vector<Cast> casts;       ///< Casts that run before it.
 };
 
-/// All operators of the forward and the backward, in order of their first task.
-/// REQUIRES: the device's memory bandwidth is known.
+/// Returns all operators of the forward and the backward, in order of their first task. REQUIRES:
+/// the device's memory bandwidth is known.
 std::vector<AutocastOperator> FollowAutocast(const Job& job, DType dtype);
 
 }  // namespace headroom

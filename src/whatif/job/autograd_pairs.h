@@ -1,5 +1,5 @@
-// Which operator of a step's forward made which node of its backward, by autograd's sequence
-// numbers, and what the backward tells of the forward's readers.
+// Matches each node of a step's backward with the operator of the forward that made it, by
+// autograd's sequence numbers. The backward also shows which outputs of the forward are read again.
 #pragma once
 
 #include <cstddef>
@@ -18,26 +18,29 @@ class AutogradPairs {
   explicit AutogradPairs(const StepOperators& step);
 
   struct Pair {
-    std::size_t creator = kNowhere;  ///< Of the forward; kNowhere: not in this step.
-    std::size_t node = kNowhere;     ///< The first of that number.
+    /// Operator of the forward; kNowhere if it is not in this step.
+    std::size_t creator = kNowhere;
+    std::size_t node = kNowhere;  ///< The first node with that number.
   };
-  /// By sequence number.
+  /// Keyed by sequence number.
   const std::map<std::int64_t, Pair>& pairs() const { return pairs_; }
-  /// The forward operator that made a node; kNowhere: none that is known.
+  /// Returns the forward operator that made a node; kNowhere if unknown.
   std::size_t CreatorOf(const StepOperator& node) const;
 
-  /// Numbers of elements of the tensors that somebody reads after the operator of the autograd that
-  /// is, or is around, this one; nullopt: there is none, and nobody knows.
+  /// Returns the element counts of tensors that later operators read again. The operator may be an
+  /// autograd operator or be nested in one. Returns nullopt if there is no such operator, so that
+  /// the readers are unknown.
   std::optional<std::set<double>> ReadAgainAfter(std::size_t op) const;
 
  private:
   const StepOperators& step_;
   std::map<std::int64_t, Pair> pairs_;
-  std::unordered_map<std::size_t, std::int64_t> sequence_of_;  ///< Of creators.
-  std::map<std::int64_t, std::set<double>> added_;  ///< Elements of gradients that add up.
+  std::unordered_map<std::size_t, std::int64_t> sequence_of_;  ///< Sequence numbers of creators.
+  /// Element counts of accumulated gradients, by sequence number.
+  std::map<std::int64_t, std::set<double>> added_;
 };
 
-/// Whether an operator adds two tensors.
+/// Returns true if an operator adds two tensors.
 bool IsAddition(const StepOperator& op);
 
 }  // namespace headroom

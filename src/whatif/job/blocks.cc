@@ -12,11 +12,11 @@
 namespace headroom {
 namespace {
 
-/// Operators of a block; more are no block of a network.
+/// Largest number of operators in a block; longer periods are not blocks of a network.
 constexpr std::size_t kLongestPeriod = 2'000;
 constexpr int kMinProducts = 2;
 
-/// What makes two operators alike.
+/// Returns a text that is equal for operators with the same name and shapes.
 std::string Signature(const Job& job, const LaunchingOperator& op) {
   std::string text(NameOfOperator(job, op.op));
   const OperatorCall* call = job.CallOf(op.op);
@@ -30,7 +30,7 @@ std::string Signature(const Job& job, const LaunchingOperator& op) {
   return text;
 }
 
-/// The longest stretch of repeats inside [begin, end); ties go to the shorter period.
+/// Returns the longest stretch of repeats inside [begin, end); ties go to the shorter period.
 Repeat LongestRepeat(const std::vector<std::size_t>& tokens, const std::vector<int>& sums,
                      std::size_t begin, std::size_t end) {
   Repeat best;
@@ -62,7 +62,7 @@ void FindInside(const std::vector<std::size_t>& tokens, const std::vector<int>& 
   FindInside(tokens, sums, best.first + best.count * best.period, end, found);
 }
 
-/// Where the stretch begins at the least cost.
+/// Returns the start of the stretch with the least cost.
 std::size_t FirstOf(const Repeat& repeat, const std::vector<LaunchingOperator>& operators,
                     const CutCost& cost) {
   std::size_t best = repeat.first;

@@ -12,12 +12,12 @@ namespace {
 
 constexpr double kMillisecond = 1e6;  // ns
 
-/// Less than this is lost in the noise of two medians; a share.
+/// A smaller share of added time is within the noise of two medians.
 constexpr double kMinAdded = 0.02;
-/// No profiler was seen to take more for a record; ns.
+/// Highest plausible cost per record, in ns.
 constexpr double kMostLikely = 50e3;
 
-/// Records of a step.
+/// Records per step.
 struct Records {
   double operators = 0, calls = 0, frames = 0;
 };
@@ -46,19 +46,19 @@ Records RecordsOf(const ProfiledLoop& loop) {
   return {records.operators / steps, records.calls / steps, records.frames / steps};
 }
 
-/// What profiling adds to a step, in nanoseconds.
+/// Returns the time that profiling adds to a step, in nanoseconds.
 double AddedBy(const ProfiledLoop& loop) {
   return (loop.profiled_ms - loop.plain_ms) * kMillisecond;
 }
 
 Status NotMeasurable(std::string_view what) {
-  return Status::Environment(fmt::format(
-      "the cost of recording {} does not stand out from noise; repeat it while the machine "
-      "does nothing else, or longer (--seconds)",
-      what));
+  return Status::Environment(
+      fmt::format("the cost of recording {} is within the noise; measure again on an idle machine, "
+                  "or longer (--seconds)",
+                  what));
 }
 
-/// What is left of the added time, by record.
+/// Returns the remaining added time per record.
 Result<double> CostOf(std::string_view what, double added, double records) {
   if (records <= 0 || added <= 0 || added / records > kMostLikely) return NotMeasurable(what);
   return added / records;
@@ -101,8 +101,13 @@ Result<MeasuredCosts> FitRecordingCost(const ProfiledLoop& operators, const Prof
 std::string RenderCalibration(const MeasuredCosts& costs, const std::string& about) {
   constexpr double kMicrosecond = 1e3;
   std::string text = fmt::format(
-      "# Written by `headroom calibrate --host`. What is not here is as in the shipped default.\n\n"
-      "about = '{}'\nmachine = '{}'\n\n[recording]\n",
+      "# Written by `headroom calibrate --host`. All other values are those of the shipped "
+      "default.\n"
+      "\n"
+      "about = '{}'\n"
+      "machine = '{}'\n"
+      "\n"
+      "[recording]\n",
       about, costs.machine);
   const auto figure = [&](std::string_view key, const std::optional<double>& ns) {
     if (ns) text += fmt::format("{} = {:.3f}\n", key, *ns / kMicrosecond);

@@ -1,4 +1,4 @@
-// A machine's calibration from short training loops that ran with and without the profiler.
+// Fits a machine's calibration to short training loops that ran with and without the profiler.
 #pragma once
 
 #include <optional>
@@ -11,31 +11,34 @@
 
 namespace headroom {
 
-/// One loop, profiled once more than its times tell.
+/// One loop, with an additional profiled run for its trace.
 struct ProfiledLoop {
-  const TraceStore* trace = nullptr;  ///< Of `steps` steps, without anything before or after.
+  const TraceStore* trace = nullptr;  ///< Contains exactly `steps` steps.
   int steps = 1;
-  double plain_ms = 0, profiled_ms = 0;  ///< Of a step, medians.
+  double plain_ms = 0, profiled_ms = 0;  ///< Median times per step.
 };
 
-/// What the loops tell, in nanoseconds; nullopt: not measured.
+/// Results of the loops, in nanoseconds; nullopt if not measured.
 struct MeasuredCosts {
   std::optional<double> operator_record, call_record, frame_record;
   std::string machine;
   ReferenceSpeeds loop, autograd;
 };
 
-/// @param operators  a loop of host work only: what profiling adds to it, by its records
-/// @param calls   the same with API calls, nullptr without a GPU: what is left by its calls
-/// @param frames  the first with Python frames, nullptr where they are not recorded
-/// @param names  operators whose durations tell how fast a host is
-/// Fails (kEnvironment) where what profiling adds does not stand out from noise.
+/// Divides the time that profiling adds by the number of records. Fails with kEnvironment if the
+/// added time is within the noise.
+///
+/// @param operators  a loop of host work only; gives the cost per operator
+/// @param calls  the same with API calls, nullptr without a GPU; its remaining time gives the cost
+/// per call
+/// @param frames  the first with Python frames, nullptr if they are not recorded
+/// @param names  operators whose durations measure the host's speed
 Result<MeasuredCosts> FitRecordingCost(const ProfiledLoop& operators, const ProfiledLoop* calls,
                                        const ProfiledLoop* frames, const ReferenceSpeeds& names);
 
-/// A calibration file that says what was measured and nothing else.
+/// Returns a calibration file with only the measured values.
 ///
-/// @param about  where and when
+/// @param about  place and time of the measurement
 std::string RenderCalibration(const MeasuredCosts& costs, const std::string& about);
 
 }  // namespace headroom

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace fit_calibration_test {
 
-/// Ten steps of four operators, so many calls and so many frames each.
+/// Ten steps of four operators, with `calls` calls and `frames` frames per step.
 StoreBuilder Loop(int calls, int frames) {
   StoreBuilder b;
   for (int i = 0; i < 40; ++i) b.Op("aten::t", kMain, 100 * i, 5);
@@ -55,7 +55,7 @@ TEST(FitCalibrationTest, WhatWasWrittenIsReadBack) {
   EXPECT_EQ(back.value().machine, "no GPU");
   EXPECT_NEAR(back.value().recording.operator_record, 1'500, 0.1);
   EXPECT_EQ(back.value().recording.call_record, 7);
-  EXPECT_TRUE(back.value().loop.empty());  // Another machine's speeds are not this one's.
+  EXPECT_TRUE(back.value().loop.empty());  // Speeds of another machine do not apply to this one.
 }
 
 TEST(FitCalibrationTest, NoiseIsNoCost) {

@@ -17,7 +17,7 @@ double BytesOf(const TensorArg& tensor) {
   return ElementsOf(tensor) * BytesPerElement(tensor.dtype);
 }
 
-/// Bytes of the gradient that an operator completes; 0: none.
+/// Returns the bytes of the gradient that an operator completes; 0 if it completes none.
 double AccumulatedBytes(const OperatorCall& call) {
   if (call.args.empty() || call.args[0].tensors.size() != 1) return 0;
   return BytesOf(call.args[0].tensors[0]);
@@ -38,7 +38,8 @@ double WeightGradientBytes(const OperatorCall& call) {
   }
   if (call.name.find("embedding_dense_backward") != std::string::npos && call.args.size() > 2 &&
       !call.args[0].tensors.empty() && !call.args[0].tensors[0].dims.empty()) {
-    // Of each word of the vocabulary, whose size is the third argument, as many as of an output.
+    // The third argument is the vocabulary size. Each word has as many elements as the last
+    // dimension of an output.
     const TensorArg& out = call.args[0].tensors[0];
     return std::strtod(call.args[2].concrete.c_str(), nullptr) *
            static_cast<double>(out.dims.back()) * BytesPerElement(out.dtype);
@@ -84,7 +85,7 @@ class GradientFinder {
     TaskIndex task;
   };
 
-  /// Gradients by what `bytes_of` says of each operator that runs in a step.
+  /// Collects gradients. `bytes_of` returns the gradient's size for each operator in a step.
   template <typename BytesOf>
   void Collect(BytesOf bytes_of) {
     const auto& events = job_.store().host_events;
@@ -125,10 +126,10 @@ class GradientFinder {
     return (behind - 1)->task;
   }
 
-  /// The forward operator of a backward task; of one that adds up a gradient, which has none, that
-  /// of what its thread launched before.
+  /// Returns the forward operator of a backward task. A task that accumulates a gradient has none,
+  /// so it gets that of the previous launch on its thread.
   HostEventId ForwardOf(TaskIndex backward) const {
-    constexpr int kMaxAdded = 2;  // The gradient may be made contiguous, too.
+    constexpr int kMaxAdded = 2;  // A copy may also make the gradient contiguous.
     const HostEventId launch = job_.store().gpu_tasks.launch[job_.graph().tasks[backward].row];
     const auto& events = job_.store().host_events;
     auto at =
@@ -145,7 +146,7 @@ class GradientFinder {
     return {};
   }
 
-  /// First GPU task that the forward operator of a backward task launched.
+  /// Returns the first GPU task that a backward task's forward operator launched.
   TaskIndex FirstOfForward(TaskIndex backward) const {
     const HostEventId forward = ForwardOf(backward);
     if (!forward.valid()) return kNoTask;
@@ -162,7 +163,7 @@ class GradientFinder {
     return first->task;
   }
 
-  /// In the graph's order behind `ready`, so that it may wait for it.
+  /// Searches after `ready` in the graph's order, so that the result may wait for it.
   TaskIndex FirstLaunchedBehind(TimeNs when, TaskIndex ready) const {
     const auto& events = job_.store().host_events;
     for (TaskIndex task = ready + 1; task < job_.graph().tasks.size(); ++task) {
@@ -175,7 +176,7 @@ class GradientFinder {
   }
 
   const Job& job_;
-  std::vector<Launch> launches_;  ///< By thread and time.
+  std::vector<Launch> launches_;  ///< Sorted by thread and time.
   std::map<std::int32_t, GradientStep> steps_;
   std::map<std::int32_t, TimeNs> end_of_backward_;
 };

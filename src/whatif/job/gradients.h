@@ -1,4 +1,5 @@
-// The gradients of a recorded step: how large each is, when it is ready, who needs it next.
+// The gradients of a recorded step: the size of each, when it is ready, and where it is needed
+// next.
 #pragma once
 
 #include <string_view>
@@ -12,10 +13,11 @@ namespace headroom {
 /// The node that completes a parameter's gradient.
 inline constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
 
-/// Those of the recorded steps, in order. Sizes come from the shapes of AccumulateGrad, which runs
-/// once for each parameter; where those were not recorded, from the operators that compute the
-/// gradients of weights (convolutions, embeddings, products with a transposed first operand), so
-/// that biases and norms are missing: less than 1 % of a usual model. Empty: neither is known.
+/// Returns the gradients of the recorded steps, in order. Sizes come from the shapes of
+/// AccumulateGrad, which runs once per parameter. If those were not recorded, sizes come from the
+/// operators that compute gradients of weights: convolutions, embeddings, and products with a
+/// transposed first operand. Biases and norms are then missing, less than 1 % of a typical model.
+/// Returns an empty list if neither is recorded.
 std::vector<GradientStep> FindGradients(const Job& job);
 
 }  // namespace headroom

@@ -11,20 +11,20 @@
 namespace headroom {
 namespace {
 
-/// Fewer operators of a name do not make a median. Two steps of a small network have so many.
+/// Least number of operators of a name for a median. Two steps of a small network have that many.
 constexpr std::size_t kEnough = 20;
 
-/// What slows operators without launches down slows calls and Python less, and what looks like a
-/// slow moment may be a slow machine. On one H200 machine, powers of 0.5 to 1 fit alike. On a
-/// second one, 0.5 fits best: the mean error of 54 steps is 4.6 % with it, 11.8 % with 0, 5.4 %
-/// with 0.75.
+/// Exponent of the correction. Slow operators without launches mean a smaller slowdown of calls and
+/// Python. A slow moment may also be a slow machine. On one H200 machine, all exponents from 0.5 to
+/// 1 fit equally well. On a second one, 0.5 fits best: the mean error of 54 steps is 4.6 % with it,
+/// 11.8 % with 0, 5.4 % with 0.75.
 constexpr double kPower = 0.5;
 constexpr double kSlowest = 2.2, kFastest = 0.85;
 
-/// Threads differ by so much without a reason.
+/// Threads differ by up to this factor without a slowdown.
 constexpr double kUsualDifference = 1.3;
 
-/// Of each event, whether an API call is inside.
+/// Returns true for each event that contains an API call.
 std::vector<bool> WithCalls(const TraceStore& store) {
   const auto& events = store.host_events;
   std::vector<bool> with(events.rows());
@@ -42,7 +42,7 @@ std::vector<bool> WithCalls(const TraceStore& store) {
 /// Durations of operators by thread and name, in nanoseconds.
 using Durations = std::map<ThreadId, std::map<std::string_view, std::vector<std::int64_t>>>;
 
-/// Of the operators for which `wanted` holds, but those of `left_out` rows.
+/// Returns those of the operators for which `wanted` holds, without `left_out` rows.
 template <typename Wanted>
 Durations DurationsOf(const TraceStore& store, const std::vector<bool>& left_out, Wanted wanted) {
   const auto& events = store.host_events;
@@ -55,7 +55,7 @@ Durations DurationsOf(const TraceStore& store, const std::vector<bool>& left_out
   return threads;
 }
 
-/// Of the names that a thread ran often enough.
+/// Returns medians of the names that a thread ran often enough.
 ReferenceSpeeds MediansOf(std::map<std::string_view, std::vector<std::int64_t>>& operators) {
   ReferenceSpeeds medians;
   for (auto& [name, durations] : operators) {
@@ -67,7 +67,8 @@ ReferenceSpeeds MediansOf(std::map<std::string_view, std::vector<std::int64_t>>&
   return medians;
 }
 
-/// Geometric mean over names of the ratios of medians to references; 0 where they share no name.
+/// Returns the geometric mean over names of the ratios of medians to references; 0 if they share no
+/// name.
 double RatioOf(const ReferenceSpeeds& medians, const ReferenceSpeeds& reference) {
   double logs = 0;
   int names = 0;
@@ -104,7 +105,7 @@ std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names) {
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (events.parent[row].valid()) has_parts[events.parent[row].index()] = true;
   }
-  // Parents stand before what is in them.
+  // Parents precede their children.
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId parent = events.parent[row];
     if (parent.valid() && inside[parent.index()]) {
@@ -115,7 +116,7 @@ std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names) {
     inside[row] =
         roles.Has(HostRole::kDataWait) || roles.Has(HostRole::kCallback) ||
         roles.Has(HostRole::kSync) || roles.Has(HostRole::kDeviceSync) ||
-        // A range that calls nothing recorded: a request, a file, plain Python.
+        // A range without recorded calls: a request, a file, plain Python.
         (events.kind[row] == HostEventKind::kAnnotation && !has_parts[row] && roles == HostRoles());
   }
   return inside;

@@ -1,5 +1,5 @@
-// How fast the host was while the trace was recorded: some profiles were taken while it ran at half
-// its usual speed, for all threads or for one.
+// Speed of the host during the recording. Some profiles were taken while the host ran at half its
+// normal speed, on all threads or on one.
 #pragma once
 
 #include <map>
@@ -13,34 +13,35 @@
 
 namespace headroom {
 
-/// What recorded host time is multiplied with to have that of the host at its usual speed, by
-/// thread; others: 1.
+/// Factor by thread that converts recorded host time to that at the host's normal speed. Missing
+/// threads have a factor of 1.
 using HostSpeed = std::map<ThreadId, double>;
 
-/// Medians of the operators of `names` that launch nothing, of the training loop's thread and of
-/// the autograd thread (the one that accumulates gradients); of names of which there are enough.
+/// Median durations of the operators in `names` that launch nothing, for names with enough of them.
+/// `loop` is the training loop's thread; `autograd` is the thread that accumulates gradients.
 struct ThreadSpeeds {
   ReferenceSpeeds loop, autograd;
 };
 ThreadSpeeds MedianDurations(const TraceStore& store, const ReferenceSpeeds& names);
 
-/// Compares operators that launch nothing, and do not follow a long wait, with the calibration's,
-/// on each thread that has enough of them. Of a trace from the calibrated machine, each thread is
-/// taken to that machine's speed. Of another one nobody knows how fast it should be, but a thread
-/// that is slower than the others, by its operators' references, was slowed down: it is taken to
-/// their speed.
+/// Compares operators with the calibration's, on each thread that has enough of them. Uses
+/// operators that launch nothing and do not follow a long wait.
+/// - Trace from the calibrated machine: each thread is converted to that machine's speed.
+/// - Trace from another machine: the normal speed is unknown. A thread that is slower than the
+///   others, relative to its operators' references, is converted to their speed.
 ///
-/// @param not_dispatch  by host event: part of what says nothing of the framework (NotDispatch)
+/// @param not_dispatch  by host event: true for work that does not follow the framework's speed
+/// (NotDispatch)
 HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
                         const std::vector<bool>& not_dispatch, const Calibration& calibration);
 
-/// Returns by host event whether it is or lies in a loader's range, a callback or a wait, or is a
-/// range with an unknown name and nothing in it. What these take does not follow the speed of the
-/// framework: they decode images, read files, wait.
+/// Returns true, by host event, for time that does not follow the framework's speed: decoding
+/// images, reading files, waiting. This covers events in a data loader's range, a callback or a
+/// wait, and ranges with an unknown name and no nested events.
 std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names);
 
-/// Multiplies the framework's work on the host with the factor of its thread: operators, calls, and
-/// short stretches between them. Long stretches of Python, native code or nothing stay as they are.
+/// Multiplies the framework's host work by the factor of its thread: operators, calls, and short
+/// stretches between them. Long stretches of Python, native code or no events stay unchanged.
 void ScaleHostTime(const Graph& graph, const TraceStore& store,
                    const std::vector<bool>& not_dispatch, const HostSpeed& speed, Plan& plan);
 

@@ -21,7 +21,7 @@ Calibration Reference() {
   return calibration;
 }
 
-/// Forty transpositions of each thread, of so many microseconds.
+/// Forty transpositions on each thread, with the given durations in microseconds.
 StoreBuilder Threads(std::int64_t loop_us, std::int64_t autograd_us) {
   StoreBuilder b;
   b.Kernel(kGemm, kStream, 0, 1);
@@ -71,7 +71,7 @@ TEST(HostSpeedTest, FewOperatorsOrCallsInsideTellNothing) {
 }
 
 TEST(HostSpeedTest, ALoaderOnTheThreadOfTheLoopTellsNothing) {
-  // It decodes images: its operators are slow whatever the host's speed.
+  // It decodes images: its operators are slow at any host speed.
   StoreBuilder b = Threads(5, 2).NameDevice(0, "Other");
   b.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", kMain, 5000, 40'000);
   for (int i = 0; i < 80; ++i) b.Op("aten::t", kMain, 5100 + 400 * i, 300);

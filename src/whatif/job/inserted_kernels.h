@@ -1,4 +1,4 @@
-// Kernels that a scenario adds around recorded ones, and what they cost.
+// Kernels that a scenario adds around recorded ones, and their costs.
 #pragma once
 
 #include "sim/edit.h"
@@ -6,22 +6,23 @@
 
 namespace headroom {
 
-/// What a kernel of no work takes, measured on one H200; ns.
+/// Duration of a kernel without work, in ns. Measured on one H200.
 inline constexpr double kKernelStart = 1'200;
 
-/// A kernel bound by memory that does `ratio` times the work: all but its start grows.
+/// Returns the duration of a memory-bound kernel with `ratio` times the work: all but its start
+/// grows.
 DurationNs WithWork(DurationNs duration, double ratio);
 
-/// A kernel that only moves bytes: a start, and the bytes at the sustained bandwidth.
-/// REQUIRES: the device's memory bandwidth is known.
+/// Returns the duration of a kernel that only moves bytes: a start, and the bytes at the sustained
+/// bandwidth. REQUIRES: the device's memory bandwidth is known.
 DurationNs MemoryPassTime(double bytes, const DeviceSpec& device);
 
-/// The task before which a kernel goes that is to run behind `task`, on its stream; kNoTask where
-/// none follows there, or its launch was not recorded.
+/// Returns the task before which a kernel must be inserted to run after `task` on its stream.
+/// Returns kNoTask if no task follows there, or if its launch was not recorded.
 TaskIndex NextOnStream(const Job& job, TaskIndex task);
 
-/// A kernel before a recorded one, with a launch of its own, which takes the host what autocast's
-/// casts take: an operator that launches one kernel. REQUIRES: that one's launch is known.
+/// Returns a kernel before a recorded one, with its own launch. Its host time is that of a cast by
+/// autocast: an operator that launches one kernel. REQUIRES: the recorded kernel's launch is known.
 Edit::NewKernel KernelBefore(const Job& job, TaskIndex task, DurationNs duration);
 
 }  // namespace headroom

@@ -14,15 +14,14 @@ namespace headroom {
 
 namespace {
 
-/// Steps paced by the host differ by so much from run to run (measured: 5 to 13 % on one H200
-/// machine).
+/// Relative variation between runs of host-bound steps (measured: 5 to 13 % on one H200 machine).
 constexpr double kMeasuredError = 0.12;
 
-/// Share of the logarithm of the correction for the host's speed that counts as uncertain: a trace
-/// does not separate a slow moment from a slow machine.
+/// Share of the logarithm of the host speed correction that counts as uncertain. A trace does not
+/// separate a slow moment from a slow machine.
 constexpr double kHostSpeedError = 0.6;
 
-/// Of a plan's work and calls, in nanoseconds.
+/// Returns the time of a plan's work and calls, in nanoseconds.
 double HostTime(const Plan& plan) {
   const PlanShape& shape = *plan.shape;
   double sum = 1;
@@ -69,7 +68,7 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const ReferenceD
 void Job::Correct() {
   RemoveRecordingCost(graph_, calibration_.recording, corrected_);
   const double removed = 1 - HostTime(corrected_) / HostTime(recorded_);
-  // On the calibrated machine the recording's cost is part of what was fitted.
+  // On the calibrated machine, the fit includes the recording's cost.
   const double recording_error = MachineOf(store_) == calibration_.machine
                                      ? 0
                                      : calibration_.recording_error * removed / (1 - removed);
@@ -91,7 +90,7 @@ void Job::SetStepTime(const Steps& steps, std::optional<MsInterval> corrected) {
   Replayer replayer;
   double replayed = replayer.Run(corrected_).step_ns;
   double told = corrected ? corrected->mid * 1e6 : static_cast<double>(step_time_->ns());
-  // A host that was recorded faster than it usually is does not make the job slower.
+  // A host that ran faster than normal during the recording does not make the job slower.
   if (!corrected) replayed = std::max(replayed, replayer.Run(recorded_).step_ns);
   if (replayed <= 0 || told <= 0) return;
   step_scale_ = graph_.periodic ? StepScale::OfMany(corrected_, told, replayed)

@@ -1,4 +1,4 @@
-// Everything that a scenario may ask about the recorded job.
+// The recorded job, as scenarios query it.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@
 
 namespace headroom {
 
-/// A recorded job: its trace, its graph, and the plan that it would follow without a profiler.
+/// A recorded job: its trace, its graph, and its plan without a profiler.
 class Job {
  public:
-  /// Fails where there are no steps to select, or nothing to replay.
+  /// Fails if there are no steps to select, or nothing to replay.
   ///
   /// @param store  frozen; outlives the job, as does `reference`
   static Result<std::unique_ptr<Job>> Make(const TraceStore& store, const ReferenceData& reference,
@@ -37,20 +37,21 @@ class Job {
   const TraceStore& store() const { return store_; }
   const StepAnalysis& steps() const { return steps_; }
   const Graph& graph() const { return graph_; }
-  /// The trace's own number of the step in which a task was launched or called; nullopt: in none.
+  /// Returns the trace's own number of the step that launched or called a task; nullopt if there is
+  /// none.
   std::optional<std::int64_t> StepNumberOf(TaskIndex task) const;
   const Attribution& attribution() const { return attribution_; }
-  /// nullptr: unknown GPU, or several kinds.
+  /// nullptr if the GPU is unknown or if there are several kinds.
   const DeviceSpec* device() const { return device_ ? &*device_ : nullptr; }
 
   const Calibration& calibration() const { return calibration_; }
-  /// Half-width, as a share, of what all corrected host time may be wrong by.
+  /// Half-width of the uncertainty of all corrected host time, as a share.
   double host_error() const { return host_error_; }
 
-  /// Sets the step time that answers give, if `steps` have one: they may be more than this job has.
-  /// Without it, a step takes as long as its replay.
+  /// Sets the step time that forecasts report, if `steps` have one; they may be more than this
+  /// job's steps. Without it, a step takes as long as its replay.
   ///
-  /// @param corrected  without the profiler; none: by this job's replay
+  /// @param corrected  step without the profiler; nullopt to take it from this job's replay
   void SetStepTime(const Steps& steps, std::optional<MsInterval> corrected = {});
   std::optional<DurationNs> step_time() const { return step_time_; }
   const std::optional<MsInterval>& corrected_step_ms() const { return corrected_step_ms_; }
@@ -58,37 +59,39 @@ class Job {
   /// Standard error of the step time, as a share of it.
   double step_error() const { return step_error_; }
 
-  /// Takes the host to the speed for which the job takes this step without its profiler; false
-  /// where the GPU paces the step, so that it tells nothing. Fails as FitToMeasuredStep() does.
+  /// Scales the host so that the job takes this step without its profiler. Returns false if the GPU
+  /// limits the step, so that the step does not depend on the host. Fails as FitToMeasuredStep()
+  /// does.
   Result<bool> CalibrateTo(double step_ms);
 
   const Plan& recorded() const { return recorded_; }
   const Plan& corrected() const { return corrected_; }
 
   const KernelClass& ClassOf(TaskIndex gpu_task) const;
-  /// Also of what is not in the graph.
+  /// Also works for tasks outside the graph.
   bool IsCollective(GpuTaskId task) const;
   HostRoles RolesOf(HostEventId event) const;
-  /// Where the loop gets its batch from a loader that marks nothing.
+  /// Finds where the loop gets its batch from a data loader without annotations.
   UnmarkedLoading FindLoading() const {
     return FindUnmarkedLoading(store_, names_, attribution_, steps_);
   }
-  /// nullptr: unknown.
+  /// nullptr if unknown.
   const OperatorCost* CostOf(HostEventId op) const { return costs_.Of(op); }
-  /// The shapes of its record; nullptr: not recorded, or damaged.
+  /// Recorded shapes; nullptr if they were not recorded or are damaged.
   const OperatorCall* CallOf(HostEventId op) const { return costs_.CallOf(op); }
-  /// Name of a task: of the kernel or of the call.
+  /// Name of a task's kernel or call.
   std::string_view NameOf(TaskIndex task) const;
-  /// Where a task was launched or called.
+  /// Context in which a task was launched or called.
   const HostContext& ContextOf(TaskIndex task) const;
   /// The call that launched a GPU task; kNoTask for an orphan.
   TaskIndex LaunchOf(TaskIndex gpu_task) const { return launch_of_[gpu_task]; }
-  /// How many GPU tasks a call launched.
+  /// Number of GPU tasks that a call launched.
   std::int64_t LaunchedBy(TaskIndex call) const { return launched_by_[call]; }
 
  private:
   Job(const TraceStore& store, const ReferenceData& reference, const Calibration& calibration);
-  /// Takes the plan of a recording to the host's usual speed, without the cost of recording.
+  /// Removes the cost of recording from the plan, and converts host time to the host's normal
+  /// speed.
   void Correct();
   void IndexLaunches();
 
@@ -107,7 +110,7 @@ class Job {
   double step_error_ = 0;
   std::vector<TaskIndex> launch_of_;
   std::vector<std::int64_t> launched_by_;
-  std::optional<DeviceSpec> device_;  ///< With the calibration's shares.
+  std::optional<DeviceSpec> device_;  ///< Specification of the GPU with the calibration's shares.
 };
 
 }  // namespace headroom

@@ -9,11 +9,11 @@ namespace {
 
 constexpr double kMin = 0.3, kMax = 3;
 
-/// A step measured by so much below or above what the plan can take is of another job.
+/// A step that is outside the plan's range by more than this share is that of another job.
 constexpr double kNoise = 0.05;
 
-/// By which a step that the GPU paces differs between measurements, and from its recording: on one
-/// H200, 26 jobs, at most 2 %.
+/// Variation of a GPU-bound step between measurements, and from its recording: at most 2 % on one
+/// H200, for 26 jobs.
 constexpr double kGpuNoise = 0.03;
 
 constexpr int kBisections = 30;
@@ -44,20 +44,19 @@ Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepSca
   const double least = step_at(kMin), most = step_at(kMax);
   if (step_ms < least * (1 - kNoise)) {
     return Status::Usage(
-        fmt::format("--measured-step-ms {}: even with a far faster host the recorded work takes "
-                    "{:.2f} ms per step; is the measured step of the same job (batch size, "
-                    "precision, GPU), and is it one step?",
+        fmt::format("--measured-step-ms {}: even with a far faster host, the recorded work takes "
+                    "{:.2f} ms per step; check that the measured step is of the same job (batch "
+                    "size, precision, GPU) and is one step",
                     step_ms, least));
   }
   if (step_ms > most * (1 + kNoise)) {
-    return Status::Usage(
-        fmt::format("--measured-step-ms {}: even with a host three times slower the recorded work "
-                    "takes {:.2f} ms per step; is the measured step of the same job, and is it one "
-                    "step?",
-                    step_ms, most));
+    return Status::Usage(fmt::format(
+        "--measured-step-ms {}: even with a host three times slower, the recorded work takes "
+        "{:.2f} ms per step; check that the measured step is of the same job and is one step",
+        step_ms, most));
   }
-  // Within the noise of the GPU's own work, the GPU paces the step: the host is at most as slow as
-  // that takes. A host that is faster than that anyway is as good a guess as it was.
+  // Within the noise of the GPU's own work, the step is GPU-bound. The host is then at most as slow
+  // as that step allows. A host that already is faster keeps its speed.
   const double paced_by_gpu = least * (1 + kGpuNoise);
   const double target = std::max(step_ms, paced_by_gpu);
   if (step_ms <= paced_by_gpu && step_at(1) <= paced_by_gpu)

@@ -1,4 +1,4 @@
-// Calibration from one figure: the true time of a step, measured without a profiler.
+// Calibration with one figure: the true time of a step, measured without a profiler.
 #pragma once
 
 #include "base/status.h"
@@ -8,18 +8,19 @@
 
 namespace headroom {
 
-/// What a measured step says of the host.
+/// The host's speed, derived from a measured step.
 struct MeasuredStep {
-  double host_factor = 1;  ///< What all host time is multiplied with, so that the plan takes it.
-  bool tells = true;  ///< Else the GPU paces the step, whatever the host does, and says nothing.
+  double host_factor = 1;  ///< Factor on all host time with which the plan takes the measured step.
+  /// False if the GPU limits the step, so that the step does not depend on the host.
+  bool tells = true;
 };
 
-/// The factor on the host's work and calls for which the plan replays in `step_ms`. Fails (kUsage)
-/// where no likely factor (0.3 to 3) does: then the time is of another job, e.g. another batch size
-/// or precision.
+/// Returns the factor on the host's work and calls with which the plan replays in `step_ms`. Fails
+/// with kUsage if no factor from 0.3 to 3 does. The time is then that of another job, such as
+/// another batch size or precision.
 Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepScale scale = {});
 
-/// Multiplies the host's work and calls of a plan, inserted ones included.
+/// Multiplies the host's work and calls of a plan, including inserted ones.
 void StretchHost(Plan& plan, double factor);
 
 }  // namespace headroom

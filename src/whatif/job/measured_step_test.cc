@@ -5,7 +5,7 @@
 namespace headroom {
 namespace measured_step_test {
 
-/// One launch a step behind `work` ns of the host, and its kernel.
+/// One launch per step, after `work` ns of the host, and its kernel.
 Plan PlanOf(std::int64_t work, std::int64_t kernel) {
   Graph graph;
   graph.steps = 1;

@@ -17,7 +17,7 @@ std::vector<LaunchingOperator> LaunchingOperators(const Job& job) {
     if (is_new) operators.push_back({.op = op, .tasks = {}});
     operators[it->second].tasks.push_back(task);
   }
-  // In order of launch: tasks of several streams may overtake each other.
+  // Sorts by launch, because tasks of several streams may overtake each other.
   const auto& start = job.store().host_events.start;
   std::stable_sort(operators.begin(), operators.end(),
                    [&](const LaunchingOperator& a, const LaunchingOperator& b) {

@@ -1,4 +1,4 @@
-// The operators of a job that launch GPU work, in the order in which they were called.
+// The operators of a job that launch GPU work, in order of their calls.
 #pragma once
 
 #include <string_view>
@@ -10,32 +10,34 @@ namespace headroom {
 
 /// One operator with its GPU tasks.
 struct LaunchingOperator {
-  /// The innermost operator around the launches whose cost is known, or the innermost one.
+  /// The innermost operator around the launches with a known cost, or the innermost one if none
+  /// has.
   HostEventId op;
-  std::vector<TaskIndex> tasks;  ///< In order; not empty.
+  std::vector<TaskIndex> tasks;  ///< Sorted in graph order; not empty.
 };
 
-/// All of them, by start.
+/// Returns all of them, by start.
 std::vector<LaunchingOperator> LaunchingOperators(const Job& job);
 
 std::string_view NameOfOperator(const Job& job, HostEventId op);
 
-/// Product of the extents; 1 for a scalar.
+/// Returns the product of the extents; 1 for a scalar.
 double ElementsOf(const TensorArg& tensor);
 
-/// The first tensor among the arguments; nullptr if there is none.
+/// Returns the first tensor among the arguments; nullptr if there is none.
 const TensorArg* FirstTensor(const OperatorCall& call);
 
-/// Elements of the largest tensor among the arguments.
+/// Returns the number of elements of the largest tensor among the arguments.
 double LargestElements(const OperatorCall& call);
 
-/// The outermost of the library's operators around one: aten::matmul around aten::bmm.
+/// Returns the outermost operator of the library around one: aten::matmul around aten::bmm.
 HostEventId OutermostOperator(const Job& job, HostEventId op);
 
-/// The operator with an autograd sequence number at or around one; none.
+/// Returns the operator with an autograd sequence number at or around `op`; invalid if there is
+/// none.
 HostEventId NumberedOperator(const Job& job, HostEventId op);
 
-/// One past the last row of what is inside an event, itself included.
+/// Returns one past the last row inside an event, or past the event if nothing is nested in it.
 std::uint32_t EndRow(const Job& job, HostEventId event);
 
 }  // namespace headroom

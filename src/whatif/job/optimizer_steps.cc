@@ -10,10 +10,10 @@
 namespace headroom {
 namespace {
 
-/// AdamW fused: reads parameter, gradient and two moments, writes parameter and moments; foreach:
-/// counted from the list operators of torch/optim/adamw.py (2.11) and measured alike. SGD with
-/// momentum: parameter, gradient, buffer; parameter, buffer.
-/// Adam's root of the second moment is a tensor of its own, and again when it is divided.
+/// Fused AdamW reads parameter, gradient and two moments, and writes parameter and moments. The
+/// foreach figure counts the list operators of torch/optim/adamw.py (2.11), and measurements agree.
+/// SGD with momentum reads parameter, gradient and buffer, and writes parameter and buffer. Adam's
+/// root of the second moment is a separate tensor, and its quotient is another.
 constexpr UpdateAlgorithm kAlgorithms[] = {
     {"Adam", "aten::addcdiv_", 7, 21, 2},
     {"SGD", "aten::mul_", 5, 7, 0},
@@ -23,7 +23,7 @@ constexpr UpdateAlgorithm kAlgorithms[] = {
 
 std::vector<OptimizerStep> FindOptimizerSteps(const Job& job) {
   const auto& events = job.store().host_events;
-  // Of each event, the optimizer's range around it.
+  // The optimizer's range around each event.
   std::vector<HostEventId> range_of(events.rows());
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId event(row), parent = events.parent[row];

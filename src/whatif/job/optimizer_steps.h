@@ -1,4 +1,4 @@
-// The parameter updates of a job: where they are, by which algorithm, over how many parameters.
+// The parameter updates of a job: their place, algorithm and number of parameters.
 #pragma once
 
 #include <string_view>
@@ -10,30 +10,30 @@ namespace headroom {
 
 /// An algorithm's traffic, in tensors of the parameters' size that are read or written.
 struct UpdateAlgorithm {
-  std::string_view name;     ///< In the name of the optimizer's range.
+  std::string_view name;     ///< Part of the name of the optimizer's range.
   std::string_view counted;  ///< An operator that updates each parameter once.
-  double fused;              ///< Each operand once.
-  double foreach;            ///< Each operand of each of its list operators.
-  double temporaries;        ///< Tensors of the size of a parameter that its update makes.
+  double fused;              ///< Traffic with each operand once.
+  double foreach;            ///< Traffic with each operand of each of its list operators.
+  double temporaries;        ///< Number of temporary tensors of a parameter's size in its update.
 };
 
 /// One execution of the optimizer's step.
 struct OptimizerStep {
   HostEventId range;
-  std::vector<TaskIndex> tasks;  ///< In order; not empty.
+  std::vector<TaskIndex> tasks;  ///< Sorted in graph order; not empty.
 };
 
-/// Those with GPU tasks, in order.
+/// Returns the updates with GPU tasks, in order.
 std::vector<OptimizerStep> FindOptimizerSteps(const Job& job);
 
-/// nullptr: not one that is known.
+/// nullptr if the algorithm is unknown.
 const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step);
 
-/// Bytes of each parameter, from the shapes of an operator that runs once for each; empty: not
-/// known.
+/// Returns the bytes of each parameter, from the shapes of an operator that runs once per
+/// parameter; empty if unknown.
 std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step);
 
-/// Their sum; 0: not known.
+/// Returns their sum; 0 if unknown.
 double ParameterBytes(const Job& job, const OptimizerStep& step);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Whether two traces can be of one job, before and after a change.
+// Checks if two traces can be of one job, before and after a change.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace headroom {
 
-/// How often autograd adds to the gradient of a parameter in a step (the middle one of all): once a
-/// trained parameter and batch, whatever the types, kernels, optimizer or batch size. nullopt: no
-/// step was recorded with such operators (an inference, a step under a CUDA graph, no CPU
-/// activity).
+/// Returns how often autograd accumulates a parameter's gradient in a step (median of the steps).
+/// That is once per trained parameter and batch, for any types, kernels, optimizer or batch size.
+/// Returns nullopt if no step has such operators: inference, a step under a CUDA graph, no CPU
+/// activity.
 std::optional<std::int64_t> GradientsAStep(const Job& job);
 
-/// Whether such counts can be of one job: where both are known, one is a multiple of the other, as
-/// several batches a step make it.
+/// Returns true if such counts can be of one job. If both are known, one must be a multiple of the
+/// other, because a step may have several batches.
 bool CanBeOneJob(std::optional<std::int64_t> before, std::optional<std::int64_t> after);
 
 }  // namespace headroom

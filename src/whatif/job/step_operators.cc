@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// When the host ran the step; the whole recording where no steps were found.
+/// Returns the host time of the step, or the whole recording if it has no steps.
 Interval SpanOf(const Job& job) {
   const std::vector<Interval>& hosts = job.steps().hosts;
   const std::vector<StepRow>& rows = job.steps().steps.list;
@@ -19,8 +19,8 @@ Interval SpanOf(const Job& job) {
   return hosts.empty() ? Interval{TimeNs(INT64_MIN), TimeNs(INT64_MAX)} : hosts.back();
 }
 
-/// A number that was recorded as a tensor without dims holds no memory of its own; a result of that
-/// shape is a floating-point one.
+/// A number that was recorded as a tensor without dims holds no separate memory. A result of that
+/// shape has a floating-point type.
 bool IsTensor(const TensorArg& tensor) {
   return tensor.dtype != DType::kUnknown && (!tensor.dims.empty() || IsFloating(tensor.dtype));
 }

@@ -1,5 +1,5 @@
-// The operators of one recorded step of all threads in the order in which they began, with what
-// contains what: the timeline on which the step's tensors live.
+// The operators of one recorded step: all threads, by start, with their nesting. Lifetimes of the
+// step's tensors are positions in this list.
 #pragma once
 
 #include <cstddef>
@@ -14,36 +14,37 @@
 
 namespace headroom {
 
-/// No position in a step.
+/// Marks the absence of a position.
 inline constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-/// A tensor among an operator's arguments. Lists give one for each of their tensors, of unknown
-/// type, as profilers do not record it.
+/// A tensor among an operator's arguments. A list gives one for each of its tensors, with an
+/// unknown type because profilers do not record it.
 struct TensorUse {
   std::size_t argument = 0;
   TensorArg tensor;
 };
 
-/// An operator, or a range that was annotated.
+/// An operator or an annotated range.
 struct StepOperator {
   HostEventId event;
   std::string_view name;
   ThreadId thread;
   TimeNs start;
-  std::int64_t sequence = kUnknown;  ///< Autograd's.
+  std::int64_t sequence = kUnknown;  ///< Autograd's sequence number.
   bool is_range = false;
-  std::optional<OperatorCall> call;  ///< nullopt: no shapes were recorded.
-  std::vector<TensorUse> tensors;    ///< In order of the arguments.
-  std::vector<GpuTaskId> tasks;      ///< That it launched, not an operator inside; by start.
+  std::optional<OperatorCall> call;  ///< nullopt if no shapes were recorded.
+  std::vector<TensorUse> tensors;    ///< Sorted as the arguments are.
+  std::vector<GpuTaskId> tasks;      ///< GPU tasks that it launched directly, by start.
   std::size_t parent = kNowhere;
-  std::size_t node = kNowhere;  ///< The innermost node of the backward around it, or itself.
-  std::size_t last = 0;         ///< Of all that is inside, the last to begin; else itself.
+  std::size_t node = kNowhere;  ///< The innermost backward node around it, or the operator itself.
+  /// The last nested operator to begin; the operator itself if none is nested.
+  std::size_t last = 0;
   std::vector<std::size_t> children;
 };
 
-/// One step.
+/// The operators of one step, with their nesting.
 struct StepOperators {
-  std::vector<StepOperator> list;  ///< By start; what is around comes before what is inside.
+  std::vector<StepOperator> list;  ///< Sorted by start; outer operators precede nested ones.
   std::vector<std::size_t> nodes;  ///< Positions of the backward's nodes, in order.
   std::unordered_map<HostEventId, std::size_t> positions;
   std::size_t backward_end = 0;  ///< One past the last position inside a node.
@@ -52,13 +53,13 @@ struct StepOperators {
   bool InUpdate(std::size_t op) const { return list[op].node == kNowhere && op >= backward_end; }
 };
 
-/// What the autograd engine calls the run of one node.
+/// Prefix of the autograd engine's range for the run of one node.
 inline constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
 
-/// "MmBackward0" of a node's range.
+/// Returns, for example, "MmBackward0" from a node's range.
 std::string_view NameOfNode(const StepOperator& node);
 
-/// The last step that lost no tasks.
+/// Returns the operators of the last step without lost tasks.
 StepOperators OperatorsOfStep(const Job& job);
 
 }  // namespace headroom

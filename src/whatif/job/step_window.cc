@@ -21,15 +21,15 @@ std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
   return events;
 }
 
-/// Returns the usual steps. Of five or more, excludes one whose host takes far longer than the
-/// others' even without loading (a checkpoint after its GPU work): only the next step takes longer
-/// for that, if any does.
+/// Returns the usual steps. With five or more, excludes one whose host takes far longer than the
+/// others', not counting data loading (a checkpoint after its GPU work). Only the next step can
+/// take longer for that.
 std::vector<bool> UsableSteps(const Steps& steps) {
   constexpr std::size_t kMin = 5;
   std::vector<bool> usable = UsualSteps(steps);
   if (!usable.empty() && steps.p50 && IsOutlier(steps.list.front().wall, *steps.p50) &&
       std::ranges::count(usable, true) > 1)
-    usable.front() = false;  // Warm-up, or what came before the recording.
+    usable.front() = false;  // Warm-up, or work from before the recording.
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < usable.size(); ++row) {
     if (usable[row]) rows.push_back(row);
@@ -84,7 +84,7 @@ std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
   std::vector<bool> usable = UsableSteps(steps);
   if (!usable.empty() && usable.front()) {
-    // The step time is without the first step: it began in the middle of what came before.
+    // The step time excludes the first step, because it began in the middle of earlier work.
     usable.front() = false;
     const std::optional<StepWindow> later = WindowOf(store, steps, usable);
     if (later && later->steps() > 1) return later;

@@ -11,7 +11,7 @@ namespace headroom {
 namespace step_window_test {
 
 /// Host-bound steps with a kernel of 10 us each. `hosts` has their host times in us. Each step has
-/// `operators` more operators, and `between` us of work lie between the marks.
+/// `operators` additional operators, and `between` us of work separate the annotations.
 std::unique_ptr<TraceStore> StepsOf(const std::vector<std::int64_t>& hosts, int operators = 0,
                                     std::int64_t between = 0) {
   StoreBuilder b;
@@ -39,7 +39,7 @@ TEST(StepWindowTest, TakesAllStepsOfAShortTraceButTheFirst) {
   ASSERT_TRUE(window);
   EXPECT_EQ(window->first, 1u);
   EXPECT_EQ(window->last, 3u);
-  // A step, an operator, a call and a kernel each.
+  // Each step has an annotation, an operator, a call and a kernel.
   EXPECT_EQ(window->events, 12);
 }
 
@@ -52,7 +52,7 @@ TEST(StepWindowTest, TakesTheFirstStepIfNoTwoOthersFollowEachOther) {
 }
 
 TEST(StepWindowTest, TakesAtLeastTwoOfLongSteps) {
-  // A step is as long as the host of the one before: the middle one has the median length.
+  // A step is as long as the host time of the previous one. The middle step has the median length.
   const std::unique_ptr<TraceStore> store =
       StepsOf({110'000, 100'000, 110'000, 90'000, 100'000}, kMaxWindowEvents / 2);
   const std::optional<StepWindow> window = ChooseWindow(*store, StepsIn(*store));
@@ -74,7 +74,7 @@ TEST(StepWindowTest, EndsAtAStepThatIsNotWhole) {
 }
 
 TEST(StepWindowTest, LeavesOutAStepWhoseHostWorksOn) {
-  // A checkpoint behind the last step's GPU work: no step takes longer for it.
+  // A checkpoint after the last step's GPU work. No step takes longer for it.
   const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100, 100, 9000});
   const Steps steps = StepsIn(*store);
   const std::optional<StepWindow> window = ChooseWindow(*store, steps);
@@ -85,7 +85,7 @@ TEST(StepWindowTest, LeavesOutAStepWhoseHostWorksOn) {
 }
 
 TEST(StepWindowTest, ItsJobIsThatOfItsStepsAlone) {
-  // Of the steps 1 to 3 alone, each takes 100 us.
+  // With only the steps 1 to 3, each takes 100 us.
   const std::unique_ptr<TraceStore> store = StepsOf({300, 100, 100, 100, 300});
   const Result<WindowJob> made = MakeWindowJob(*store, TestReferenceData(), StepsIn(*store),
                                                {.first = 1, .last = 3, .events = 0}, {});
@@ -97,7 +97,7 @@ TEST(StepWindowTest, ItsJobIsThatOfItsStepsAlone) {
 }
 
 TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
-  // Such as a fetch. Step 0's was not recorded.
+  // Work such as a fetch. That of step 0 was not recorded.
   const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100}, 0, 50);
   const Steps steps = StepsIn(*store);
   const Result<WindowJob> made =
@@ -109,8 +109,8 @@ TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
 }
 
 TEST(StepWindowTest, ItsJobHoldsWhileTheQueueFillsAndRunsDry) {
-  // The loader delivers three batches at a time: in the steady state, three steps take 460 us. The
-  // window holds one delivery in five steps. As a cycle, that would be 101 us per step.
+  // The loader delivers three batches at a time, so three steps take 460 us in the steady state.
+  // The window has one delivery in five steps. As a cycle, that would be 101 us per step.
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
   std::int64_t at = 0, gpu_free = 0;
@@ -135,7 +135,8 @@ TEST(StepWindowTest, ItsJobHoldsWhileTheQueueFillsAndRunsDry) {
 }
 
 TEST(StepWindowTest, KeepsStepsThatOnlyTheWholeTraceTells) {
-  // No annotations: what repeats in six steps is not looked for again in two of them.
+  // Without annotations, six steps show a repetition. The window has only two of them, in which it
+  // is not searched again.
   StoreBuilder b;
   for (int step = 0; step < 6; ++step) {
     for (int op = 0; op < 4; ++op) {

@@ -25,7 +25,8 @@ class BackwardWalk {
   }
 
  private:
-  /// The storage that the backward wrote last with as many elements, or one before that.
+  /// Returns the storage that the backward wrote last with this size and type, or the one `before`
+  /// writes earlier.
   std::optional<std::size_t> Latest(const TensorArg& tensor, std::size_t before = 0) const {
     const auto found = gradients_.find({Elements(tensor.dims), tensor.dtype});
     if (found == gradients_.end() || found->second.size() <= before) return std::nullopt;
@@ -48,7 +49,7 @@ class BackwardWalk {
       const std::optional<std::size_t> storage = Latest(incoming.tensor);
       if (!storage) continue;
       to_.LiveUntil(*storage, to_.Op(node).last);
-      // Both branches of a sum get it.
+      // Both branches of a sum receive it.
       if (name == "AddBackward0") for_both_.push_back(*storage);
     }
     if (name == kAccumulateGrad) {
@@ -58,7 +59,7 @@ class BackwardWalk {
     for (const std::size_t op : inside) Visit(node, op);
   }
 
-  /// Operators and ranges whose innermost node this is, without it.
+  /// Returns the operators and ranges whose innermost node is `node`, without the node.
   std::vector<std::size_t> Inside(std::size_t node) const {
     std::vector<std::size_t> inside;
     for (std::size_t op = node + 1; op <= to_.Op(node).last; ++op) {
@@ -67,13 +68,13 @@ class BackwardWalk {
     return inside;
   }
 
-  /// The gradient of a parameter is complete.
+  /// Marks the gradient of a parameter as complete.
   void Accumulate(std::size_t node, const TensorArg& parameter) {
     if (to_.out().gradients_stay) return;
     std::optional<std::size_t> storage = Latest(parameter);
     if (!storage || to_.At(*storage).kind != StorageKind::kGradient)
       storage = MakeGradient(parameter, node, StorageKind::kGradient);
-    if (AddsToGradient(to_.step(), Inside(node).front())) return;  // To one that is there.
+    if (AddsToGradient(to_.step(), Inside(node).front())) return;  // Adds to an existing gradient.
     Storage& gradient = to_.At(*storage);
     gradient.kind = StorageKind::kParameterGradient;
     gradient.element_bytes = BytesPerElement(gradient.dtype);
@@ -98,7 +99,7 @@ class BackwardWalk {
     to_.AddWorkspace(position);
   }
 
-  /// Of a list's tensors types are not recorded.
+  /// Types of a list's tensors are not recorded.
   DType LatestTypeOf(const TensorArg& tensor) const {
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64}) {
       if (Latest({.dims = tensor.dims, .strides = {}, .dtype = dtype})) return dtype;
@@ -106,7 +107,7 @@ class BackwardWalk {
     return DType::kF32;
   }
 
-  /// Two gradients become one.
+  /// Merges two gradients into one.
   void AddUp(const TensorArg& tensor, std::size_t op) {
     const std::optional<std::size_t> first = Latest(tensor);
     std::optional<std::size_t> second = Latest(tensor, 1);
@@ -121,7 +122,8 @@ class BackwardWalk {
     if (second) to_.LiveUntil(*second, op);
   }
 
-  /// With autocast, a gradient has the type of what the forward operator wrote.
+  /// Returns the element size of the forward operator's output: with autocast, the gradient has
+  /// that type.
   std::optional<double> BytesInForward(const StepOperator& node) const {
     const std::size_t creator = pairs_.CreatorOf(node);
     if (!to_.change().autocast || creator == kNowhere) return std::nullopt;
@@ -138,8 +140,9 @@ class BackwardWalk {
   LifetimeRecorder& to_;
   const AutogradPairs& pairs_;
   const std::vector<Accesses>& forward_;
-  std::map<std::pair<double, DType>, std::vector<std::size_t>> gradients_;  ///< In order.
-  std::vector<std::size_t> for_both_;  ///< Storages that both branches of a sum get.
+  /// Storages by element count and type, sorted by write.
+  std::map<std::pair<double, DType>, std::vector<std::size_t>> gradients_;
+  std::vector<std::size_t> for_both_;  ///< Storages that both branches of a sum receive.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The walk through a step's backward: gradients, from the node that makes them to the last that
-// takes them in.
+// The walk through a step's backward. Gradients live from the node that makes them to the last node
+// that reads them.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace headroom {
 
-/// Whether a node of a parameter adds to a gradient that is there already.
+/// Returns true if a parameter's node adds to an existing gradient.
 ///
 /// @param accumulate  the operator inside the node
 bool AddsToGradient(const StepOperators& step, std::size_t accumulate);
 
-/// @param forward  what WalkForward() returned
+/// @param forward  result of WalkForward()
 void WalkBackward(LifetimeRecorder& recorder, const AutogradPairs& pairs,
                   const std::vector<Accesses>& forward);
 

@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-// By their names in PyTorch, less the "k".
+// PyTorch's names of these constants without the leading "k".
 constexpr std::int64_t kMinBlockSize = 512, kSmallSize = 1 << 20, kSmallBuffer = 2 << 20,
                        kLargeBuffer = 20 << 20, kMinLargeAlloc = 10 << 20, kRoundLarge = 2 << 20;
 
@@ -55,7 +55,7 @@ CachingAllocator::Block CachingAllocator::TakeSegment(std::int64_t bytes, bool s
   return pieces_.size() - 1;
 }
 
-/// What is left of it becomes free.
+/// Frees the remainder of the block.
 void CachingAllocator::Split(Block block, std::int64_t bytes) {
   const Block rest = pieces_.size();
   pieces_.push_back({.bytes = pieces_[block].bytes - bytes,
@@ -69,7 +69,7 @@ void CachingAllocator::Split(Block block, std::int64_t bytes) {
   FreeOf(pieces_[rest]).insert({pieces_[rest].bytes, rest});
 }
 
-/// The first of two neighbours takes over the second. Whichever is free leaves its list.
+/// Merges the second neighbour into the first. Removes both from the free lists.
 void CachingAllocator::Merge(Block first, Block second) {
   for (const Block block : {first, second}) {
     if (pieces_[block].free) FreeOf(pieces_[block]).erase({pieces_[block].bytes, block});

@@ -1,5 +1,5 @@
-// The rules by which PyTorch's caching allocator takes memory from the driver and cuts it up
-// (c10/cuda/CUDACachingAllocator.cpp, with its default settings), to tell how much a run of
+// Models how PyTorch's caching allocator takes memory from the driver and splits it
+// (c10/cuda/CUDACachingAllocator.cpp with default settings). Gives the memory that a sequence of
 // allocations reserves.
 #pragma once
 
@@ -17,20 +17,20 @@ class CachingAllocator {
 
   /// REQUIRES: bytes >= 0.
   Block Allocate(double bytes);
-  /// REQUIRES: allocated and not freed since.
+  /// REQUIRES: `block` is allocated and not yet freed.
   void Free(Block block);
 
-  /// Bytes taken from the driver. Nothing is given back.
+  /// Bytes taken from the driver. The allocator returns nothing to the driver.
   std::int64_t reserved() const { return reserved_; }
 
  private:
   static constexpr Block kNone = static_cast<Block>(-1);
-  /// A piece of a segment. Neighbours lie next to each other in memory.
+  /// A piece of a segment, linked to its neighbours in memory.
   struct Piece {
     std::int64_t bytes = 0;
     Block before = kNone, after = kNone;
     bool free = false;
-    bool small = false;  ///< In a segment for small allocations.
+    bool small = false;  ///< True in a segment for small allocations.
   };
   using FreePieces = std::set<std::pair<std::int64_t, Block>>;
 
@@ -39,7 +39,7 @@ class CachingAllocator {
   void Split(Block block, std::int64_t bytes);
   void Merge(Block first, Block second);
 
-  std::vector<Piece> pieces_;  ///< Merged ones stay in the list, unused.
+  std::vector<Piece> pieces_;  ///< Merged pieces stay in the list, unused.
   FreePieces small_, large_;   ///< The smallest first, then the oldest.
   std::int64_t reserved_ = 0;
 };

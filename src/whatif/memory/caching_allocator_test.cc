@@ -10,14 +10,14 @@ constexpr std::int64_t kMiB = 1 << 20;
 TEST(CachingAllocatorTest, SegmentsComeInFixedSizes) {
   CachingAllocator allocator;
   allocator.Allocate(100);
-  EXPECT_EQ(allocator.reserved(), 2 * kMiB);  // For all that is small.
+  EXPECT_EQ(allocator.reserved(), 2 * kMiB);  // One segment for all small allocations.
   allocator.Allocate(kMiB);
   EXPECT_EQ(allocator.reserved(), 2 * kMiB);
-  allocator.Allocate(kMiB);  // Less than that is left.
+  allocator.Allocate(kMiB);  // Less than 1 MiB remains.
   EXPECT_EQ(allocator.reserved(), 4 * kMiB);
   allocator.Allocate(kMiB + 1);
   EXPECT_EQ(allocator.reserved(), 24 * kMiB);
-  allocator.Allocate(18 * kMiB);  // What is left of the 20.
+  allocator.Allocate(18 * kMiB);  // Uses the remainder of the 20 MiB.
   EXPECT_EQ(allocator.reserved(), 24 * kMiB);
   allocator.Allocate(11 * kMiB);
   EXPECT_EQ(allocator.reserved(), 36 * kMiB);

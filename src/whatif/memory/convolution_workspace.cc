@@ -24,14 +24,14 @@ bool Has(std::string_view text, std::string_view part) {
 /// One kernel of a convolution.
 struct Kernel {
   std::string_view name;
-  std::int64_t x = 0, y = 0, z = 0;  ///< Blocks; 0: not recorded.
-  double threads = 0;                ///< In a block.
+  std::int64_t x = 0, y = 0, z = 0;  ///< Number of blocks; 0 if not recorded.
+  double threads = 0;                ///< Threads per block.
 
   double Blocks() const {
     return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
   }
   bool ChangesLayout() const { return Has(name, "nchwToNhwc") || Has(name, "nhwcToNchw"); }
-  /// Tiles of an FFT have so many rows; 0: it is none.
+  /// Returns the number of rows of an FFT's tiles; 0 if the kernel is not an FFT.
   std::int64_t FftSize() const {
     for (const std::string_view part : {"fft2d_r2c_", "fft2d_c2r_"}) {
       const std::size_t at = name.find(part);
@@ -45,7 +45,8 @@ struct Kernel {
   double FftTransforms() const {
     return Blocks() * threads / static_cast<double>(std::max<std::int64_t>(1, FftSize()));
   }
-  /// Whether it writes what the products read; the last one writes the result itself.
+  /// Returns true if it writes the operands of the products. The last transform writes the result
+  /// itself.
   bool IsWinogradTransform() const {
     return Has(name, "winograd_nonfused") && !Has(name, "Output");
   }
@@ -56,7 +57,7 @@ Kernel ReadKernel(const Job& job, GpuTaskId task) {
   const std::size_t row = task.index();
   Kernel kernel;
   kernel.name = job.store().Text(tasks.name[row]);
-  // An extent that was not recorded is one, as most are; without the first, nothing is known.
+  // A missing extent counts as 1, as most are. Without the first extent, the size is unknown.
   const auto extent = [](std::int32_t value) { return std::max(value, 1); };
   kernel.x = std::max(tasks.grid_x[row], 0);
   kernel.y = extent(tasks.grid_y[row]);
@@ -82,7 +83,7 @@ double BytesOf(const Kernel& kernel) {
   return kernel.Blocks() * kernel.threads * side * side * (Has(kernel.name, "__half") ? 2 : 4);
 }
 
-/// Whether a kernel transforms the weights, whose extents are given.
+/// Returns true if a kernel transforms the weights, which have the given extents.
 bool IsOfWeights(const Kernel& kernel, const std::vector<std::int64_t>& weights) {
   if (weights.size() < 2) return false;
   if (kernel.FftSize() > 0)
@@ -97,7 +98,7 @@ bool IsOfWeights(const Kernel& kernel, const std::vector<std::int64_t>& weights)
   return Has(kernel.name, "Filter");
 }
 
-/// Of one call of the library.
+/// Returns the workspace of one call of the library.
 GrowingBytes WorkspaceOf(std::span<const Kernel> kernels,
                          const std::vector<std::int64_t>& weights) {
   using Launch = std::tuple<std::string_view, std::int64_t, std::int64_t, std::int64_t>;
@@ -106,7 +107,8 @@ GrowingBytes WorkspaceOf(std::span<const Kernel> kernels,
     const double bytes = BytesOf(kernel);
     const auto [it, is_new] =
         transforms.try_emplace(Launch(kernel.name, kernel.x, kernel.y, kernel.z), &kernel, bytes);
-    // Two tensors may have one shape; of FFT and Winograd, the same launch again is another round.
+    // Two tensors may have one shape, so layout changes add up. The same FFT or Winograd launch
+    // again is another round.
     if (!is_new && kernel.ChangesLayout()) it->second.second += bytes;
   }
   GrowingBytes sum;
@@ -115,13 +117,14 @@ GrowingBytes WorkspaceOf(std::span<const Kernel> kernels,
   return sum;
 }
 
-/// Where the second call of a backward begins, among its kernels; their number: there is none.
+/// Returns the index of the first kernel of a backward's second call, or the number of kernels if
+/// there is no second call.
 std::size_t SecondCall(const std::vector<Kernel>& kernels) {
   const auto of_weights = std::find_if(kernels.begin(), kernels.end(), [](const Kernel& kernel) {
     return Has(kernel.name, "wgrad") || Has(kernel.name, "Wgrad");
   });
   if (of_weights != kernels.end()) {
-    // What prepares its operands comes before it.
+    // Kernels that prepare its operands precede it.
     auto begin = static_cast<std::size_t>(of_weights - kernels.begin());
     const auto prepares = [](std::string_view name) {
       return Has(name, "nchwToNhwc") || Has(name, "init_device_workspace") || Has(name, "Memset");
@@ -129,7 +132,7 @@ std::size_t SecondCall(const std::vector<Kernel>& kernels) {
     while (begin > 0 && prepares(kernels[begin - 1].name)) --begin;
     return begin;
   }
-  // Both by FFT: each ends with transforms back, as many for one as for the other.
+  // Both calls use FFT. Each ends with inverse transforms, the same number for both.
   std::vector<std::size_t> back;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (Has(kernels[i].name, "c2r")) back.push_back(i);
@@ -140,7 +143,7 @@ std::size_t SecondCall(const std::vector<Kernel>& kernels) {
 
 bool IsBackward(const StepOperator& op) { return op.name == "aten::convolution_backward"; }
 
-/// Whether neighbours in memory are channels of one place.
+/// Returns true if neighbours in memory are channels of one pixel.
 bool IsChannelsLast(const TensorArg& tensor) {
   return tensor.strides.size() > 2 && tensor.dims[1] > 1 && tensor.strides[1] == 1 &&
          tensor.strides.back() != 1;

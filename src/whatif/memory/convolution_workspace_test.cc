@@ -12,7 +12,7 @@ struct Launched {
   std::int32_t blocks, threads;
 };
 
-/// What the last operator of a step takes that launches these kernels.
+/// Workspaces of the last operator of a step, which launches these kernels.
 std::vector<GrowingBytes> WorkspaceOf(std::string_view op, std::string_view dims,
                                       const std::vector<Launched>& kernels) {
   StoreBuilder b;

@@ -15,7 +15,8 @@
 namespace headroom {
 namespace {
 
-/// Dims under which an operator without GPU work looks at its first argument.
+/// Returns the view that an operator without GPU work makes of its first argument; nullopt if it
+/// makes none.
 std::optional<TensorArg> ViewOf(const StepOperator& op) {
   if (op.name != "aten::as_strided" && op.name != "aten::view" && op.name != "aten::_unsafe_view" &&
       op.name != "aten::_reshape_alias")
@@ -73,15 +74,16 @@ class ForwardWalk {
     to_.AddWorkspace(position);
   }
 
-  /// One operator with GPU work, while it is gone through.
+  /// State of one operator with GPU work during its visit.
   struct Launch {
     std::size_t position = 0;
     std::vector<TensorUse> tensors;
     std::optional<std::vector<TensorArg>> results = {};
-    std::optional<AutocastRule> rule = {};  ///< nullopt: types stay.
+    std::optional<AutocastRule> rule = {};  ///< nullopt if types stay unchanged.
     Taken taken;
     std::vector<Read> reads;
-    std::vector<double> element_bytes = {};  ///< Of what it reads, biases and numbers left out.
+    /// Element sizes of its inputs, without biases and numbers.
+    std::vector<double> element_bytes = {};
   };
 
   Launch LaunchAt(std::size_t position) const {
@@ -105,8 +107,8 @@ class ForwardWalk {
   void ReadArguments(Launch& launch, Stays stays) {
     std::vector<TensorUse> uses = launch.tensors;
     if (to_.Op(launch.position).name == "aten::copy_" && !uses.empty()) uses.erase(uses.begin());
-    // What was computed last usually comes last; of what is written in place, the first comes
-    // first.
+    // The last computed tensor is usually the last argument. For an operator in place, the first
+    // argument comes first.
     if (launch.results) std::reverse(uses.begin(), uses.end());
     for (const TensorUse& use : uses) {
       const std::optional<std::size_t> held =
@@ -121,13 +123,13 @@ class ForwardWalk {
     }
   }
 
-  /// What the operator reads in place of a tensor: with autocast, it may be a copy.
+  /// Returns the storage that the operator reads for a tensor. With autocast, it may be a copy.
   std::optional<std::size_t> AsRead(Launch& launch, const TensorArg& tensor,
                                     std::optional<std::size_t> held) {
     const bool is_float = IsFloating(tensor.dtype), is_bias = tensor.dims.size() < 2;
     const bool is_product = launch.rule == AutocastRule::kProduct;
     if (!held) {
-      // A weight. Biases are read as they are.
+      // A weight. Biases are read without a cast.
       if (!is_product || !is_float || is_bias) return std::nullopt;
       const std::size_t copy = MakeCast(launch, tensor, kHalfBytes);
       to_.At(copy).grows = false;
@@ -136,7 +138,7 @@ class ForwardWalk {
     }
     const double bytes = to_.At(*held).element_bytes;
     if (is_float && !is_bias) launch.element_bytes.push_back(bytes);
-    // A softmax converts by itself.
+    // A softmax converts its input inside its kernel.
     const bool to_float = launch.rule == AutocastRule::kFloat && bytes == kHalfBytes &&
                           !to_.Op(launch.position).name.ends_with("softmax");
     if (!is_float || !(to_float || (is_product && bytes == kFloatBytes))) return held;
@@ -151,14 +153,14 @@ class ForwardWalk {
     return copy;
   }
 
-  /// Bytes of an element of the first result; nullopt: as recorded.
+  /// Returns the element size of the first result; nullopt if it is as recorded.
   std::optional<double> ResultBytes(const Launch& launch) const {
     if (!launch.rule) return std::nullopt;
     if (*launch.rule == AutocastRule::kProduct) return kHalfBytes;
     if (*launch.rule == AutocastRule::kFloat) return kFloatBytes;
     if (launch.element_bytes.empty()) return kFloatBytes;
     const std::string_view name = to_.Op(launch.position).name;
-    // Of the first argument, which was read last; running statistics and weights do not count.
+    // Uses the first argument, which was read last. Running statistics and weights do not count.
     if (name == "aten::copy_" || name.find("batch_norm") != std::string_view::npos)
       return launch.element_bytes.back();
     return *std::max_element(launch.element_bytes.begin(), launch.element_bytes.end());
@@ -175,7 +177,7 @@ class ForwardWalk {
       held_.Write(result, written.back());
     }
     if (written.empty() && update) AddUnrecordedLists(launch);
-    // Autocast's copy of a weight, as it was recorded.
+    // Autocast's copy of a weight, as recorded.
     const StepOperator& op = to_.Op(launch.position);
     if (op.name == "aten::copy_" && launch.reads.empty() && launch.tensors.size() > 1 &&
         weights_.contains(launch.tensors[1].tensor.dims)) {
@@ -184,7 +186,7 @@ class ForwardWalk {
     return written;
   }
 
-  /// Profilers do not record long lists: an operator that makes one for all parameters.
+  /// Profilers do not record long lists. Such an operator makes one tensor for each parameter.
   void AddUnrecordedLists(const Launch& launch) {
     if (!to_.Op(launch.position).name.starts_with("aten::_foreach") || !launch.tensors.empty())
       return;
@@ -209,7 +211,7 @@ class ForwardWalk {
   const AutogradPairs& pairs_;
   const std::set<std::vector<std::int64_t>>& weights_;
   HeldTensors held_;
-  std::vector<Accesses> accesses_;  ///< By position.
+  std::vector<Accesses> accesses_;  ///< Indexed by position.
 };
 
 }  // namespace

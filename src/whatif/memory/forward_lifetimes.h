@@ -1,4 +1,4 @@
-// The walk through a step's forward, and its update: which memory each operator reads and writes.
+// The walk through a step's forward and update: the memory that each operator reads and writes.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace headroom {
 
-/// A tensor that an operator, or one inside of it, read.
+/// A tensor that an operator, or a nested one, read.
 struct Read {
   TensorArg tensor;
   std::size_t storage = 0;
 };
 
-/// What one operator, with all inside, did to memory.
+/// Memory accesses of one operator, including nested ones.
 struct Accesses {
-  std::vector<Read> reads;           ///< Of each operator, the last argument first.
-  std::vector<std::size_t> written;  ///< Storages, in the order of the results.
+  std::vector<Read> reads;           ///< Reads of each operator, the last argument first.
+  std::vector<std::size_t> written;  ///< Storages in the order of the results.
 };
 
 /// @param weights  shapes of the job's parameters
-/// @return by position
+/// @return accesses by position
 std::vector<Accesses> WalkForward(LifetimeRecorder& recorder, const AutogradPairs& pairs,
                                   const std::set<std::vector<std::int64_t>>& weights);
 

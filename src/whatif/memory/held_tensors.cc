@@ -37,7 +37,7 @@ std::optional<std::size_t> HeldTensors::Take(const TensorArg& tensor, bool stays
       return held.storage;
     }
   }
-  // Under another shape, through a view that was not recorded.
+  // Searches other shapes of the same size, for a view that was not recorded.
   const auto found = written_.find({Elements(tensor.dims), tensor.dtype});
   if (found == written_.end()) return std::nullopt;
   const std::vector<std::size_t>& storages = found->second;

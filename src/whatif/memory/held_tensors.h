@@ -1,6 +1,6 @@
-// Which memory a tensor in a profile is. Records have shapes and no identity, so this keeps what a
-// program can still hold at a moment: the shapes and types under which memory was last written or
-// looked at. What is read is the most recent of them with exactly that shape and type.
+// Maps tensors in a profile to memory. Records have shapes but no identity. This class therefore
+// tracks the tensors that a program can still hold: shapes and types under which memory was last
+// written or viewed. A read takes the most recent of them with exactly that shape and type.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,27 @@
 
 namespace headroom {
 
-/// What one operator has already taken: no two of its arguments are one tensor.
+/// Tensors already taken by one operator: no two of its arguments are the same tensor.
 struct Taken {
   std::vector<std::size_t> storages;
-  std::vector<std::int64_t> holds;  ///< Those that stay held.
+  std::vector<std::int64_t> holds;  ///< Serial numbers of those that stay held.
 };
 
 class HeldTensors {
  public:
-  /// Memory was written, and is held under the tensor's shape.
+  /// Records that memory was written, and is held under the tensor's shape.
   void Write(const TensorArg& tensor, std::size_t storage);
-  /// Memory is held under this shape, too.
+  /// Records that memory is also held under this shape.
   void Hold(const TensorArg& tensor, std::size_t storage);
 
-  /// The memory of a tensor that is read; nullopt: none that was written in the step.
+  /// Returns the memory of a tensor that is read; nullopt if it was not written in the step.
   ///
-  /// @param stays  somebody reads it later; else nobody holds it from here on under this shape
+  /// @param stays  true if a later operator reads it; otherwise the memory is no longer held under
+  /// this shape
   std::optional<std::size_t> Take(const TensorArg& tensor, bool stays, Taken& taken);
 
-  /// The type under which a tensor of this shape is held, where the record does not say; float32
-  /// where none is.
+  /// Returns the type under which a tensor of this shape is held, for records without a type;
+  /// float32 if none is held.
   DType TypeOf(const TensorArg& tensor) const;
 
  private:

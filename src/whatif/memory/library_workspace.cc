@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMiB = 1 << 20;
 
-/// Of the GPU's generation, where the trace tells.
+/// Returns the major compute capability of the GPU; 0 if unknown.
 std::int32_t ComputeMajor(const Job& job) {
   const auto& devices = job.store().devices;
   for (std::size_t d = 0; d < devices.rows(); ++d) {
@@ -28,7 +28,7 @@ double BytesOfHandle(const Job& job) {
     const std::string& chip = job.device()->compute_capability;
     return (chip.starts_with("gfx94") || chip.starts_with("gfx95") ? 128 : 32) * kMiB;
   }
-  // Hopper and later; before, ":4096:2:16:8": 2 buffers of 4096 KiB and 8 of 16 KiB.
+  // For Hopper and later. Earlier GPUs use ":4096:2:16:8": 2 buffers of 4096 KiB and 8 of 16 KiB.
   constexpr std::int32_t kHopper = 9;
   return ComputeMajor(job) >= kHopper ? 32 * kMiB : (2 * 4096 + 8 * 16) * 1024.0;
 }

@@ -1,4 +1,4 @@
-// Memory that PyTorch keeps for the libraries of matrix products once one has run.
+// Memory that PyTorch keeps for the libraries of matrix products after their first use.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,16 @@ namespace headroom {
 
 struct LibraryWorkspace {
   double bytes = 0;
-  std::size_t first_use = 0;  ///< Position of the operator that takes it; it is never given back.
+  std::size_t first_use = 0;  ///< Position of the operator that allocates it. It is never freed.
 };
 
-/// cuBLAS' (hipBLAS') for each thread that runs products, as each has a handle of its own: of the
-/// size that parseChosenWorkspaceSize() in PyTorch's aten/src/ATen/cuda/CublasHandlePool.cpp
-/// chooses for the GPU; and cuBLASLt's, through which products with a bias go (CUDABlas.cpp). The
-/// variable CUBLAS_WORKSPACE_CONFIG changes the first, which a trace does not tell.
+/// Returns two kinds of workspaces:
+/// - cuBLAS (hipBLAS): one for each thread that runs products, because each has its own handle.
+///   parseChosenWorkspaceSize() in PyTorch's aten/src/ATen/cuda/CublasHandlePool.cpp chooses its
+///   size for the GPU.
+/// - cuBLASLt: for products with a bias (CUDABlas.cpp).
+///
+/// The variable CUBLAS_WORKSPACE_CONFIG changes the first, but a trace does not record it.
 std::vector<LibraryWorkspace> ProductWorkspaces(const Job& job, const StepOperators& step);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Where the walks through a step's forward and backward write down the memory that they find.
+// Records the memory that the walks through a step's forward and backward find.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// Bytes of an element of the types between which autocast converts.
+/// Element sizes of the types between which autocast converts.
 inline constexpr double kHalfBytes = 2, kFloatBytes = 4;
 
 class LifetimeRecorder {
@@ -22,15 +22,16 @@ class LifetimeRecorder {
   const MemoryChange& change() const { return change_; }
   const StepOperator& Op(std::size_t position) const { return step_.list[position]; }
 
-  /// New memory that lives as long as one operator.
+  /// Adds memory that lives as long as one operator.
   ///
-  /// @param element_bytes  of floating-point types, where the change makes them other than recorded
+  /// @param element_bytes  element size of floating-point types, if the change alters the recorded
+  /// one
   std::size_t Make(const TensorArg& tensor, std::size_t op, StorageKind kind,
                    std::optional<double> element_bytes = {});
-  /// Temporary tensors for all parameters at once.
+  /// Adds temporary tensors for all parameters at once.
   void MakeForAllParameters(std::size_t op);
   void LiveUntil(std::size_t storage, std::size_t op);
-  /// What the library takes, if the operator is a convolution.
+  /// Adds the library's workspace if the operator is a convolution.
   void AddWorkspace(std::size_t op);
 
   Storage& At(std::size_t storage) { return out_.storages[storage]; }
@@ -42,7 +43,7 @@ class LifetimeRecorder {
   const StepOperators& step_;
   const MemoryChange& change_;
   TensorLifetimes out_;
-  std::set<double> scores_;  ///< Elements of tensors that fused attention does without.
+  std::set<double> scores_;  ///< Element counts of tensors that fused attention does not need.
 };
 
 }  // namespace headroom

@@ -1,21 +1,21 @@
-// What a scenario does to the tensors of a step, told to the model of its memory (step_memory.h).
+// Effect of a scenario on the tensors of a step, as input for the memory model (step_memory.h).
 #pragma once
 
 namespace headroom {
 
-/// What a change does to a step's memory.
+/// Effect of a change on a step's memory.
 struct MemoryChange {
   bool autocast = false;         ///< Products save 16-bit operands, and 16-bit copies of weights.
-  bool fused_attention = false;  ///< Scores are not saved; Q, K, V and the output are.
-  bool checkpointing = false;    ///< Of repeated blocks, only the inputs are saved.
+  bool fused_attention = false;  ///< Saves Q, K, V and the output instead of scores.
+  bool checkpointing = false;    ///< Saves only the inputs of repeated blocks.
   bool fused_update = false;     ///< The update has no temporary tensors.
-  bool foreach_update = false;   ///< It goes through all parameters at once.
-  bool tensor_core_convolutions = false;  ///< Those of float32 run as TF32.
-  bool channels_last = false;             ///< Convolutions find their tensors in that layout.
-  double batch_ratio = 1;                 ///< Samples a step, of those recorded.
+  bool foreach_update = false;   ///< The update processes all parameters at once.
+  bool tensor_core_convolutions = false;  ///< Float32 convolutions run as TF32.
+  bool channels_last = false;             ///< Tensors of convolutions already have that layout.
+  double batch_ratio = 1;                 ///< Samples per step, relative to the recorded ones.
 
   bool operator==(const MemoryChange&) const = default;
-  /// Both changes.
+  /// Combines both changes.
   MemoryChange operator|(const MemoryChange& other) const {
     return {.autocast = autocast || other.autocast,
             .fused_attention = fused_attention || other.fused_attention,

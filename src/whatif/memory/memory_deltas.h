@@ -1,4 +1,4 @@
-// What changes to a job do to the memory of its steps.
+// Effect of changes to a job on the memory of its steps.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,27 @@
 namespace headroom {
 
 struct MemoryDelta {
-  std::int64_t bytes = 0;                 ///< More at the peak.
-  std::optional<double> peak_bytes = {};  ///< With the change; none: only the difference is known.
-  bool workspace_uncertain = false;       ///< Of the changed peak (StepMemory).
+  std::int64_t bytes = 0;  ///< Additional bytes at the peak.
+  /// Peak with the change; nullopt if only the difference is known.
+  std::optional<double> peak_bytes = {};
+  bool workspace_uncertain = false;  ///< Applies to the changed peak (StepMemory).
 };
 
-/// Keeps the models of the step that it has made, as a curve over batch sizes asks for one of them
-/// again and again.
+/// Caches the models of the step, because a curve over batch sizes uses the same model repeatedly.
 class MemoryDeltas {
  public:
-  /// @param job  outlives this
+  /// @param job  outlives this object
   explicit MemoryDeltas(const Job& job) : job_(job) {}
 
-  /// nullopt where the change makes a difference and the step's memory is not known.
-  ///
-  /// @param beside  bytes that the change adds beside what follows from it
+  /// Returns the change's effect on tensors plus the bytes in the first argument. Returns nullopt
+  /// if the change affects memory and the step's memory is unknown.
   std::optional<MemoryDelta> Of(std::int64_t beside, const MemoryChange& change);
 
  private:
   const std::optional<StepMemoryModel>& ModelWith(MemoryChange change);
 
   const Job& job_;
-  /// By change, whatever its batch.
+  /// Models by change, for any batch size.
   std::vector<std::pair<MemoryChange, std::optional<StepMemoryModel>>> models_;
 };
 

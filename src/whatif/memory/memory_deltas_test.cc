@@ -9,8 +9,8 @@
 namespace headroom {
 namespace memory_deltas_test {
 
-// Of the network, 64 + 64 KiB grow with the batch; under autocast 32 + 32, beside 128 of weights
-// in 16 bits (step_memory_test.cc).
+// In the network, 64 + 64 KiB grow with the batch. Under autocast, 32 + 32 KiB grow, in addition to
+// 128 KiB of 16-bit weights (step_memory_test.cc).
 TEST(MemoryDeltasTest, ForecastsOfCombinationsCountOnce) {
   JobBuilder b = Network();
   Forecaster forecaster(b.Build());
@@ -41,10 +41,11 @@ TEST(MemoryDeltasTest, APeakBeyondTheGpuDoesNotFit) {
   const Job& job = b.Build();
   const double gpu = *job.device()->UsableBytes();
   EXPECT_EQ(WhyNoRoom(job, {.bytes = 1, .peak_bytes = gpu}), "");
-  EXPECT_NE(WhyNoRoom(job, {.bytes = 1, .peak_bytes = gpu + 1}).find("as modelled"),
-            std::string::npos);
+  EXPECT_NE(
+      WhyNoRoom(job, {.bytes = 1, .peak_bytes = gpu + 1}).find("does not fit: the modelled peak"),
+      std::string::npos);
   const auto added = static_cast<std::int64_t>(gpu) + 1;
-  EXPECT_NE(WhyNoRoom(job, {.bytes = added, .peak_bytes = std::nullopt}).find("more alone exceed"),
+  EXPECT_NE(WhyNoRoom(job, {.bytes = added, .peak_bytes = std::nullopt}).find("GB alone exceed"),
             std::string::npos);
 }
 

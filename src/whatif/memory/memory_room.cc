@@ -10,10 +10,10 @@
 namespace headroom {
 namespace {
 
-constexpr std::int32_t kHost = 0;  ///< Among the framework's types of devices.
+constexpr std::int32_t kHost = 0;  ///< The framework's device type for the host.
 
-/// Bytes of a GPU's memory: as the trace says, which has it from the driver, else what that leaves
-/// of the data sheet's.
+/// Returns the bytes of a GPU's memory. The trace has them from the driver; otherwise uses the
+/// usable part of the data sheet's size.
 std::optional<std::int64_t> CapacityOf(const Job& job, std::int64_t ordinal) {
   const auto& devices = job.store().devices;
   for (std::size_t d = 0; d < devices.rows(); ++d) {
@@ -26,7 +26,7 @@ std::optional<std::int64_t> CapacityOf(const Job& job, std::int64_t ordinal) {
   return std::llround(*usable);
 }
 
-/// Of a device that the job used.
+/// Returns the ordinal of a device that the job uses.
 std::int64_t OrdinalOf(const Job& job) {
   for (const Task& task : job.graph().tasks) {
     if (task.kind == TaskKind::kGpu)
@@ -39,7 +39,7 @@ std::int64_t OrdinalOf(const Job& job) {
 
 std::string WhyNoRoom(const Job& job, const MemoryDelta& delta) {
   const auto& events = job.store().memory_events;
-  std::map<std::int32_t, std::int64_t> peaks;  // By ordinal, in bytes.
+  std::map<std::int32_t, std::int64_t> peaks;  // Bytes by ordinal.
   for (std::size_t e = 0; e < events.rows(); ++e) {
     const std::int64_t allocated = events.total_allocated_bytes[e];
     if (allocated == kUnknown || events.device_type[e] == kHost ||
@@ -52,8 +52,8 @@ std::string WhyNoRoom(const Job& job, const MemoryDelta& delta) {
     const std::optional<std::int64_t> capacity = CapacityOf(job, ordinal);
     if (!capacity || peak <= *capacity - delta.bytes) continue;
     return fmt::format(
-        "does not fit: {:.1f} GB were allocated at most, {:.1f} GB more are beyond the GPU's "
-        "{:.1f} GB",
+        "does not fit: the recording allocated up to {:.1f} GB, and {:.1f} GB more exceed the "
+        "GPU's {:.1f} GB",
         static_cast<double>(peak) / 1e9, static_cast<double>(delta.bytes) / 1e9,
         static_cast<double>(*capacity) / 1e9);
   }
@@ -62,12 +62,11 @@ std::string WhyNoRoom(const Job& job, const MemoryDelta& delta) {
   if (!capacity) return {};
   const auto room = static_cast<double>(*capacity);
   if (delta.peak_bytes && *delta.peak_bytes > room) {
-    return fmt::format(
-        "does not fit: a peak of {:.1f} GB, as modelled, is beyond the GPU's {:.1f} GB",
-        *delta.peak_bytes / 1e9, room / 1e9);
+    return fmt::format("does not fit: the modelled peak of {:.1f} GB exceeds the GPU's {:.1f} GB",
+                       *delta.peak_bytes / 1e9, room / 1e9);
   }
   if (delta.bytes <= *capacity) return {};
-  return fmt::format("does not fit: {:.1f} GB more alone exceed the GPU's {:.1f} GB",
+  return fmt::format("does not fit: the additional {:.1f} GB alone exceed the GPU's {:.1f} GB",
                      static_cast<double>(delta.bytes) / 1e9, room / 1e9);
 }
 

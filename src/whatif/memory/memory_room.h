@@ -1,4 +1,4 @@
-// Whether the GPU has the memory that a change adds.
+// Checks if the GPU has the memory that a change adds.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace headroom {
 
-/// That the most that was recorded as allocated, and what the change adds, are beyond the memory of
-/// a GPU that the job uses; of a trace without memory records (profile_memory=True), that the
-/// model's peak is or, where there is none, what is added alone. Empty: they are not, or nobody
-/// knows how much memory the GPU has.
+/// Returns the reason why the change does not fit the GPU's memory; empty if it fits or if the
+/// GPU's memory is unknown. Adds the change to the largest recorded allocation. Without memory
+/// records (profile_memory=True), uses the modelled peak, or only the added bytes if there is no
+/// model.
 std::string WhyNoRoom(const Job& job, const MemoryDelta& delta);
 
 }  // namespace headroom

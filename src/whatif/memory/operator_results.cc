@@ -69,7 +69,7 @@ class ResultFinder {
     return op->name;
   }
 
-  /// A copy into memory that the operator around it has just taken.
+  /// A copy into memory that the operator around it allocated.
   std::optional<Tensors> OfCopy() const {
     constexpr std::array<std::string_view, 3> kCopying = {"aten::clone", "aten::_to_copy",
                                                           "aten::contiguous"};
@@ -85,7 +85,7 @@ class ResultFinder {
     while (NameAround(level) == "aten::zero_" || NameAround(level) == "aten::fill_") ++level;
     const std::string_view around = NameAround(level);
     if (IsOneOf(around, kFilling)) return args_.empty() ? Tensors() : Tensors{Like(0)};
-    // It clears what the backward around it returns.
+    // Clears memory that the surrounding backward returns.
     if (around.ends_with("_backward")) return Tensors();
     return std::nullopt;
   }
@@ -97,7 +97,7 @@ class ResultFinder {
   Tensors OfConvolution() const {
     const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call_);
     if (!shape) return {};
-    if (name_.ends_with("backward")) {  // Of (gradient, input, weights).
+    if (name_.ends_with("backward")) {  // Arguments: (gradient, input, weights).
       Tensors results;
       if (shape->data_gradient) results.push_back(Like(1));
       if (shape->weight_gradient) results.push_back(Like(2));
@@ -120,8 +120,8 @@ class ResultFinder {
     return Tensors{Make(std::move(dims), a.dtype)};
   }
 
-  /// The normalized tensor and, in float32, means and deviations; of a backward, the gradients of
-  /// the input, of weights and of biases.
+  /// Returns the normalized tensor and, in float32, means and deviations. For a backward, returns
+  /// the gradients of the input, weights and biases.
   std::optional<Tensors> OfNorm() const {
     if (name_ == "native_layer_norm") {
       Dims rows = Arg(0).dims;
@@ -144,10 +144,10 @@ class ResultFinder {
     return Tensors{Like(0), each, each};
   }
 
-  /// The output and, in float32, one logarithm of a sum for each query.
+  /// Returns the output and, in float32, one log-sum-exp per query.
   std::optional<Tensors> OfAttention() const {
     if (name_.find("attention") == std::string_view::npos) return std::nullopt;
-    if (name_.ends_with("_backward")) {  // Of (gradient, Q, K, V, ...).
+    if (name_.ends_with("_backward")) {  // Arguments: (gradient, Q, K, V, ...).
       if (args_.size() < 4) return std::nullopt;
       return Tensors{Like(1), Like(2), Like(3)};
     }
@@ -157,7 +157,7 @@ class ResultFinder {
   }
 
   std::optional<Tensors> OfLookup() const {
-    if (name_ == "embedding_dense_backward") {  // Of (gradient, indices, size of the vocabulary).
+    if (name_ == "embedding_dense_backward") {  // Arguments: (gradient, indices, vocabulary size).
       const std::optional<std::int64_t> words = IntAt(call_, 2);
       if (!words || Arg(0).dims.empty()) return std::nullopt;
       return Tensors{Make({*words, Arg(0).dims.back()}, Arg(0).dtype)};
@@ -179,7 +179,7 @@ class ResultFinder {
     return Tensors{Make(std::move(dims), Arg(0).dtype)};
   }
 
-  /// A dimension that counts from the end where it is negative.
+  /// Converts a negative dimension, which counts from the end.
   static std::size_t Normalized(std::int64_t dim, std::size_t rank) {
     return static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim);
   }
@@ -194,7 +194,7 @@ class ResultFinder {
       if (name_.starts_with("_adaptive_avg_pool")) return OfAdaptivePooling();
       return std::nullopt;
     }
-    // (input, size, stride, padding, dilation: of max_pool only, whether to round up).
+    // Arguments: (input, size, stride, padding, dilation: only for max_pool, ceil_mode).
     const std::optional<Dims> size = IntListAt(call_, 1), padding = IntListAt(call_, 3);
     std::optional<Dims> stride = IntListAt(call_, 2);
     if (stride && stride->empty()) stride = size;
@@ -257,7 +257,7 @@ class ResultFinder {
     return Tensors{Make(std::move(left), Arg(0).dtype)};
   }
 
-  /// Of operators on lists, one tensor for each of the first list.
+  /// Operators on lists make one tensor for each of the first list.
   Tensors OfList() const {
     Tensors results;
     for (const TensorUse& use : op_.tensors) {
@@ -295,7 +295,8 @@ class ResultFinder {
     return {Make(std::move(dims), Arg(0).dtype)};
   }
 
-  /// The largest where shapes do not fit: of an operator that does something else.
+  /// Returns the largest shape if the shapes do not match, because the operator then does something
+  /// else.
   static Dims BroadcastOf(const std::vector<const TensorArg*>& tensors) {
     if (std::optional<Dims> dims = BroadcastShape(tensors)) return *std::move(dims);
     return (*std::max_element(tensors.begin(), tensors.end(),
@@ -305,7 +306,7 @@ class ResultFinder {
         ->dims;
   }
 
-  /// Numbers that were recorded as tensors do not widen.
+  /// Numbers that were recorded as tensors do not widen the type.
   static DType WidestOf(const std::vector<const TensorArg*>& tensors) {
     DType widest = DType::kUnknown;
     for (const TensorArg* tensor : tensors) {

@@ -1,4 +1,4 @@
-// Which tensors an operator of a step makes, by the shapes of what it reads.
+// The tensors that an operator of a step makes, from the shapes of its inputs.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,9 @@
 
 namespace headroom {
 
-/// The tensors that an operator with GPU work of its own writes into new memory, in the order in
-/// which PyTorch returns them; nullopt: it writes into what it was given. An operator without a
-/// rule is taken to go through its arguments element by element: the broadcast of all, in the
-/// widest type.
+/// Returns the tensors that an operator with its own GPU work writes into new memory, in PyTorch's
+/// order of results. Returns nullopt if it writes into its arguments. Assumes that an operator
+/// without a rule works element by element: the broadcast of all arguments, in the widest type.
 std::optional<std::vector<TensorArg>> ResultsOf(const StepOperators& step, std::size_t op);
 
 }  // namespace headroom

@@ -23,7 +23,7 @@ StepOperators One(std::string_view name, const OperatorTexts& texts) {
   return step;
 }
 
-/// "8x4 f32, 8 i64" or "in place".
+/// Returns, for example, "8x4 f32, 8 i64" or "in place".
 std::string Results(std::string_view name, const OperatorTexts& texts) {
   const auto results = ResultsOf(One(name, texts), 0);
   if (!results) return "in place";

@@ -26,7 +26,7 @@ std::string_view NameIn(std::string_view range) {
   return range.substr(0, range.rfind('.'));
 }
 
-/// Whether an operator inside, on single tensors or on lists, has this name at its end.
+/// Returns true if a nested operator on single tensors or lists has a name that ends with `name`.
 bool HasInside(const StepOperators& step, std::size_t range, std::string_view name) {
   for (std::size_t op = range + 1; op <= step.list[range].last; ++op) {
     if (step.list[op].name.ends_with(name) && step.list[op].thread == step.list[range].thread)
@@ -35,7 +35,7 @@ bool HasInside(const StepOperators& step, std::size_t range, std::string_view na
   return false;
 }
 
-/// Moments are interpolated or added up in place, a momentum is multiplied in place.
+/// Moments are interpolated or accumulated in place; a momentum is multiplied in place.
 int TensorsUpdated(const StepOperators& step, std::size_t range) {
   const int moments =
       (HasInside(step, range, "lerp_") ? 1 : 0) + (HasInside(step, range, "addcmul_") ? 1 : 0);
@@ -57,7 +57,7 @@ OptimizerState StateOf(const StepOperators& step) {
   if (known != kOptimizers.end()) {
     state.tensors = known->tensors;
   } else if (HasInside(step, at, "_fused_sgd_")) {
-    state.tensors = 1;  // With a momentum, as most have.
+    state.tensors = 1;  // Assumes a momentum, as in most jobs.
   } else {
     state.tensors = TensorsUpdated(step, at);
   }

@@ -1,4 +1,4 @@
-// What an optimizer keeps from step to step.
+// State that an optimizer keeps from step to step.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 namespace headroom {
 
 struct OptimizerState {
-  std::string name;  ///< "AdamW"; empty: the step has no optimizer's range.
-  /// Tensors of a parameter's size and type for each parameter. Single numbers do not count.
+  std::string name;  ///< "AdamW"; empty if the step has no optimizer range.
+  /// Tensors of a parameter's size and type per parameter. Single numbers do not count.
   int tensors = 0;
 };
 
-/// By the name of its range ("Optimizer.step#AdamW.step") as torch.optim's documentation has it; of
-/// one that is not known there, by the operators that usually update such a tensor. What a name
-/// does not tell: RMSprop's momentum, Adam's amsgrad; they are taken to be off.
+/// Uses the name of the optimizer's range ("Optimizer.step#AdamW.step") and torch.optim's
+/// documentation. For an unknown optimizer, uses the operators that typically update such tensors.
+/// Assumes that RMSprop's momentum and Adam's amsgrad are off, because the name does not show them.
 OptimizerState StateOf(const StepOperators& step);
 
 }  // namespace headroom

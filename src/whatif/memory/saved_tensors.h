@@ -1,5 +1,5 @@
-// What autograd keeps of a forward operator until its backward has run, by the name of the backward
-// node (tools/autograd/derivatives.yaml of PyTorch).
+// Tensors of a forward operator that autograd keeps until its backward runs, by the name of the
+// backward node (tools/autograd/derivatives.yaml of PyTorch).
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace headroom {
 
 struct SavedTensors {
-  std::vector<std::size_t> arguments;  ///< Of the forward operator, by their index.
+  std::vector<std::size_t> arguments;  ///< Indices of the forward operator's arguments.
   bool first_result = false;
   bool other_results = false;
-  bool assumed = false;  ///< A node without a rule: its first tensor is taken to be kept.
+  bool assumed = false;  ///< True for a node without a rule: assumes that its first tensor is kept.
 
   bool Nothing() const { return arguments.empty() && !first_result && !other_results; }
 };
 
-/// @param node  its name, e.g. "AddmmBackward0"
+/// @param node  name of the node, such as "AddmmBackward0"
 SavedTensors SavedBy(std::string_view node, const StepOperator& forward);
 
 }  // namespace headroom

@@ -46,7 +46,8 @@ double LargestCall(const OperatorWorkspace& workspace, double batch_ratio) {
   return largest;
 }
 
-/// What the tensors' births and deaths add at each position; sums of them are what is there.
+/// Returns the changes at each position through births and deaths of tensors. Their running sum is
+/// the live memory.
 std::vector<MemoryParts> Changes(const TensorLifetimes& tensors, double batch_ratio) {
   std::vector<MemoryParts> changes(tensors.operators + 2);
   for (const Storage& storage : tensors.storages) {
@@ -59,10 +60,10 @@ std::vector<MemoryParts> Changes(const TensorLifetimes& tensors, double batch_ra
   return changes;
 }
 
-/// Plays the allocations of the first steps of a run, until all that stays is there.
+/// Replays the allocations of the first steps of a run, until all permanent tensors exist.
 class AllocatorReplay {
  public:
-  /// @param state  tensors that the optimizer keeps for each parameter
+  /// @param state  number of tensors that the optimizer keeps per parameter
   AllocatorReplay(const TensorLifetimes& tensors, int state,
                   const std::vector<LibraryWorkspace>& libraries, double batch_ratio)
       : tensors_(tensors),
@@ -83,7 +84,8 @@ class AllocatorReplay {
 
   double Reserved() {
     AllocateParameters();
-    // The optimizer makes its state in its first update; two steps more show what that leaves free.
+    // The optimizer makes its state in its first update. Two more steps show the free memory that
+    // this leaves.
     constexpr int kSteps = 4;
     for (int step = 0; step < kSteps; ++step) {
       FreeGradients();
@@ -131,9 +133,9 @@ class AllocatorReplay {
   const int state_;
   const std::vector<LibraryWorkspace>& libraries_;
   const double ratio_;
-  std::vector<Events> events_;  ///< By position.
+  std::vector<Events> events_;  ///< Indexed by position.
   CachingAllocator allocator_;
-  std::map<std::size_t, CachingAllocator::Block> alive_;  ///< By storage.
+  std::map<std::size_t, CachingAllocator::Block> alive_;  ///< Keyed by storage.
 };
 
 }  // namespace
@@ -160,7 +162,7 @@ Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange
                     RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as())));
   }
   if (step.nodes.empty())
-    return Status::NoAnswer("the step has no nodes of a backward, so it is not known what is kept");
+    return Status::NoAnswer("the step has no backward nodes, so the saved tensors are unknown");
   StepMemoryModel model;
   model.tensors_ = FindTensorLifetimes(job, step, change);
   model.optimizer_ = StateOf(step);
@@ -168,17 +170,17 @@ Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange
   if (model.tensors_.parameters.empty()) {
     return Status::NoAnswer(
         "no parameter's gradient is accumulated with its shape (torch::autograd::AccumulateGrad), "
-        "so the sizes of parameters are not known");
+        "so the parameters' sizes are unknown");
   }
   if (!model.tensors_.forward_is_seen) {
     return Status::NoAnswer(
-        "no operator of the forward launches GPU work (a CUDA graph runs it as a whole), so its "
-        "tensors are not known");
+        "no operator of the forward launches GPU work (a CUDA graph runs the whole forward), so "
+        "its tensors are unknown");
   }
   return model;
 }
 
-/// What is there all the time.
+/// Returns the parts that exist all the time.
 MemoryParts StepMemoryModel::Constant() const {
   MemoryParts parts;
   parts.parameters = std::accumulate(tensors_.parameters.begin(), tensors_.parameters.end(), 0.0);
@@ -197,7 +199,7 @@ StepMemory StepMemoryModel::PeakAt(double batch_ratio, const Sharding& sharding,
         LargestCall(convolution, workspaces == Workspaces::kGrow ? batch_ratio : 1);
   MemoryParts alive = Constant();
   StepMemory peak;
-  double at_peak = 0;  // Of convolutions.
+  double at_peak = 0;  // Workspace of convolutions.
   for (std::size_t i = 0; i < tensors_.operators; ++i) {
     alive += changes[i];
     MemoryParts parts = Shard(alive, sharding);

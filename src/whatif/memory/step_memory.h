@@ -1,15 +1,15 @@
-// Peak memory of a training step, in parts, from one trace: at most
+// Peak memory of a training step, in parts, from one trace. The model's upper bound is
 //
-//   parameters + optimizer's state + cuBLAS' workspaces
-//     + max over the step's operators of (bytes of all other tensors alive + cuDNN's workspace)
+//   parameters + optimizer state + cuBLAS workspaces
+//     + max over the step's operators of (bytes of all other live tensors + cuDNN workspace)
 //
-// as PyTorch's caching allocator counts (torch.cuda.max_memory_allocated()). No constant in it is
-// fitted. The moment matters: the peak may be at the begin of the backward, in any node of it, in a
-// forward convolution or in the update, so all moments are gone through (tensor_lifetimes.h).
+// It counts as PyTorch's caching allocator does (torch.cuda.max_memory_allocated()). No constant in
+// it is fitted. The peak may be at the start of the backward, in any of its nodes, in a forward
+// convolution or in the update. The model therefore visits all positions (tensor_lifetimes.h).
 //
-// What it does not see: tensors that the program keeps by itself, reserves of recurrent networks,
-// what compiled regions keep, buckets of data-parallel training, pools of CUDA graphs. A process
-// that drives several GPUs counts as one.
+// Not covered: tensors that the program keeps, reserves of recurrent networks, tensors of compiled
+// regions, data-parallel buckets, and pools of CUDA graphs. A process that drives several GPUs
+// counts as one GPU.
 #pragma once
 
 #include <cstdint>
@@ -30,74 +30,79 @@ namespace headroom {
 /// Bytes at one moment of a step.
 struct MemoryParts {
   double parameters = 0;
-  double gradients = 0;  ///< Of parameters.
+  double gradients = 0;  ///< Gradients of parameters.
   double optimizer_state = 0;
   double activations = 0;  ///< Saved for the backward.
   double temporaries = 0;  ///< All other tensors.
-  double workspace = 0;    ///< Of the libraries.
+  double workspace = 0;    ///< Workspaces of the libraries.
 
   double Total() const {
     return parameters + gradients + optimizer_state + activations + temporaries + workspace;
   }
 };
 
-/// The Zero Redundancy Optimizer's stages (Rajbhandari et al., SC 2020, section 5): the ranks of a
-/// data-parallel job share out optimizer state (1), gradients as well (2), parameters as well (3;
+/// Stages of the Zero Redundancy Optimizer (Rajbhandari et al., SC 2020, section 5). The ranks of a
+/// data-parallel job share the optimizer state (1), also the gradients (2), also the parameters (3;
 /// FSDP's full sharding).
 struct Sharding {
-  int stage = 0;  ///< 0 to 3.
-  int ranks = 1;  ///< From 1 up.
+  int stage = 0;  ///< Stage from 0 to 3.
+  int ranks = 1;  ///< Number of ranks, at least 1.
 };
 
-/// What is left of the parts on one rank, before anything is gathered: of what the stage shares out
-/// 1/ranks, activations and all else as it is.
+/// Returns the parts on one rank, before anything is gathered: 1/ranks of the parts that the stage
+/// shards, and the full size of all others.
 MemoryParts Shard(const MemoryParts& parts, const Sharding& sharding);
 
-/// What becomes of cuDNN's workspaces with another batch: the same algorithms take in proportion,
-/// or the library chooses others that need no more (or less) than the recorded ones.
+/// Behaviour of cuDNN's workspaces with another batch size. kGrow: the same algorithms take memory
+/// in proportion. kStay: the library chooses others, which need about the recorded memory.
 enum class Workspaces { kGrow, kStay };
 
-/// Of a forecast whose StepMemory::workspace_uncertain is true.
+/// Note for a forecast with StepMemory::workspace_uncertain.
 inline constexpr std::string_view kWorkspaceDoubt =
-    "cuDNN's workspace is a large part of the memory, and with {} batch it may choose another "
-    "algorithm with another one";
+    "cuDNN's workspace is a large part of the memory, and with {} batch cuDNN may choose another "
+    "algorithm with another workspace";
 
 struct StepMemory {
-  MemoryParts parts;      ///< At the peak.
-  double peak_bytes = 0;  ///< Their sum: allocated.
-  /// cuDNN's workspace is more than a tenth of the peak and the batch is another one, for which
-  /// the library may choose another algorithm: the workspace may be gone, or there be another.
+  MemoryParts parts;      ///< Bytes at the peak.
+  double peak_bytes = 0;  ///< Their sum: allocated bytes.
+  /// True if the batch size changes and cuDNN's workspace is more than a tenth of the peak. The
+  /// library may then choose another algorithm, with another workspace or none.
   bool workspace_uncertain = false;
 };
 
-/// A step with all that it takes to know its memory at any batch size and sharding.
+/// A model of a step's memory at any batch size and sharding.
 class StepMemoryModel {
  public:
-  /// Fails (kNoAnswer) where nothing marks the steps, where shapes are missing, where there is no
-  /// backward, where no parameter has its gradient accumulated, and where the forward's operators
-  /// did not launch its work (a CUDA graph).
+  /// Fails with kNoAnswer in any of these cases:
+  /// - Nothing marks the steps.
+  /// - Shapes are missing.
+  /// - There is no backward.
+  /// - No parameter has its gradient accumulated.
+  /// - The forward's operators do not launch its work (a CUDA graph).
   ///
-  /// @param change  its batch_ratio does not count
+  /// @param change  ignores its batch_ratio
   static Result<StepMemoryModel> Make(const Job& job, const MemoryChange& change);
 
-  /// A sharded job also has, at any moment, the largest parameter as a whole (stage 3), which is
-  /// the least that has to be gathered.
+  /// With stage 3, also counts the largest parameter in full at any moment, the least that must be
+  /// gathered.
   ///
-  /// @param batch_ratio  samples per step, of those recorded
+  /// @param batch_ratio  samples per step, relative to the recorded ones
   StepMemory PeakAt(double batch_ratio, const Sharding& sharding = {},
                     Workspaces workspaces = Workspaces::kGrow) const;
 
-  /// Bytes taken from the driver, by a replay of the allocator's rules; at least the peak.
+  /// Returns the bytes taken from the driver, from a replay of the allocator's rules; at least the
+  /// peak.
   double ReservedAt(double batch_ratio) const;
 
-  /// The most samples that fit a memory, as a multiple of those that were recorded: the largest
-  /// ratio at which the peak is at most so many bytes; 0 where what does not depend on the batch is
-  /// too much by itself; nullopt where too little grows with the batch to tell.
+  /// Returns the largest batch ratio, relative to the recording, whose peak is at most `bytes`.
+  /// Returns 0 if the part that does not depend on the batch is already too large. Returns nullopt
+  /// if too little grows with the batch for a limit.
   std::optional<double> LargestBatch(double bytes, Workspaces workspaces = Workspaces::kGrow) const;
 
-  /// Nodes of the backward without a rule for what they keep; their first input is taken to be it.
+  /// Number of backward nodes without a rule for their saved tensors. The model assumes that they
+  /// save their first input.
   std::int64_t unknown_operators() const { return tensors_.assumed; }
-  /// "AdamW"; empty: the step has none.
+  /// "AdamW"; empty if the step has none.
   const std::string& optimizer() const { return optimizer_.name; }
 
  private:

@@ -30,8 +30,8 @@ TEST(StepMemoryTest, ThePeakAndItsParts) {
   JobBuilder b = Network();
   const StepMemoryModel model = ModelOf(b).value();
   const StepMemory memory = model.PeakAt(1);
-  // When the first layer's backward runs, there are: both gradients of weights, the layer's input
-  // that it saved, and the gradient of its output. Relu's output is gone.
+  // Live tensors during the first layer's backward: both weight gradients, the layer's saved input,
+  // and the gradient of its output. ReLU's output is already freed.
   EXPECT_EQ(memory.parts.parameters, (256 + 32) * kKiB);
   EXPECT_EQ(memory.parts.gradients, (256 + 32) * kKiB);
   EXPECT_EQ(memory.parts.optimizer_state, 0);
@@ -55,7 +55,7 @@ TEST(StepMemoryTest, WhatIsNotOfWeightsGrowsWithTheBatch) {
 TEST(StepMemoryTest, AutocastSavesCopiesInSixteenBits) {
   JobBuilder b = Network();
   const StepMemory memory = MemoryOf(b, {.autocast = true});
-  // Of the first layer, its input (32) and its weights (128).
+  // The first layer's input (32) and weights (128).
   EXPECT_EQ(memory.parts.activations, (32 + 128) * kKiB);
   EXPECT_EQ(memory.parts.temporaries, 32 * kKiB);
   EXPECT_EQ(memory.parts.gradients, (256 + 32) * kKiB);
@@ -71,8 +71,9 @@ TEST(StepMemoryTest, ANodeWithoutARuleIsCounted) {
   EXPECT_EQ(ModelOf(b).value().unknown_operators(), 1);
 }
 
-// Three tensors of one shape, and two operators that read one each: the same where their gradients
-// add up in the backward, which the node of the first reader tells; else the last two.
+// Three tensors of one shape, and two operators that read one each. If their gradients add up in
+// the backward, both read the same tensor; the node of the first reader shows that. Otherwise they
+// read the last two.
 TEST(StepMemoryTest, GradientsThatAddUpTellOfOneTensorWithTwoReaders) {
   for (const bool shared : {false, true}) {
     JobBuilder b;
@@ -87,13 +88,13 @@ TEST(StepMemoryTest, GradientsThatAddUpTellOfOneTensorWithTwoReaders) {
                  s + 3);
       Accumulate(b, "[[16]]");
     }
-    // At the first reader: what it reads, its sum (512 bytes, as the allocator rounds) and, unless
-    // that is the same tensor, what the second one will read.
+    // At the first reader: its input and its sum (512 bytes, as the allocator rounds). If the
+    // second reader has another tensor, that one is also live.
     EXPECT_EQ(MemoryOf(b).parts.temporaries, (shared ? 1 : 2) * 64 * kKiB + 512);
   }
 }
 
-/// Three blocks of two products and a relu between them.
+/// Three blocks of two products with a ReLU between them.
 JobBuilder Blocks() {
   JobBuilder b;
   for (int step = 0; step < 2; ++step) {
@@ -120,8 +121,8 @@ JobBuilder Blocks() {
 
 TEST(StepMemoryTest, CheckpointingKeepsInputsAndOneBlock) {
   JobBuilder b = Blocks();
-  // In the last block's relu: of each block its input (64) and relu's output (256), and the
-  // gradients of that and of its input.
+  // In the last block's ReLU: the input (64) and ReLU output (256) of each block, and the gradients
+  // of that output and of its input.
   EXPECT_EQ(MemoryOf(b).parts.activations, 3 * (64 + 256) * kKiB);
   EXPECT_EQ(MemoryOf(b).parts.temporaries, 2 * 256 * kKiB);
   const StepMemory memory = MemoryOf(b, {.checkpointing = true});
@@ -129,8 +130,8 @@ TEST(StepMemoryTest, CheckpointingKeepsInputsAndOneBlock) {
   EXPECT_EQ(memory.parts.temporaries, 2 * 256 * kKiB);
 }
 
-// The stem ends as the blocks do, so that the repeats may begin in its middle, where two tensors
-// cross a cut (what the product reads, and what is added), or behind it, where one does.
+// The stem ends like the blocks, so the repeats may begin in its middle or after it. In its middle,
+// two tensors cross a cut: the product's input and the addend. After it, only one does.
 TEST(StepMemoryTest, BlocksAreCutWhereTheLeastCrosses) {
   JobBuilder b;
   for (int step = 0; step < 2; ++step) {
@@ -182,9 +183,9 @@ TEST(StepMemoryTest, RanksShareOutWhatTheStageSays) {
   const StepMemory memory = MemoryOf(b, {}, {.stage = 3, .ranks = 4});
   EXPECT_EQ(memory.parts.parameters, 72 * kKiB);
   EXPECT_EQ(memory.parts.optimizer_state, 72 * kKiB);
-  // With gradients shared out, relu's backward takes as much: what the first layer saved, relu's
-  // output, the gradient of its input, and a quarter of the first weights' gradient. The largest
-  // parameter is whole.
+  // With sharded gradients, ReLU's backward takes as much. Live tensors: the first layer's saved
+  // tensors, ReLU's output, its input's gradient, and a quarter of the first weight gradient. The
+  // largest parameter is complete.
   EXPECT_EQ(memory.parts.activations, 2 * 64 * kKiB);
   EXPECT_EQ(memory.parts.temporaries, (64 + 256) * kKiB);
   EXPECT_EQ(memory.parts.gradients, 8 * kKiB);
@@ -193,8 +194,8 @@ TEST(StepMemoryTest, RanksShareOutWhatTheStageSays) {
 TEST(StepMemoryTest, TheLargestBatchThatFits) {
   JobBuilder b = Network();
   const StepMemoryModel model = ModelOf(b).value();
-  // Of a large batch, the most is there in relu's backward: three activations, and the gradient of
-  // the second weights.
+  // With a large batch, the peak is in ReLU's backward: three activations, and the gradient of the
+  // second weights.
   const double fixed = (288 + 32) * kKiB + kProducts, growing = 3 * 64 * kKiB;
   const double capacity = fixed + 10 * growing;
   const std::optional<double> ratio = model.LargestBatch(capacity);
@@ -229,7 +230,7 @@ TEST(StepMemoryTest, SaysWhatIsMissing) {
     Accumulate(no_forward.Step(), "[[8, 8]]");
   }
   ExpectNoAnswer(no_shapes, "record_shapes");
-  ExpectNoAnswer(no_backward, "no nodes of a backward");
+  ExpectNoAnswer(no_backward, "no backward nodes");
   ExpectNoAnswer(no_parameters, "AccumulateGrad");
   ExpectNoAnswer(no_forward, "CUDA graph");
 }

@@ -37,8 +37,8 @@ class LifetimeFinder {
   }
 
  private:
-  /// Each has one node that accumulates its gradient; where it adds to one that is there, it comes
-  /// again or its gradients stay from step to step.
+  /// Finds the parameters. Each has one node that accumulates its gradient. A node that adds to an
+  /// existing gradient is a repetition, or gradients stay from step to step.
   void FindParameters() {
     std::vector<double> added;
     for (std::size_t i = 0; i < to_.step().list.size(); ++i) {
@@ -78,8 +78,8 @@ class LifetimeFinder {
       to_.At(storage).kind = StorageKind::kSaved;
   }
 
-  /// Storages that come into an operator, by its arguments: what it, or an operator inside, read
-  /// and did not make itself.
+  /// Returns the storages that enter an operator, by argument: those that it or a nested operator
+  /// reads and did not make.
   std::map<std::size_t, std::size_t> ArgumentsOf(std::size_t position) const {
     std::vector<Read> reads;
     for (const Read& read : accesses_[position].reads) {
@@ -109,14 +109,15 @@ class LifetimeFinder {
   void ChangeUpdate() {
     for (Storage& storage : to_.out().storages)
       storage.removed |= storage.kind == StorageKind::kUpdate;
-    // Those with a second moment take the roots of all of them at once.
+    // Optimizers with a second moment take the roots of all second moments at once.
     constexpr int kMoments = 2;
     if (to_.change().foreach_update && !to_.change().fused_update &&
         StateOf(to_.step()).tensors >= kMoments)
       to_.MakeForAllParameters(to_.step().list.size() - 1);
   }
 
-  /// What a repeated block saved is gone at its end, and there again when its backward begins.
+  /// Frees the saved tensors of repeated blocks at the block's end, and makes them again at the
+  /// start of its backward.
   void Checkpoint() {
     const std::vector<Lifetime> blocks = BlocksOfStep();
     const auto block_of = [&](std::size_t op) {
@@ -126,7 +127,7 @@ class LifetimeFinder {
       const bool inside = after != blocks.begin() && op <= std::prev(after)->death;
       return inside ? std::prev(after) : blocks.end();
     };
-    std::map<std::size_t, std::size_t> backward;  // By begin of the block.
+    std::map<std::size_t, std::size_t> backward;  // First backward node, by start of the block.
     for (const auto& [sequence, pair] : pairs_.pairs()) {
       const auto block = pair.creator == kNowhere ? blocks.end() : block_of(pair.creator);
       if (block == blocks.end()) continue;
@@ -136,7 +137,7 @@ class LifetimeFinder {
     for (Storage& storage : to_.out().storages) {
       if (storage.kind != StorageKind::kSaved && storage.kind != StorageKind::kActivation) continue;
       const auto block = block_of(storage.life.birth);
-      // What another block reads is its input, which stays.
+      // A tensor that another block reads is that block's input, which stays.
       if (block == blocks.end() || !backward.contains(block->birth) ||
           std::any_of(storage.readers.begin(), storage.readers.end(),
                       [&](std::size_t reader) { return block_of(reader) != block; }))
@@ -146,7 +147,7 @@ class LifetimeFinder {
     }
   }
 
-  /// By position: bytes of the forward's tensors that an operator behind it reads.
+  /// Returns, by position, the bytes of the forward's tensors that a later operator reads.
   std::vector<double> BytesAcross() {
     std::vector<double> changes(to_.step().list.size() + 1);
     for (const Storage& storage : to_.out().storages) {
@@ -181,7 +182,8 @@ class LifetimeFinder {
   const Job& job_;
   LifetimeRecorder to_;
   const AutogradPairs pairs_;
-  std::vector<Accesses> accesses_;  ///< By position; of the forward and the update.
+  /// Accesses of the forward and the update, indexed by position.
+  std::vector<Accesses> accesses_;
   std::set<std::vector<std::int64_t>> parameter_shapes_;
 };
 

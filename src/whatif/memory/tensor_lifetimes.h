@@ -1,13 +1,12 @@
-// When each tensor of a step lives: made by one operator, last needed by another.
+// Lifetime of each tensor of a step: from the operator that makes it to the last one that needs it.
 //
-// Tensors have no identity in a profile. Three facts of PyTorch make up for it:
-//   - An operator of the forward and the node of the backward that it made share a sequence number,
-//     and the node's name tells what was saved (saved_tensors.h).
-//   - A node of the backward that adds up two gradients of one size tells that the forward
-//   operator's
-//     input of that size had another reader later on. Any other tensor of the forward is read once
-//     under the shape that it was written with or looked at (held_tensors.h).
-//   - What the backward reads and makes follows from the nodes' incoming gradients.
+// Tensors have no identity in a profile. Three facts about PyTorch replace it:
+// - An operator of the forward and the backward node that it made share a sequence number. The
+//   node's name shows the saved tensors (saved_tensors.h).
+// - A backward node that adds two gradients of one size shows that a later operator also reads the
+//   forward operator's input of that size. Any other tensor of the forward is read once, under the
+//   shape of its write or view (held_tensors.h).
+// - The reads and results of the backward follow from the nodes' incoming gradients.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +21,14 @@
 namespace headroom {
 
 enum class StorageKind : std::uint8_t {
-  kActivation,  ///< Of the forward, not saved.
+  kActivation,  ///< Made by the forward, not saved.
   kSaved,
-  kGradient,  ///< On its way through the backward.
+  kGradient,  ///< Moves through the backward.
   kParameterGradient,
   kUpdate,  ///< Temporary tensors of the parameters' update.
 };
 
-/// A stretch of the step, in positions of its operators, both ends within.
+/// A stretch of the step, in positions of its operators, both ends included.
 struct Lifetime {
   std::size_t birth = 0, death = 0;
 };
@@ -37,43 +36,44 @@ struct Lifetime {
 /// One piece of memory.
 struct Storage {
   double elements = 0;
-  DType dtype = DType::kUnknown;  ///< As recorded.
-  double element_bytes = 0;       ///< With the change.
+  DType dtype = DType::kUnknown;  ///< Recorded type.
+  double element_bytes = 0;       ///< Bytes per element with the change.
   StorageKind kind = StorageKind::kActivation;
-  bool grows = true;     ///< With the batch.
-  bool is_cast = false;  ///< A copy in another type that autocast makes.
-  bool removed = false;  ///< The change does without it.
+  bool grows = true;     ///< True if its size grows with the batch.
+  bool is_cast = false;  ///< True for a copy in another type that autocast makes.
+  bool removed = false;  ///< True if the change removes it.
   Lifetime life;
-  std::vector<std::size_t> readers;  ///< In the forward.
-  /// Checkpointing: freed behind `death`, and there again from `birth` on.
+  std::vector<std::size_t> readers;  ///< Positions in the forward.
+  /// Checkpointing: freed after `death`, and made again at `birth`.
   std::optional<Lifetime> away = {};
 
-  /// As the allocator hands it out: in multiples of 512 bytes (kMinBlockSize of PyTorch's
+  /// Returns the allocated bytes: multiples of 512 bytes (kMinBlockSize of PyTorch's
   /// CUDACachingAllocator).
   double BytesAt(double batch_ratio) const;
-  /// When it takes memory: once or, with checkpointing, twice.
+  /// Returns the stretches in which it takes memory: one or, with checkpointing, two.
   std::vector<Lifetime> Lives() const;
 };
 
-/// Bytes, rounded up to what the caching allocator hands out.
+/// Returns the bytes rounded up as the caching allocator does.
 double AllocatedBytes(double bytes);
 
-/// What one convolution takes beside its tensors, for each call of the library.
+/// Workspace of one convolution, for each call of the library.
 struct OperatorWorkspace {
   std::size_t op = 0;
   std::vector<GrowingBytes> calls;
 };
 
-/// All that comes and goes in a step.
+/// All tensors and workspaces of a step.
 struct TensorLifetimes {
   std::vector<Storage> storages;
   std::vector<OperatorWorkspace> workspaces;
-  std::vector<double> parameters;  ///< Bytes of each that is trained.
-  /// Gradients are added to what is there instead of being made anew: they live all the time.
+  std::vector<double> parameters;  ///< Bytes of each trained parameter.
+  /// True if the step adds to existing gradients instead of making new ones: they then live all the
+  /// time.
   bool gradients_stay = false;
-  std::int64_t assumed = 0;      ///< Nodes of the backward without a rule for what they keep.
-  std::size_t operators = 0;     ///< Positions in the step.
-  bool forward_is_seen = false;  ///< An operator of the forward ran on the GPU.
+  std::int64_t assumed = 0;   ///< Number of backward nodes without a rule for their saved tensors.
+  std::size_t operators = 0;  ///< Number of positions in the step.
+  bool forward_is_seen = false;  ///< True if an operator of the forward ran on the GPU.
 };
 
 TensorLifetimes FindTensorLifetimes(const Job& job, const StepOperators& step,

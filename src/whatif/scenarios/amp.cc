@@ -1,6 +1,6 @@
-// amp: autocast to a 16-bit type, for fp16 with gradient scaling. Products and convolutions take
-// what their shapes take on tensor cores; what reads and writes 16-bit tensors moves half the
-// bytes; casts come in as kernels with launches of their own, which a host-bound job pays for.
+// amp: autocast to a 16-bit type, with gradient scaling for fp16. Products and convolutions take
+// the time of their shapes on tensor cores. Operators on 16-bit tensors move half the bytes. Casts
+// are inserted as kernels with separate launches, which slow down a host-bound job.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -18,14 +18,14 @@
 namespace headroom {
 namespace {
 
-// Gradient scaling: one pass over all gradients that reads and writes them, and the host waits for
-// whether any was infinite.
+// Gradient scaling is one pass that reads and writes all gradients. The host waits until it knows
+// if any gradient was infinite.
 constexpr double kScalerBytes = 2;
 
 constexpr double kAmpError = 0.13;
 
-/// Inserts the scaler's pass before each update; false: the parameters are not known. With an
-/// optimizer that is fused, the update itself checks, and the host need not wait.
+/// Inserts the scaler's pass before each update. Returns false if the parameters are unknown. A
+/// fused optimizer checks the gradients inside the update, so the host need not wait.
 bool InsertGradientScaler(const Job& job, Edit& edit) {
   const HostCosts& costs = job.calibration().host;
   const std::vector<OptimizerStep> steps = FindOptimizerSteps(job);
@@ -46,7 +46,8 @@ bool InsertGradientScaler(const Job& job, Edit& edit) {
   return !steps.empty();
 }
 
-/// Whether a product computes in a 16-bit type, by its operands or, without, by its kernels.
+/// Returns true if a product computes in a 16-bit type, by its operands or, without operands, by
+/// its kernels.
 bool RunsIn16Bits(const Job& job, const LaunchingOperator& op) {
   const auto is_half = [](DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; };
   if (const OperatorCost* cost = job.CostOf(op.op); cost != nullptr)
@@ -61,9 +62,10 @@ std::string WhyNone(const Job& job) {
     return is_product(op) && RunsIn16Bits(job, op);
   };
   const std::string_view nothing =
-      HasAny(job, is_half)      ? "the matrix products and convolutions already run in 16 bits"
-      : HasAny(job, is_product) ? "no matrix product or convolution in float32 on ordinary cores"
-                                : "the job has no matrix products or convolutions";
+      HasAny(job, is_half) ? "the matrix products and convolutions already run in 16 bits"
+      : HasAny(job, is_product)
+          ? "no matrix product or convolution runs in float32 without tensor cores"
+          : "the job has no matrix products or convolutions";
   return WhyNotFound(job, nothing,
                      {"matrix products and convolutions",
                       [&](const LaunchingOperator& op) { return is_product(op) && !is_half(op); }});

@@ -13,8 +13,8 @@ namespace amp_test {
 constexpr std::string_view kOrdinary = "void implicit_convolve_sgemm<float, float, 128>(int)";
 constexpr std::string_view kImages = "[[64, 256, 56, 56]]";  // 51.4 million elements, 206 MB.
 
-/// A convolution of 64 images, 256 to 256 channels of 56 x 56, 3 x 3, whose bias is added in
-/// `bias_us`, and an operator behind it that takes `us`; two steps.
+/// Two steps. A convolution of 64 images, 256 to 256 channels of 56 x 56, 3 x 3, whose bias is
+/// added in `bias_us`. The operator after it takes `us`.
 JobBuilder Network(std::int64_t bias_us, std::string_view op, std::string_view dims,
                    std::int64_t us) {
   JobBuilder b;
@@ -34,27 +34,30 @@ JobBuilder Network(std::int64_t bias_us, std::string_view op, std::string_view d
 }
 
 TEST(AmpTest, WhatReachesTheBandwidthHalvesAndWhatDoesNotStays) {
-  // A relu reads and writes 411 MB: in 90 us at 95 % of 4.8 TB/s, in 200 us at 43 %.
+  // A ReLU reads and writes 411 MB: in 90 us at 95 % of 4.8 TB/s, in 200 us at 43 %.
   for (const auto& [us, expected] : {std::pair(90, 45.0 + kKernelStart / 2e3), {200, 200.0}}) {
     JobBuilder b = Network(160, "aten::relu", kImages, us);
     const Applied amp(b.Build(), "amp:dtype=bf16");
     ASSERT_TRUE(amp.effect.applies) << amp.effect.why;
     EXPECT_NEAR(amp.Times()[2], expected, 0.01) << us;
   }
-  // In between, in between: 411 MB in 124 us, of which 1.2 are its start, are 70 %.
+  // Between the two limits, the factor is interpolated. 411 MB in 124 us, with a start of 1.2 us,
+  // are 70 %.
   JobBuilder b = Network(160, "aten::relu", kImages, 124);
   EXPECT_NEAR(Applied(b.Build(), "amp:dtype=bf16").Times()[2], 0.75 * 124, 2);
 }
 
 TEST(AmpTest, TheBiasOfAConvolutionIsAddedInItsType) {
-  // Not a mixed addition, behind which all would be float32; and it is far from the bandwidth.
+  // The bias is not a mixed addition, which would make all later tensors float32. It is also far
+  // from the bandwidth limit.
   JobBuilder b = Network(160, "aten::relu", kImages, 90);
   const std::vector<double> times = Applied(b.Build(), "amp:dtype=bf16").Times();
   EXPECT_EQ(times[1], 160);
   EXPECT_LT(times[2], 50);
 }
 
-/// Microseconds of each kernel that a scenario inserts into a job of one step, in order.
+/// Returns the microseconds of each kernel that a scenario inserts into a job of one step, in
+/// order.
 std::vector<double> InsertedUs(JobBuilder b, std::string_view scenario) {
   Applied applied(b.Build(), scenario);
   EXPECT_TRUE(applied.effect.applies) << applied.effect.why;
@@ -64,8 +67,8 @@ std::vector<double> InsertedUs(JobBuilder b, std::string_view scenario) {
 }
 
 TEST(AmpTest, ToFloat32ACastTakesTwiceAsLong) {
-  // Casts of 51.4 million elements move 308 MB: of the images before the convolution at 90 % of the
-  // bandwidth, of its result before a softmax at 44 %.
+  // Casts of 51.4 million elements move 308 MB. Those of the images before the convolution reach 90
+  // % of the bandwidth, those of its result before a softmax 44 %.
   const auto inserted_us = [](std::string_view op, std::string_view scenario) {
     const std::vector<double> times = InsertedUs(Network(160, op, kImages, 300), scenario);
     return std::accumulate(times.begin(), times.end(), 0.0) / 2;
@@ -75,11 +78,11 @@ TEST(AmpTest, ToFloat32ACastTakesTwiceAsLong) {
                result = 308.3 / (0.44 * 4.8) + kKernelStart / 1e3;
   EXPECT_NEAR(inserted_us("aten::relu", "amp:dtype=bf16"), weights + images, 0.1);
   EXPECT_NEAR(inserted_us("aten::_softmax", "amp:dtype=bf16"), weights + images + result, 0.1);
-  // From float16, a softmax reads what it is given.
+  // From float16, a softmax reads its input without a cast.
   EXPECT_NEAR(inserted_us("aten::_softmax", "amp:dtype=fp16"), weights + images, 0.1);
 }
 
-/// A layer over 4096 rows of 1024, forward and backward, `batches` times a step.
+/// A layer over 4096 rows of 1024, forward and backward, `batches` times per step.
 JobBuilder Layers(int batches) {
   JobBuilder b;
   b.Step();
@@ -92,7 +95,7 @@ JobBuilder Layers(int batches) {
 }
 
 TEST(AmpTest, ABackwardUndoesTheCastsOfItsForward) {
-  // 4.2 million activations and 2.1 million weights, there and back.
+  // 4.2 million activations and 2.1 million weights, in both directions.
   const double activations = 6 * 4096.0 * 1024 / 4.8e6, weights = activations / 2;
   const std::vector<double> times = InsertedUs(Layers(1), "amp:dtype=bf16");
   ASSERT_EQ(times.size(), 4u);
@@ -103,7 +106,7 @@ TEST(AmpTest, ABackwardUndoesTheCastsOfItsForward) {
 }
 
 TEST(AmpTest, WhatABatchBeginsWithWasNotMadeByTheOneBefore) {
-  // Gradients are accumulated over two batches: both begin with float32.
+  // Gradients accumulate over two batches, and both begin with float32.
   EXPECT_EQ(InsertedUs(Layers(2), "amp:dtype=bf16").size(), 8u);
 }
 
@@ -114,7 +117,7 @@ TEST(AmpTest, WhatCheckpointingRunsAgainIsAForwardWithCastsOfItsOwn) {
   b.Recomputed("aten::mm", "[[4096, 1024], [1024, 2048]]", 400, 1, kGemm);
   const std::vector<double> times = InsertedUs(std::move(b), "amp:dtype=bf16");
   ASSERT_EQ(times.size(), 4u);
-  // To 16 bits both times, not back.
+  // Both forward passes cast to 16 bits, and none casts back.
   EXPECT_EQ(times[2], times[0]);
   EXPECT_EQ(times[3], times[1]);
 }
@@ -137,8 +140,8 @@ JobBuilder WithBetween(std::string_view op, std::string_view dims) {
 }
 
 TEST(AmpTest, WhatAPoolMakesHasTheTypeOfWhatItRead) {
-  // Of a number of elements that nothing is known to have written: no cast before the second
-  // convolution but that of its weights; nor where an operator stands between that tells nothing.
+  // No write of this size is known. The second convolution therefore needs a cast of its weights
+  // only, also after an operator without type information.
   EXPECT_EQ(InsertedUs(WithBetween("aten::relu", "[[64, 256, 28, 28]]"), "amp:dtype=bf16").size(),
             3u);
   EXPECT_EQ(InsertedUs(WithBetween("aten::cat", ""), "amp:dtype=bf16").size(), 3u);
@@ -146,7 +149,7 @@ TEST(AmpTest, WhatAPoolMakesHasTheTypeOfWhatItRead) {
 }
 
 TEST(AmpTest, ATableIsFloat32WhateverCameBefore) {
-  // What is looked up is cast before the product.
+  // The looked-up values are cast before the product.
   EXPECT_EQ(InsertedUs(WithBetween("aten::embedding", "[[30000, 768]]"), "amp:dtype=bf16").size(),
             4u);
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMaxHalves = 2, kMaxDoubles = 4;
 
-/// Leading extent of the first tensor that comes after the first `skipped`.
+/// Returns the leading extent of the first tensor after the first `skipped` ones.
 std::optional<std::int64_t> LeadingExtent(const OperatorCall& call, std::size_t skipped) {
   for (const OperatorArg& arg : call.args) {
     if (arg.kind == OperatorArg::Kind::kTensor && !arg.tensors.empty() &&
@@ -24,7 +24,7 @@ std::optional<std::int64_t> LeadingExtent(const OperatorCall& call, std::size_t 
   return std::nullopt;
 }
 
-/// Returns whether the first tensor is what is added to a product: a bias.
+/// Returns true if the first tensor is the bias that is added to a product.
 bool BeginsWithBias(const Job& job, const HostContext& context) {
   const std::string_view name = job.store().Text(job.store().host_events.name[context.op.index()]);
   return name == "aten::addmm" || name == "aten::addmv" || name == "aten::_addmm_activation";
@@ -46,7 +46,7 @@ double ThroughputAt(const std::vector<BatchPoint>& points, double samples) {
 }  // namespace
 
 std::optional<std::int64_t> SamplesPerStep(const Job& job) {
-  // Rows of a product with a bias may be tokens, so they tell where nothing else does.
+  // Rows of a product with a bias may be tokens, so they count only without other sources.
   std::map<std::int64_t, std::int64_t> copied, used, multiplied;
   HostEventId last;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
@@ -58,7 +58,7 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job) {
     const bool copy = job.store().gpu_tasks.copy[recorded.row] == CopyKind::kHostToDevice;
     // An optimizer on the host copies parameters.
     if (copy ? context.phase == Phase::kOptimizer : context.phase != Phase::kForward) continue;
-    // Time comes first in many a recurrent network.
+    // Time is the first dimension in many recurrent networks.
     if (context.costed.valid()) {
       const OperatorCall* costed = job.CallOf(context.costed);
       if (const auto batch = costed ? RecurrentBatchOf(*costed) : std::optional<std::int64_t>())
@@ -71,7 +71,7 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job) {
     if (extent) ++(copy ? copied : has_bias ? multiplied : used)[*extent];
   }
   const auto& forward = used.empty() ? multiplied : used;
-  // What is copied and never begins an input of the forward is no batch, if another is.
+  // A copied extent that never leads a forward input is not the batch, if another one does.
   const auto is_input = [&](const auto& count) { return forward.contains(count.first); };
   if (std::any_of(copied.begin(), copied.end(), is_input))
     std::erase_if(copied, [&](const auto& count) { return !is_input(count); });

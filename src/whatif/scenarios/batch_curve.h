@@ -1,4 +1,4 @@
-// Step time and throughput over the batch size, and its knee.
+// Step time and throughput over the batch size, and the knee of that curve.
 #pragma once
 
 #include <cstdint>
@@ -9,36 +9,39 @@
 
 namespace headroom {
 
-/// The samples of a step: those of a recurrent operator, where there is one; else what most tensors
-/// that are copied to the GPU begin with; without such copies, what most inputs of forward
-/// operators begin with, biases aside. nullopt: no shapes were recorded.
+/// Returns the samples per step, from the first of these sources that exists:
+/// 1. The batch of a recurrent operator.
+/// 2. The most common leading extent of tensors copied to the GPU.
+/// 3. The most common leading extent of inputs of forward operators, except biases.
+///
+/// Returns nullopt if no shapes were recorded.
 std::optional<std::int64_t> SamplesPerStep(const Job& job);
 
 /// One batch size.
 struct BatchPoint {
-  std::int64_t samples = 0;  ///< A step and GPU.
+  std::int64_t samples = 0;  ///< Samples per step and GPU.
   double step_ms = 0;
-  double samples_per_s = 0;  ///< Of all GPUs and jobs that the change brings.
+  double samples_per_s = 0;  ///< Total of all GPUs and jobs that the change adds.
   std::optional<std::int64_t> memory_delta_bytes;
-  bool too_large = false;  ///< Surely beyond the GPU's memory (WhyNoRoom()).
+  bool too_large = false;  ///< True if it certainly exceeds the GPU's memory (WhyNoRoom()).
 };
 
-/// Below this, a batch of twice the size is not worth its memory: what it brings in throughput.
+/// Least gain in throughput for which a doubled batch is worth its memory.
 inline constexpr double kWorthDoubling = 1.1;
 
 struct BatchCurve {
-  std::int64_t recorded = 0;       ///< Samples a step of the job as it is.
-  std::vector<BatchPoint> points;  ///< By samples, ascending.
-  /// The least of the points that fit from which on twice the batch never brings kWorthDoubling
-  /// times the throughput; nullopt: beyond the last of them.
+  std::int64_t recorded = 0;       ///< Samples per step of the unchanged job.
+  std::vector<BatchPoint> points;  ///< Sorted by samples.
+  /// The smallest fitting batch from which doubling never gains a factor of kWorthDoubling in
+  /// throughput. nullopt if it is beyond the last point.
   std::optional<std::int64_t> knee;
 };
 
-/// The batch sizes of a curve: the recorded one, its halves down to a quarter and doubles up to 16
-/// times, and one that was asked for.
+/// Returns the batch sizes of a curve: the recorded one, its halves down to a quarter, its doubles
+/// up to 16 times, and the requested one.
 std::vector<std::int64_t> BatchSizesOfCurve(std::int64_t recorded, std::int64_t asked);
 
-/// @param points  ascending; throughput between them is interpolated over the logarithm of samples
+/// @param points  ascending; interpolates throughput over the logarithm of samples
 std::optional<std::int64_t> FindKnee(std::vector<BatchPoint> points);
 
 }  // namespace headroom

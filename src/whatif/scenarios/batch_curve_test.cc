@@ -9,7 +9,7 @@
 namespace headroom {
 namespace batch_curve_test {
 
-/// A job whose host needs 10 ms per step and whose GPU 1 ms and 1 ms per sample.
+/// A job whose host needs 10 ms per step. Its GPU needs 1 ms per step and 1 ms per sample.
 std::vector<BatchPoint> HostThenGpu(const std::vector<std::int64_t>& sizes) {
   std::vector<BatchPoint> points;
   for (const std::int64_t samples : sizes) {
@@ -23,7 +23,8 @@ std::vector<BatchPoint> HostThenGpu(const std::vector<std::int64_t>& sizes) {
 }
 
 TEST(BatchCurveTest, TheKneeIsWhereTwiceTheBatchBringsLittle) {
-  // Throughput 0.4, 0.8, 0.89 (8 of 9 ms), 0.94, 0.97 a ms: 8 to 16 brings 1.18, 16 to 32 1.03.
+  // Throughput is 0.4, 0.8, 0.89 (8 of 9 ms), 0.94 and 0.97 per ms. The gain from 8 to 16 is 1.18,
+  // from 16 to 32 it is 1.03.
   EXPECT_EQ(FindKnee(HostThenGpu({4, 8, 16, 32, 64})), 16);
 }
 
@@ -53,7 +54,7 @@ TEST(SamplesPerStepTest, ABiasBeginsNoBatch) {
   products.Step().Forward("aten::addmm", "[[1024], [64, 512], [512, 1024], [], []]", 1,
                           {{"ampere_sgemm_128x64_tn", 100}});
   EXPECT_EQ(SamplesPerStep(products.Build()), 64);
-  // Rows may be tokens: of 8 samples, 128 each.
+  // Rows may be tokens: 8 samples of 128 tokens.
   JobBuilder tokens;
   tokens.Step()
       .Forward("aten::addmm", "[[1024], [1024, 512], [512, 1024], [], []]", 1,

@@ -1,5 +1,5 @@
-// batch-size: another number of samples per step. Work on activations grows with it; work on
-// weights alone (the update, the accumulation of gradients) does not, and neither does the host's.
+// batch-size: another number of samples per step. Work on activations grows with it. Work on
+// weights only (the update, the accumulation of gradients) and the host's work do not.
 #include "whatif/scenarios/batch_size.h"
 
 #include <fmt/format.h>
@@ -26,20 +26,20 @@
 namespace headroom {
 namespace {
 
-/// That a processor runs of a product (measured on one H200).
+/// Blocks of a product that a multiprocessor runs at once (measured on one H200).
 constexpr double kBlocksAtOnce = 2;
 
-/// For twice or half the batch, and again for each doubling.
+/// Error for twice or half the batch, and again for each doubling.
 constexpr double kBatchSizeError = 0.07;
-/// What an algorithm of fewer FLOPs may take off a convolution, as a share: which one the library
-/// takes is not in a profile.
+/// Share that an algorithm with fewer FLOPs may save in a convolution. A profile does not show
+/// which one the library will choose.
 constexpr double kFastAlgorithm = 0.3;
-/// Nothing takes no time.
+/// Below 1, because no work is instantaneous.
 constexpr double kMaxError = 0.9;
-/// Beyond this ratio, kernels may be other ones altogether.
+/// Beyond this ratio, the kernels may be different ones.
 constexpr double kFarAway = 4;
 
-/// Whether the task works on weights alone.
+/// Returns true if the task works on weights only.
 bool WorksOnWeights(const Job& job, TaskIndex task) {
   if (job.ContextOf(task).phase == Phase::kOptimizer) return true;
   if (job.ClassOf(task).family == WorkFamily::kOptimizer) return true;
@@ -49,11 +49,11 @@ bool WorksOnWeights(const Job& job, TaskIndex task) {
        around = job.store().host_events.parent[around.index()]) {
     if (NameOfOperator(job, around).find("AccumulateGrad") != std::string_view::npos) return true;
   }
-  // A split product adds its parts: as many as the weights.
+  // A split product sums its parts, which have the size of the weights.
   return job.NameOf(task).find("splitKreduce") != std::string_view::npos;
 }
 
-/// Blocks of a product, as multiples of what runs at once; nullopt: not recorded.
+/// Returns the blocks of a product as multiples of those that run at once; nullopt if not recorded.
 std::optional<double> WavesOf(const Job& job, const DeviceSpec* device, TaskIndex task) {
   const auto& tasks = job.store().gpu_tasks;
   const std::uint32_t row = job.graph().tasks[task].row;
@@ -63,17 +63,17 @@ std::optional<double> WavesOf(const Job& job, const DeviceSpec* device, TaskInde
   return blocks / (*device->sm_count * kBlocksAtOnce);
 }
 
-/// Share of a product's time that stays when there are fewer samples: few blocks fill their last
-/// wave of processors badly.
+/// Returns the share of a product's time that stays with fewer samples: few blocks fill their last
+/// wave of multiprocessors poorly.
 double LostShare(const Job& job, const DeviceSpec* device, TaskIndex task, const Edit& edit) {
-  // The blocks that were recorded are not those of a kernel in another precision.
+  // The recorded blocks are not those of a kernel in another precision.
   if (edit.PrecisionOf(task)) return 0;
   const SustainedShares& shares = job.calibration().kernels;
   const std::optional<double> waves = WavesOf(job, device, task);
   return waves ? std::min(shares.most_lost, shares.lost_when_shrinking / *waves) : 0;
 }
 
-/// Share of an operator's products that stays when there are more samples.
+/// Returns the share of an operator's products that stays with more samples.
 double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
                     const std::vector<TaskIndex>& products, const Edit& edit) {
   const OperatorCall* call = job.CallOf(op);
@@ -97,14 +97,14 @@ double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
   const TaskIndex longest = *std::max_element(
       products.begin(), products.end(),
       [&](TaskIndex a, TaskIndex b) { return edit.DurationOf(a) < edit.DurationOf(b); });
-  // The blocks that were recorded are not those of a kernel in another precision.
+  // The recorded blocks are not those of a kernel in another precision.
   const std::optional<double> waves = changed ? std::nullopt : WavesOf(job, device, longest);
   const RanAs ran{.math_dtype = dtype, .tensor_cores = tensor_cores, .time = time, .waves = waves};
   return ShareThatStays(*call, ran, *device).value_or(0);
 }
 
-/// Whether with more samples the library may take an algorithm of fewer FLOPs (FFT, Winograd) for a
-/// convolution: one of float32 with a kernel of several taps that goes over every element.
+/// Returns true if the library may choose an algorithm with fewer FLOPs (FFT, Winograd) for more
+/// samples. That applies to a float32 convolution with more than one tap and unchanged extents.
 bool MayBecomeFast(const Job& job, HostEventId op, const std::vector<TaskIndex>& products,
                    const Edit& edit) {
   if (edit.PrecisionOf(products.front())) return false;
@@ -120,9 +120,9 @@ bool MayBecomeFast(const Job& job, HostEventId op, const std::vector<TaskIndex>&
   });
 }
 
-/// Products, convolutions and recurrent operators at another batch.
+/// Products, convolutions and recurrent operators at another batch size.
 struct ScaledProducts {
-  std::vector<bool> done;  ///< By task: it has its new time.
+  std::vector<bool> done;  ///< Indexed by task; true if it has its new time.
   DoubtfulAtBatch doubtful = {};
 };
 

@@ -1,4 +1,4 @@
-// What another number of samples per step makes of its work.
+// Effect of another number of samples per step on its work.
 #pragma once
 
 #include "base/time.h"
@@ -8,24 +8,25 @@
 
 namespace headroom {
 
-/// GPU time at the new batch of what is known less well.
+/// GPU time at the new batch size that is especially uncertain.
 struct DoubtfulAtBatch {
-  DurationNs all{};              ///< GPU time of all tasks.
-  DurationNs may_become_fast{};  ///< Convolutions for which an algorithm of fewer FLOPs may come.
+  DurationNs all{};  ///< GPU time of all tasks.
+  /// Convolutions for which the library may choose an algorithm with fewer FLOPs.
+  DurationNs may_become_fast{};
   DurationNs recurrent{};
 };
 
-/// Takes every GPU task of an edit to `ratio` times as many samples; the host's work stays.
+/// Scales every GPU task of an edit to `ratio` times as many samples; the host's work stays.
 ///
-/// @param device  that the edit's times are of; nullptr: unknown, so that all of a product grows
+/// @param device  GPU of the edit's times; nullptr if unknown, so that a product scales in full
 DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ratio, Edit& edit);
 
-/// What a GPU task takes in an edit with `ratio` of its work, at most all: a product loses by how
-/// badly its fewer blocks fill their last wave of processors.
+/// Returns the duration of a GPU task in an edit with `ratio` <= 1 of its work. A product with
+/// fewer blocks fills its last wave of multiprocessors less, and that time stays.
 DurationNs WithLessWork(const Job& job, const DeviceSpec* device, TaskIndex task, double ratio,
                         const Edit& edit);
 
-/// Half-width, as a share, of the GPU times that another batch makes.
+/// Returns the half-width of the GPU times at another batch size, as a share.
 double ErrorAtBatch(const DoubtfulAtBatch& doubtful, double ratio);
 
 }  // namespace headroom

@@ -1,6 +1,6 @@
-// callbacks: a trainer's callbacks run beside the loop (async), or only every N-th time. Their GPU
-// work stays in the first case and comes as seldom in the second; in both the host waits for
-// nothing in them.
+// callbacks: a trainer's callbacks run in parallel with the loop (async), or only every N-th time.
+// In the first case their GPU work stays; in the second it is divided by N. In both cases, the host
+// no longer waits inside them.
 #include <fmt/format.h>
 
 #include "whatif/scenarios/catalogue.h"
@@ -27,8 +27,8 @@ Effect ApplyCallbacks(const Job& job, const Arguments& arguments, Edit& edit) {
   }
   if (changed == 0) {
     return Effect::Abstain(
-        "no callback range was recorded in the steps (a record_function whose name contains "
-        "\"callback\")");
+        "no callback range was recorded in the steps; wrap callbacks in a record_function whose "
+        "name contains \"callback\"");
   }
   return {.why = seldom ? fmt::format("on average over {} steps", arguments.Text("every"))
                         : "if they hold no lock that the loop needs"};

@@ -31,8 +31,8 @@ constexpr std::array kCallbacks = {
     ScenarioKey{.name = "every", .kind = KeyKind::kCount, .otherwise = "1"},
 };
 
-// Of all that exchange gradients. 100 Gbit/s are 12.5 GB/s; 14 us are what NCCL 2.20's tuning model
-// takes for a message of a ring over a network (nccl/src/graph/tuning.cc).
+// Keys of all scenarios that exchange gradients. 100 Gbit/s are 12.5 GB/s. NCCL 2.20's tuning model
+// takes 14 us per message of a ring over a network (nccl/src/graph/tuning.cc).
 constexpr ScenarioKey kBandwidth = {.name = "bandwidth-gbps", .otherwise = "100"};
 constexpr ScenarioKey kLatency = {.name = "latency-us", .otherwise = "14"};
 constexpr ScenarioKey kGpus = {.name = "gpus", .kind = KeyKind::kCount, .otherwise = "4"};
@@ -47,8 +47,8 @@ constexpr std::array kBlueConnect = {
 constexpr std::array kDgc = {kGpus, kBandwidth, kLatency,
                              ScenarioKey{.name = "ratio", .otherwise = "270"}};
 
-// In the order in which the parts of A+B are applied: first what changes which kernels there are,
-// then what changes their times, then their number of samples, then who launches and waits.
+// In the order in which the parts of A+B are applied. Changes of the set of kernels come first,
+// then changes of their times, of the number of samples, and of launches and waits.
 constexpr std::array kScenarios = {
     Scenario{"fused-optimizer", "One kernel per step, or a few over lists, update all parameters",
              kOptimizer, ApplyFusedOptimizer},

@@ -1,5 +1,5 @@
-// channels-last: activations lie in memory as tensor cores read them (NHWC), so that no convolution
-// reorders its operands. Convolutions of float32 without tensor cores gain nothing from it.
+// channels-last: activations have the layout that tensor cores read (NHWC), so that no convolution
+// reorders its operands. Float32 convolutions without tensor cores gain nothing from it.
 #include "analysis/names/operator_costs.h"
 #include "kernels/tensor_core_time.h"
 #include "whatif/job/operators.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kChannelsLastError = 0.14;
 
-/// cuDNN's kernels that change the order of a convolution's operands.
+/// Returns true for cuDNN's kernels that reorder a convolution's operands.
 bool Reorders(std::string_view kernel) {
   return kernel.find("nchwToNhwc") != std::string_view::npos ||
          kernel.find("nhwcToNchw") != std::string_view::npos;
@@ -31,7 +31,7 @@ DType TypeOf(Precision precision) {
   return DType::kUnknown;
 }
 
-/// The time of a convolution that another scenario put on tensor cores.
+/// Returns the time of a convolution that another scenario moved to tensor cores.
 std::optional<DurationNs> TimeInChannelsLast(const Job& job, HostEventId op, Precision precision) {
   const OperatorCall* call = job.CallOf(op);
   const std::optional<ConvolutionShape> shape = call ? ConvolutionShapeOf(*call) : std::nullopt;
@@ -61,7 +61,7 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
       const std::optional<DurationNs> time = TimeInChannelsLast(job, op.op, *precision);
       if (left.empty() || !time) continue;
       ReplaceTasks(job, left, *time, edit);
-      // What the host did more on tensor cores was, above all, to launch the reordering.
+      // The host's additional work on tensor cores was mainly the launch of the reordering.
       if (const TaskIndex launch = job.LaunchOf(first); launch != kNoTask) {
         edit.AddWorkBefore(launch,
                            DurationNs(0) - AddedHostTime(job, op.op, first, TypeOf(*precision)));
@@ -80,7 +80,7 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
                                            return IsOfFamily(job, op, WorkFamily::kConvolution);
                                          }})
         : any_on_tensor_cores
-            ? "no convolution reorders its operands, though they run on tensor cores"
+            ? "no convolution reorders its operands, although they run on tensor cores"
             : "no convolution reorders its operands. It helps only on tensor cores: try "
               "amp+channels-last or tf32+channels-last");
   }

@@ -11,7 +11,7 @@ constexpr std::string_view kTensorCores =
     "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x64";
 constexpr std::string_view kOrdinary = "void implicit_convolve_sgemm<float, float, 128>(int)";
 
-/// A convolution of 64 images, 256 to 256 channels of 56 x 56, 3 x 3, and a relu; three steps.
+/// A convolution of 64 images, 256 to 256 channels of 56 x 56, 3 x 3, and a ReLU; three steps.
 JobBuilder Convolutions(const std::vector<std::pair<std::string_view, std::int64_t>>& kernels) {
   JobBuilder b;
   for (int step = 0; step < 3; ++step) {
@@ -36,7 +36,7 @@ TEST(ChannelsLastTest, ConvolutionsThatAmpPutsOnTensorCoresReorderNothing) {
   const Job& job = b.Build();
   const Applied amp(job, "amp"), both(job, "channels-last+amp");
   ASSERT_TRUE(both.effect.applies) << both.effect.why;
-  // Input and output of 103 MB each are neither read nor written twice more: 411 MB at 57 % of 4.8
+  // Saves reading and writing the input and the output, 103 MB each. That is 411 MB at 57 % of 4.8
   // TB/s, and the starts of three kernels.
   EXPECT_NEAR(amp.Times()[0] - both.Times()[0], 2 * 205.5e6 / (0.57 * 4.8e6) + 3 * 4, 1);
   EXPECT_EQ(amp.Times()[1], both.Times()[1]);

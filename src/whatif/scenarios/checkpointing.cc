@@ -1,6 +1,6 @@
-// checkpointing: the activations inside each repeated block are not kept; before its backward, its
-// forward runs again, kernels and launches (Chen et al., "Training Deep Nets with Sublinear Memory
-// Cost", 2016).
+// checkpointing: drops the activations inside each repeated block. The block's forward runs again
+// before its backward, with kernels and launches (Chen et al., "Training Deep Nets with Sublinear
+// Memory Cost", 2016).
 #include <fmt/format.h>
 
 #include <map>
@@ -14,18 +14,19 @@
 namespace headroom {
 namespace {
 
-/// Of the kernels that run again, at the times that they took.
+/// Uncertainty of the recomputed kernels, which take their recorded times.
 constexpr double kCheckpointingError = 0.03;
 
-/// Where a block runs again.
+/// Place at which a block runs again.
 struct Place {
   TaskIndex task = kNoTask, call = kNoTask;
 };
 
-/// By block: before its first task of the backward; kNoTask where it has none.
+/// Returns, by block, the place before its first backward task; kNoTask if it has none.
 std::vector<Place> FirstBackward(const Job& job, const std::vector<Block>& blocks) {
-  // The forward that a backward names may be a view without GPU work inside the block.
-  std::map<std::uint32_t, std::pair<std::uint32_t, std::size_t>> block_of_row;  // By first row.
+  // The forward operator that a backward names may be a view without GPU work inside the block.
+  // Keyed by first row.
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::size_t>> block_of_row;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const auto first = OutermostOperator(job, blocks[b].operators.front().op).index();
     const auto last = EndRow(job, OutermostOperator(job, blocks[b].operators.back().op));
@@ -73,7 +74,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
                     {"matrix products and convolutions",
                      [&](const LaunchingOperator& op) { return IsProduct(job, op); }}));
   const std::vector<Place> places = FirstBackward(job, blocks);
-  // What earlier scenarios inserted into the forward runs again, too.
+  // Kernels that earlier scenarios inserted into the forward also run again.
   std::unordered_multimap<TaskIndex, Edit::NewKernel> inserted;
   for (const Edit::NewKernel& kernel : edit.inserted())
     inserted.emplace(kernel.before_task, kernel);
@@ -106,7 +107,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
   }
   if (replayed == 0)
     return Effect::Abstain(
-        "no backward of the repeated blocks can be matched with its forward (sequence numbers)");
+        "no backward of the repeated blocks matches its forward (sequence numbers)");
   Effect effect;
   effect.why = fmt::format("{:.3g} blocks per step recompute their forward pass",
                            static_cast<double>(replayed) / job.graph().steps);

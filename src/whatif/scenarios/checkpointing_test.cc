@@ -23,18 +23,18 @@ std::vector<std::array<std::size_t, 3>> Repeats(std::string_view text) {
 TEST(FindRepeatsTest, TheLongestStretchAndWhatIsLeft) {
   using List = std::vector<std::array<std::size_t, 3>>;
   EXPECT_EQ(Repeats("xAaBbAaBbAaBby"), (List{{1, 4, 3}}));
-  // Two kinds of blocks, e.g. of an encoder and a decoder.
+  // Two kinds of blocks, as in an encoder and a decoder.
   EXPECT_EQ(Repeats("ABaABaABaCDbCDbz"), (List{{0, 3, 3}, {9, 3, 2}}));
-  // A part of a block that repeats inside it is none of its own.
+  // A repeated part inside a block is not a separate block.
   EXPECT_EQ(Repeats("QQQsPQQQsP"), (List{{0, 5, 2}}));
-  // One product is no block.
+  // One product does not make a block.
   EXPECT_EQ(Repeats("AaAbAc"), List());
   EXPECT_EQ(Repeats("abcabc"), List());
   EXPECT_EQ(Repeats("ABCD"), List());
   EXPECT_EQ(Repeats(""), List());
 }
 
-/// Three blocks of two products and a relu, behind an embedding; three steps.
+/// Three blocks of two products and a ReLU, after an embedding; three steps.
 JobBuilder Blocks(bool backward) {
   JobBuilder b;
   for (int step = 0; step < 3; ++step) {
@@ -60,15 +60,15 @@ TEST(CheckpointingTest, EachBlockRunsAgainBeforeItsBackward) {
   Applied applied(b.Build(), "checkpointing");
   ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
   ASSERT_EQ(applied.edit.inserted().size(), 3u * 9);
-  // In the order of the backward, or at least before the right task: a block's last product has a
-  // backward of 40 us.
+  // The order follows the backward: each insertion is before the right task. A block's last product
+  // has a backward of 40 us.
   for (const Edit::NewKernel& kernel : applied.edit.inserted()) {
     EXPECT_EQ(applied.edit.DurationOf(kernel.before_task), Us(40));
     EXPECT_TRUE(kernel.per_sample);
   }
   EXPECT_EQ(applied.edit.inserted()[0].duration, Us(20));
   EXPECT_EQ(applied.edit.inserted()[1].duration, Us(6));
-  // The state of the random numbers, once a block.
+  // The state of the random numbers, once per block.
   EXPECT_GE(applied.edit.inserted()[0].host_work, Us(120));
   EXPECT_LT(applied.edit.inserted()[1].host_work, Us(120));
   EXPECT_EQ(applied.Times().size(), 3u * 16);

@@ -1,6 +1,6 @@
 // cuda-graph: the host launches a step, or each pass through a region of it, with one call. Kernels
-// keep their times and what they wait for on the GPU; launches and the host's work for them are
-// gone. Loaders and callbacks stay.
+// keep their times and their GPU dependencies. Launches and the host's work for them are removed.
+// Data loaders and callbacks stay.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -19,27 +19,26 @@
 namespace headroom {
 namespace {
 
-/// Between nodes of a launched graph (measured on one H200: 0.2 us more than the kernels' sum).
+/// Gap between nodes of a launched graph (measured on one H200: 0.2 us more than the kernels' sum).
 constexpr DurationNs kNodeGap{200};
 
-/// Of the key `region`: all.
+/// Value of the key `region` for the whole step.
 constexpr std::string_view kWholeStep = ".*";
 
-/// The beginning of a remark.
+/// Start of a remark.
 constexpr const char* kNoWaits =
     "waits for the GPU inside (a copy to the host, .item() or a synchronization), which a capture "
     "does not allow; remove-syncs+cuda-graph";
 
-/// Passes through the regions: by row of the store's host events, the outermost event of the pass
-/// that it is in. The backward of a pass is one of its own, as torch.cuda.make_graphed_callables
-/// captures it.
+/// Passes through the regions: the outermost event of the pass, by row of the store's host events.
+/// The backward of a pass is a separate pass, as in torch.cuda.make_graphed_callables.
 class Passes {
  public:
   Passes(const Job& job, const std::string& expression) : job_(job) {
     const RE2 regex(expression, RE2::Quiet);
     const auto& events = job.store().host_events;
     pass_.resize(events.rows());
-    // Parents come before what they contain.
+    // Parents precede their children.
     for (std::size_t row = 0; row < events.rows(); ++row) {
       const HostEventId parent = events.parent[row];
       if (parent.valid() && pass_[parent.index()].valid()) {
@@ -51,7 +50,7 @@ class Passes {
     AddBackward();
   }
 
-  /// Of a host event; none: outside all regions.
+  /// Returns the pass of a host event; invalid if it is outside all regions.
   HostEventId Of(HostEventId event) const {
     return event.valid() ? pass_[event.index()] : HostEventId();
   }
@@ -63,12 +62,12 @@ class Passes {
   }
 
  private:
-  /// The nodes of autograd whose forward operators are in a pass, whatever they match themselves.
-  /// All of one pass count as a pass that begins with the first of them.
+  /// Adds the backward nodes whose forward operators are in a pass, regardless of the nodes' names.
+  /// All nodes of one pass form a pass that begins with the first of them.
   void AddBackward() {
     const auto& events = job_.store().host_events;
     const std::vector<HostEventId> matched = pass_;
-    std::map<HostEventId, HostEventId> first;  // Node, by the pass of the forward.
+    std::map<HostEventId, HostEventId> first;  // First backward node, by the pass of the forward.
     std::vector<HostEventId> of_node(events.rows());
     for (std::size_t row = 0; row < events.rows(); ++row) {
       const HostEventId parent = events.parent[row];
@@ -87,7 +86,7 @@ class Passes {
   std::vector<HostEventId> pass_;
 };
 
-/// Whether a call inside a pass waits for the GPU.
+/// Returns true if a call inside a pass waits for the GPU.
 bool WaitsInside(const Job& job, const Passes& passes, Edit& edit) {
   const Graph& graph = job.graph();
   const auto inside = [&](TaskIndex call) {
@@ -111,7 +110,7 @@ Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) 
         fmt::format("a region that matches {} {}:region={} shows the gain without such waits",
                     expression, kNoWaits, expression));
   }
-  std::map<HostEventId, TaskIndex> call_of;  // The call that stays, by pass.
+  std::map<HostEventId, TaskIndex> call_of;  // The remaining call, keyed by pass.
   std::set<std::pair<HostEventId, StreamId>> begun;
   std::int64_t all = 0, captured = 0;
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
@@ -123,7 +122,8 @@ Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) 
     if (!pass.valid()) continue;
     ++captured;
     call_of.try_emplace(pass, launch);
-    // The first on each stream waits for the graph: by its own launch, which comes to be that call.
+    // The first task on each stream waits for the graph, through its own launch, which that call
+    // replaces.
     const StreamId stream = job.store().gpu_tasks.stream[graph.tasks[task].row];
     if (!begun.emplace(pass, stream).second) edit.Detach(task, kNodeGap);
   }
@@ -170,8 +170,8 @@ Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit) {
   if (waits) {
     return Effect::Abstain(fmt::format("the step {} shows the gain without such waits", kNoWaits));
   }
-  // The first call of each step becomes the launch of its graph. GPU tasks follow each other; the
-  // first on each stream also follows the host, which may wait for its loader.
+  // The first call of each step becomes the launch of its graph. GPU tasks follow each other. The
+  // first task on each stream also follows the host, which may wait for its data loader.
   std::vector<TaskIndex> first(static_cast<std::size_t>(graph.steps), kNoTask);
   std::set<std::pair<std::int32_t, StreamId>> begun;
   std::int64_t launches = 0;

@@ -60,13 +60,13 @@ TEST(CudaGraphTest, TheLoaderStays) {
 TEST(CudaGraphTest, TheLoaderOfARegionStays) {
   TestForecasts job(WithLoader());
   const double step_us = job.StepUs("cuda-graph:region=^block$");
-  EXPECT_GE(step_us, 700) << "and 100 us behind the region";
+  EXPECT_GE(step_us, 700) << "and 100 us after the region";
   EXPECT_LE(step_us, 720);
 }
 
 TEST(CudaGraphTest, NothingOfARegionBeginsBeforeItsLaunch) {
-  // Of two kernels in a range behind 400 us of host work, the second runs 300 us on a stream of its
-  // own; then the host waits for it. Two steps of 740 us.
+  // A range has two kernels after 400 us of host work. The second runs 300 us on a separate stream,
+  // and the host waits for it. Two steps of 740 us.
   StoreBuilder b;
   for (int step = 0; step < 2; ++step) {
     const int host = 740 * step;

@@ -1,5 +1,6 @@
-// data-loading: the loop never waits for its next batch, or as long as a simulation of so many
-// workers says. The host's work inside the loader's ranges shrinks; what it launches there stays.
+// data-loading: the loop never waits for its next batch, or waits as long as a simulation of
+// `workers` workers predicts. The host's work inside the data loader's ranges shrinks; its launches
+// stay.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,13 +14,14 @@
 namespace headroom {
 namespace {
 
-/// What is left of the loop's waits with so many workers; an error says what is missing.
+/// Returns the share of the loop's waits that remains with `workers` workers. The error names the
+/// missing data.
 Result<double> WaitLeft(const TraceStore& store, std::int32_t workers) {
   const std::vector<LoaderProfile> loaders = FindLoaders(store);
   if (loaders.empty() || loaders.front().fetches.empty()) {
     return Status::NoAnswer(
-        "requires data on the loader's workers: `headroom record` records it, PyTorch's profiler "
-        "does not");
+        "requires data on the loader's workers: record with `headroom record`, because PyTorch's "
+        "profiler does not record it");
   }
   const LoaderProfile& loader = loaders.front();
   const Result<LoadingModel> model = ModelLoading(loader, CpuQuotaOf(store));
@@ -54,8 +56,8 @@ Effect ApplyDataLoading(const Job& job, const Arguments& arguments, Edit& edit) 
           ScaleHostTime(job, unmarked.thread, unmarked.time, left, edit) ==
       0) {
     return Effect::Abstain(
-        "no range of a data loader was recorded in the steps (enumerate(DataLoader)#... of "
-        "torch.utils.data)");
+        "no range of a data loader was recorded in the steps (expected enumerate(DataLoader)#... "
+        "of torch.utils.data)");
   }
   if (workers == 0) return {.why = "at most: if every batch were ready in time"};
   return {.why = fmt::format("simulated: with {} worker{} the loop waits {:.0f} % as long", workers,

@@ -1,6 +1,6 @@
-// data-parallel: the job on N GPUs, each with its own batch as recorded. Gradients are summed in
-// buckets by ring all-reduces that run beside the backward pass (Li et al., "PyTorch Distributed",
-// VLDB 2020); what reads the gradients waits for the last.
+// data-parallel: the job on N GPUs, each with its recorded batch. Ring all-reduces sum the
+// gradients in buckets and overlap the backward pass (Li et al., "PyTorch Distributed", VLDB 2020).
+// Readers of the gradients wait for the last bucket.
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/network.h"
 

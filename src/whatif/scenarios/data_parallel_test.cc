@@ -1,4 +1,4 @@
-// data-parallel and what builds on it, on a job of two layers.
+// data-parallel and the scenarios that build on it, on a job of two layers.
 #include <gtest/gtest.h>
 
 #include "whatif/job/gradients.h"
@@ -8,13 +8,14 @@
 namespace headroom {
 namespace data_parallel_test {
 
-// Links of 10 bytes a nanosecond, which are 1448 of 1538 on the wire, and 1 us a message.
+// Links of 10 bytes per nanosecond, which are 1448 of 1538 on the wire, and 1 us per message.
 constexpr const char* kTwo = "data-parallel:gpus=2,bandwidth-gbps=84.972375690607735,latency-us=1";
 constexpr const char* kTwoKeys = ":gpus=2,bandwidth-gbps=84.972375690607735,latency-us=1";
 
-// The reducer's copies: 2 x 400,000 bytes at 0.67 x 4.8 TB/s, 1.449 us with the start. That of B
-// goes between the two kernels of the backward, with a gap of 1.5 us on the stream; that of A and
-// the two that bring the sums back, each 1 us behind the one before, in front of the update.
+// The reducer's copies move 2 x 400,000 bytes at 0.67 x 4.8 TB/s, so each takes 1.449 us with its
+// start. B's copy runs between the two kernels of the backward, with a gap of 1.5 us on the stream.
+// A's copy and the two that return the sums run before the update, each 1 us after the previous
+// one.
 constexpr double kCopyOfB = 1.449 + 1.5;
 constexpr double kCopies = kCopyOfB + 3 * (1.449 + 1);
 
@@ -25,7 +26,7 @@ TEST(GradientsTest, SizesTimesAndForwards) {
   for (const GradientStep& step : steps) {
     ASSERT_EQ(step.gradients.size(), 2u);
     EXPECT_EQ(step.Bytes(), 800'000);
-    // Of B first; A's forward comes first.
+    // B's gradient comes first; A's forward comes first.
     EXPECT_LT(step.gradients[0].ready, step.gradients[1].ready);
     EXPECT_GT(step.gradients[0].forward, step.gradients[1].forward);
     EXPECT_EQ(job.job().NameOf(step.next), kAdd);
@@ -42,14 +43,14 @@ TEST(GradientsTest, SizesOfProductsWhereAccumulationHasNone) {
 TEST(DataParallelTest, OneBucketBehindTheBackward) {
   TestForecasts job(TwoLayers());
   EXPECT_DOUBLE_EQ(job.StepUs(), 500);
-  // Both gradients fit the first bucket of 1 MB, which is ready at 400: 2 (n - 1) / n x 800,000
-  // bytes = 80 us, and two messages. The update waits.
+  // Both gradients fit the first bucket of 1 MB, which is ready at 400. 2 (n - 1) / n x 800,000
+  // bytes take 80 us, plus two messages. The update waits.
   EXPECT_DOUBLE_EQ(job.StepUs(kTwo), 500 + 80 + 2 + kCopies);
 }
 
 TEST(DataParallelTest, SmallBucketsGoBesideTheBackward) {
   TestForecasts job(TwoLayers());
-  // B's goes from 300 to 342, beside the backward of A, A's from 400 to 442.
+  // B's bucket is sent from 300 to 342, during the backward of A; A's from 400 to 442.
   EXPECT_DOUBLE_EQ(job.StepUs(std::string(kTwo) + ",bucket-mb=0.3"), 542 + kCopies);
   // Four members: 2 x 3 / 4 x 400,000 bytes = 60 us and six messages.
   EXPECT_DOUBLE_EQ(
@@ -67,7 +68,7 @@ TEST(DataParallelTest, SaysWhatItTakes) {
   EXPECT_NE(forecast.why.find("1.69 times the throughput"), std::string::npos) << forecast.why;
   EXPECT_NE(forecast.why.find("0.1 ms of the step wait for transfers"), std::string::npos)
       << forecast.why;
-  // The interval knows how wrong communication may be: 34 % of 82 us, and 1 % of the rest.
+  // The interval includes the uncertainty of communication: 34 % of 82 us, and 1 % of the rest.
   EXPECT_NEAR(forecast.step_ms.high * 1e3, 505 + 1.34 * 82 + kCopies, 0.2);
 }
 
@@ -89,12 +90,12 @@ TEST(DataParallelTest, AbstainsWithAReason) {
 
 TEST(P3Test, TheNextForwardWaitsForItsOwnSlicesOnly) {
   TestForecasts job(TwoLayers());
-  // Two slices of 200,000 bytes a gradient; a push or pull moves half of one: 10 us. B's are ready
-  // at 300 and done long before the next forward of B. A's: pushed from 400 to 420, pulled from 420
-  // (the answer to the first takes until 411) to 440; one message later its forward begins. The
-  // servers update: no update here.
+  // Each gradient has two slices of 200,000 bytes; a push or pull moves half of one in 10 us. B's
+  // slices are ready at 300 and finish long before the next forward of B. A's are pushed from 400
+  // to 420 and pulled from 420 to 440; the answer to the first push takes until 411. A's forward
+  // begins one message later. The servers update, so the job has no update.
   EXPECT_DOUBLE_EQ(job.StepUs(std::string("p3") + kTwoKeys), 441 + kCopyOfB);
-  // The same asked in two parts: data-parallel's keys hold.
+  // The same in two parts: data-parallel's keys apply.
   EXPECT_DOUBLE_EQ(job.StepUs(std::string(kTwo) + "+p3"), 441 + kCopyOfB);
   EXPECT_EQ(job.Ask(std::string("p3") + kTwoKeys).changed.removed,
             4);  // Two updates, two launches.
@@ -102,22 +103,24 @@ TEST(P3Test, TheNextForwardWaitsForItsOwnSlicesOnly) {
 
 TEST(P3Test, WhatIsNeededFirstGoesFirst) {
   TestForecasts job(TwoLayers());
-  // At 1 byte a nanosecond a push or pull takes 100 us, and a message 1 ns. B's slices b1, b2 and
-  // A's a1, a2: push b1 300-400; at 400 A's are ready and go first: push a1, push a2 (it was ready
-  // before the pull of a1) until 600, pull a1, a2 until 800: then the forward of A, until 900. B's
-  // push b2 and both pulls (b1 was pushed first, so its pull is first) follow until 1100, then its
-  // forward, until 1200, its backward until 1300, and so on: a step takes 1000, and the message to
-  // A.
+  // At 1 byte per nanosecond, a push or pull takes 100 us, and a message 1 ns. B has slices b1 and
+  // b2, A has a1 and a2. Schedule:
+  // - 300-400: push b1. At 400, A's slices are ready and go first.
+  // - 400-600: push a1 and a2; a2 is ready before the pull of a1.
+  // - 600-800: pull a1 and a2. A's forward follows until 900.
+  // - 800-1100: push b2, then both pulls; b1 was pushed first, so its pull is first.
+  // - B's forward follows until 1200, its backward until 1300.
+  //
+  // A step takes 1000 us, plus the message to A.
   EXPECT_DOUBLE_EQ(job.StepUs("p3:gpus=2,bandwidth-gbps=8.4972375690607735,latency-us=0.001"),
                    1000.001);
 }
 
 TEST(DgcTest, LessIsSentBetweenTwoKernels) {
   TestForecasts job(TwoLayers());
-  // A tenth of 80 us, and two messages. The kernel that compresses makes 10 passes over 800,000
-  // bytes at 0.67 x 4.8 TB/s: 3.688 us with its start, 1.5 us behind the backward; that which
-  // decompresses one: 1.449 us. The copies come behind it, with
-  // one more gap of 1.5 us.
+  // A tenth of 80 us, and two messages. The compressing kernel makes 10 passes over 800,000 bytes
+  // at 0.67 x 4.8 TB/s. It takes 3.688 us with its start, 1.5 us after the backward. The
+  // decompressing kernel takes 1.449 us. The copies follow after one more gap of 1.5 us.
   constexpr double kWithDgc = 500 + 1.5 + 3.688 + 8 + 2 + 1.449 + 1.5 + kCopies;
   EXPECT_DOUBLE_EQ(job.StepUs(std::string("dgc") + kTwoKeys + ",ratio=10"), kWithDgc);
   EXPECT_DOUBLE_EQ(job.StepUs(std::string(kTwo) + "+dgc:ratio=10"), kWithDgc);
@@ -126,9 +129,9 @@ TEST(DgcTest, LessIsSentBetweenTwoKernels) {
 
 TEST(BlueConnectTest, ThreeStagesOverTwoLevels) {
   TestForecasts job(TwoLayers());
-  // Two machines of two: reduce-scatter inside, half of 800,000 bytes at 20 bytes a nanosecond and
-  // a message of 5.7 us; all-reduce between the machines, 80 us and two messages; all-gather
-  // inside.
+  // Two machines with two GPUs each. The reduce-scatter inside a machine moves half of 800,000
+  // bytes at 20 bytes per nanosecond, with a message of 5.7 us. The all-reduce between the machines
+  // takes 80 us and two messages. An all-gather inside the machine follows.
   EXPECT_DOUBLE_EQ(job.StepUs("blueconnect:gpus=4,bandwidth-gbps=84.972375690607735,latency-us=1,"
                               "gpus-per-node=2,link-gbps=160"),
                    500 + 25.7 + 82 + 25.7 + kCopies);

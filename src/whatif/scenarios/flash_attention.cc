@@ -1,6 +1,6 @@
-// flash-attention: one fused kernel each way in place of products, mask, softmax and dropout. The
-// scores are never written to memory, which is most of what such attention costs; the products run
-// at the fused kernel's rate, which in float32 is that of ordinary arithmetic.
+// flash-attention: one fused kernel per pass replaces products, mask, softmax and dropout. The
+// scores are never written to memory, which is most of the cost of such attention. The products run
+// at the fused kernel's rate; in float32, that is the rate without tensor cores.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace headroom {
 namespace {
 
 constexpr double kFlashAttentionError = 0.12;
-/// Without dropout the rate is a published one.
+/// Without dropout, the rate is a published one.
 constexpr double kPublishedError = 0.25;
 
-/// One kernel in the place of several.
+/// One kernel that replaces several.
 struct FusedKernel {
   TaskIndex task = kNoTask, launch = kNoTask;
   DurationNs launch_duration{}, host_work{};
@@ -75,13 +75,13 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
       return Effect::Abstain("the attention of this job is already fused");
     return Effect::Abstain(
         found.empty()
-            ? WhyNotFound(job, "no unfused attention: two batched products around a softmax",
-                          {"batched products",
-                           [&](const LaunchingOperator& op) {
-                             return NameOfOperator(job, op.op).find("bmm") !=
-                                    std::string_view::npos;
-                           }})
-            : "no fused kernel is known for these types and sizes on this GPU");
+            ? WhyNotFound(
+                  job, "the job has no unfused attention: two batched products around a softmax",
+                  {"batched products",
+                   [&](const LaunchingOperator& op) {
+                     return NameOfOperator(job, op.op).find("bmm") != std::string_view::npos;
+                   }})
+            : "the time of a fused kernel is unknown for these types and sizes on this GPU");
   }
   ScaleHost(job, SelectHost(job, [&](HostEventId event) { return gone_events[event.index()]; }), 0,
             edit);

@@ -41,8 +41,9 @@ TEST(FlashAttentionTest, OneKernelEachWayInPlaceOfAll) {
   ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
   const std::vector<double> times = applied.Times();
   ASSERT_EQ(times.size(), 3u * 6);
-  // Projection, attention, projection; the same backward. F = 4 * 8 * 128^2 * 64 = 33.55 MFLOP at
-  // 0.3 of 66.9 TFLOP/s is 1.67 us, and 3 us to start; backward 2.5 times that, and 7 us.
+  // Projection, attention, projection; the same in the backward. F = 4 * 8 * 128^2 * 64 = 33.55
+  // MFLOP at 0.3 of 66.9 TFLOP/s takes 1.67 us, and the start 3 us. The backward takes 2.5 times
+  // that, and 7 us.
   EXPECT_EQ(times[0], 30);
   EXPECT_NEAR(times[1], 3 + 1.67, 0.02);
   EXPECT_EQ(times[2], 31);
@@ -57,8 +58,8 @@ TEST(FlashAttentionTest, WithAmpItRunsIn16BitsAndWhatIsGoneIsNotCast) {
   const Applied alone(job, "amp"), both(job, "amp+flash-attention");
   ASSERT_TRUE(both.effect.applies) << both.effect.why;
   ASSERT_EQ(both.Times().size(), 3u * 6);
-  // 33.55 MFLOP at 0.4 of 989 TFLOP/s: 0.08 us; 131072 random numbers of 110 operations at 66.9
-  // TFLOP/s: 0.22 us.
+  // 33.55 MFLOP at 0.4 of 989 TFLOP/s take 0.08 us. 131072 random numbers of 110 operations at 66.9
+  // TFLOP/s take 0.22 us.
   EXPECT_NEAR(both.Times()[1], 3 + 0.085 + 0.216, 0.01);
   EXPECT_LE(both.edit.counts().inserted, alone.edit.counts().inserted);
 }
@@ -75,8 +76,9 @@ TEST(FlashAttentionTest, ASoftmaxOfOtherScoresIsNone) {
   JobBuilder b = Attention("[[2, 4, 128, 128], [2, 1, 1, 128]]", "[[8, 64, 128], [], []]");
   const Applied applied(b.Build(), "flash-attention");
   EXPECT_FALSE(applied.effect.applies);
-  // Shapes are there: recording them is no remedy.
-  EXPECT_EQ(applied.effect.why, "no unfused attention: two batched products around a softmax");
+  // Shapes were recorded, so recording them is not a remedy.
+  EXPECT_EQ(applied.effect.why,
+            "the job has no unfused attention: two batched products around a softmax");
 }
 
 }  // namespace flash_attention_test

@@ -1,6 +1,6 @@
-// fuse-pointwise: chains of elementwise kernels, one behind the other on a stream and over as many
-// elements, become one kernel, as a compiler would make of them. What one writes and the next reads
-// never reaches memory; the launches and the host work of all but the first are gone.
+// fuse-pointwise: a chain of elementwise kernels becomes one kernel, as a compiler would fuse it.
+// The kernels follow each other on a stream and have equal sizes. Intermediate results never reach
+// memory. The launches and host work of all but the first kernel are removed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,16 +18,16 @@
 namespace headroom {
 namespace {
 
-/// Which tensors a later operator still needs is not in a profile.
+/// Large, because a profile does not show which tensors a later operator still needs.
 constexpr double kFusePointwiseError = 0.3;
 
 /// One elementwise kernel of a chain.
 struct ChainLink {
   const LaunchingOperator* op = nullptr;
   TaskIndex task = kNoTask;
-  double elements = 0;       ///< Of its result.
-  double bytes = 0;          ///< That it moves.
-  double element_bytes = 0;  ///< Of its result.
+  double elements = 0;       ///< Elements of its result.
+  double bytes = 0;          ///< Bytes that it moves.
+  double element_bytes = 0;  ///< Bytes per element of its result.
 };
 
 std::optional<ChainLink> LinkOf(const Job& job, const LaunchingOperator& op, const Edit& edit) {
@@ -54,7 +54,7 @@ std::optional<ChainLink> LinkOf(const Job& job, const LaunchingOperator& op, con
                    .element_bytes = static_cast<double>(BytesPerElement(first->dtype))};
 }
 
-/// The next task on the stream of each GPU task, and whether the host waited for the GPU between
+/// Finds the next task on the stream of each GPU task, and waits of the host for the GPU between
 /// their launches.
 class Neighbours {
  public:
@@ -83,7 +83,8 @@ class Neighbours {
   std::vector<std::int64_t> waits_before_;
 };
 
-/// Of one kernel in place of all: what they took, less what passed between them through memory.
+/// Returns the time of the fused kernel: that of the chain, without the memory traffic between its
+/// kernels.
 DurationNs FusedTime(const std::vector<ChainLink>& chain, const Edit& edit) {
   double moved = 0, saved = 0, time = 0;
   for (std::size_t i = 0; i < chain.size(); ++i) {
@@ -121,7 +122,8 @@ Effect ApplyFusePointwise(const Job& job, const Arguments& /*arguments*/, Edit& 
   }
   fuse();
   if (chains == 0) {
-    return Effect::Abstain(WhyNotFound(job, "no two consecutive elementwise kernels of equal size",
+    return Effect::Abstain(WhyNotFound(job,
+                                       "no two consecutive elementwise kernels have equal sizes",
                                        {"elementwise operators", [&](const LaunchingOperator& op) {
                                           return IsOfFamily(job, op, WorkFamily::kElementwise);
                                         }}));

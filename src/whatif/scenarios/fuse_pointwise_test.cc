@@ -20,8 +20,9 @@ TEST(FusePointwiseTest, AChainKeepsWhatItMustReadAndWrite) {
   ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
   const std::vector<double> times = applied.Times();
   ASSERT_EQ(times.size(), 3u * 3);
-  // In tensors of 4 MiB: mul reads 1 and writes 1, add 2 and 1, tanh 1 and 1: 7. Between them, two
-  // are written and read: 4. What is left, 3 of 7, of 8.8 + 12.8 + 9.8 us, and one start of 1.2 us.
+  // In tensors of 4 MiB, mul reads 1 and writes 1, add 2 and 1, tanh 1 and 1: 7 in total. Between
+  // them, two are written and read: 4. The remaining 3 of 7 apply to 8.8 + 12.8 + 9.8 us, plus one
+  // start of 1.2 us.
   EXPECT_NEAR(times[1], 1.2 + 31.4 * 3 / 7, 0.01);
   EXPECT_EQ(times[0], 30);
   EXPECT_EQ(times[2], 31);

@@ -1,4 +1,4 @@
-// data-loading, callbacks and horizontal-fusion: what the loop does around the step's work.
+// data-loading, callbacks and horizontal-fusion: the loop's work around the step.
 #include <gtest/gtest.h>
 
 #include "whatif/test_forecast.h"
@@ -6,7 +6,7 @@
 namespace headroom {
 namespace loop_test {
 
-/// Two steps of 500 us on the host: 300 us in a range of that name, then a kernel of 10 us.
+/// Two steps of 500 us on the host: 300 us in a range with the given name, then a kernel of 10 us.
 StoreBuilder WithRange(const char* range) {
   StoreBuilder b;
   for (int step = 0; step < 2; ++step) {
@@ -23,8 +23,8 @@ TEST(DataLoadingTest, TheLoopDoesNotWait) {
   EXPECT_DOUBLE_EQ(job.StepUs("data-loading:ideal"), 200);
   EXPECT_DOUBLE_EQ(job.StepUs("data-loading"), 200);
   EXPECT_EQ(job.WhyNot("data-loading:workers=4"),
-            "requires data on the loader's workers: `headroom record` records it, PyTorch's "
-            "profiler does not");
+            "requires data on the loader's workers: record with `headroom record`, because "
+            "PyTorch's profiler does not record it");
 }
 
 TEST(DataLoadingTest, AbstainsWithoutARange) {
@@ -41,8 +41,8 @@ TEST(CallbacksTest, BesideTheLoopOrSeldom) {
 }
 
 TEST(HorizontalFusionTest, KernelsOfFewBlocksTakeMoreJobsForNothing) {
-  // Two kernels of 101.2 us: 132 blocks of 1024 threads fill half of the GPU (2 blocks a
-  // processor), 264 fill it.
+  // Two kernels of 101.2 us. 132 blocks of 1024 threads fill half of the GPU (2 blocks per
+  // multiprocessor), and 264 fill it.
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200").InNanoseconds();
   for (int step = 0; step < 2; ++step) {
@@ -54,8 +54,8 @@ TEST(HorizontalFusionTest, KernelsOfFewBlocksTakeMoreJobsForNothing) {
   }
   TestForecasts job(b);
   EXPECT_DOUBLE_EQ(job.StepUs(), 202.4);
-  // Two jobs: the first kernel's blocks all fit at once; the second takes two waves, and starts
-  // once.
+  // Two jobs: the first kernel's blocks all fit at once. The second kernel takes two waves, and
+  // starts once.
   EXPECT_DOUBLE_EQ(job.StepUs("horizontal-fusion:jobs=2"), 202.4 + 100);
   EXPECT_NE(job.Ask("horizontal-fusion:jobs=2").why.find("2 times the work"), std::string::npos);
   TestForecasts unknown(WithRange("x"));

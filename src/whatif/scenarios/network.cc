@@ -13,7 +13,7 @@
 namespace headroom {
 
 DurationNs CopyTime(const Job& job, double bytes) {
-  const double passes = 2 * bytes;  // One is read, one is written.
+  const double passes = 2 * bytes;  // One pass reads, one writes.
   const bool known = job.device() != nullptr && job.device()->memory_bandwidth_gbs.has_value();
   return known ? MemoryPassTime(passes, *job.device()) : Nanoseconds(kKernelStart);
 }
@@ -61,7 +61,7 @@ OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit
   if (opened.steps.empty()) {
     opened.effect = Effect::Abstain(
         HasBackward(job)
-            ? WhyNotFound(job, "no parameter's gradient is known by its shape",
+            ? WhyNotFound(job, "no operator's shapes show a parameter's gradient",
                           {"operators of the backward",
                            [&](const LaunchingOperator& op) {
                              return job.ContextOf(op.tasks.front()).phase == Phase::kBackward;

@@ -1,6 +1,6 @@
-// network-speed: everything that goes between GPUs takes 1/factor of its time: what a scenario puts
-// on the network, and recorded collectives. A recorded collective also waits for the slowest rank,
-// which a faster network does not change: its forecast is then the most that can be gained.
+// network-speed: all communication between GPUs takes 1/factor of its time, both a scenario's
+// transfers and recorded collectives. A recorded collective also waits for the slowest rank, and a
+// faster network does not change that. Its forecast is therefore an upper bound of the gain.
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/network.h"
 #include "whatif/scenarios/selection.h"

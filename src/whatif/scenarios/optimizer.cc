@@ -1,7 +1,7 @@
-// fused-optimizer: one kernel a step (kind=fused) or a few over lists of parameters (kind=foreach)
-// in place of several for each parameter. The update is bound by memory: its time is the bytes that
-// it must move for each parameter, at the sustained bandwidth; where shapes or the GPU are not
-// known, the recorded kernels' time, less what they move more than once.
+// fused-optimizer: one kernel per step (kind=fused) or a few over lists of parameters
+// (kind=foreach) replace several kernels per parameter. The update is memory-bound. Its time is the
+// bytes that it must move per parameter, at the sustained bandwidth. If shapes or the GPU are
+// unknown, its time is that of the recorded kernels without repeated traffic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,9 @@ namespace headroom {
 namespace {
 
 constexpr double kOptimizerError = 0.1;
-/// Of a time that rests on the recorded kernels alone: small ones wait for their start more than
-/// for memory. Measured for AdamW on an H200: 0.24 and 0.29 of the recorded time, forecast 0.33.
+/// Uncertainty of a time that depends only on the recorded kernels. Small kernels wait for their
+/// start more than for memory. Measured for AdamW on an H200: 0.24 and 0.29 of the recorded time;
+/// the forecast was 0.33.
 constexpr double kErrorWithoutShapes = 0.5;
 
 bool Uses(const Job& job, const OptimizerStep& step, std::string_view part) {
@@ -35,10 +36,12 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   const bool fused = arguments.Text("kind") == "fused";
   const std::vector<OptimizerStep> steps = FindOptimizerSteps(job);
   if (steps.empty())
-    return Effect::Abstain("no optimizer step was recorded (a range \"Optimizer.step#...\")");
+    return Effect::Abstain(
+        "no optimizer step was recorded (expected a range \"Optimizer.step#...\")");
   if (Uses(job, steps.front(), "_fused_")) return Effect::Abstain("the optimizer is already fused");
   if (Uses(job, steps.front(), "_foreach_")) {
-    return Effect::Abstain(fused ? "the optimizer already works on lists, which record no shapes"
+    return Effect::Abstain(fused ? "the optimizer already works on lists (foreach), and the trace "
+                                   "has no shapes for lists"
                                  : "the optimizer already works on lists (foreach)");
   }
   const UpdateAlgorithm* algorithm = AlgorithmOf(job, steps.front());
@@ -69,7 +72,8 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   for (const OptimizerStep& step : steps) {
     const TaskIndex launch = job.LaunchOf(step.tasks.front());
     if (launch == kNoTask)
-      return Effect::Abstain("the call that launched the optimizer's first kernel is not recorded");
+      return Effect::Abstain(
+          "the call that launched the optimizer's first kernel was not recorded");
     edit.ReplaceWork(step.tasks.front(), DurationNs(static_cast<std::int64_t>(time_of(step))),
                      std::nullopt);
     kept.emplace_back(launch, edit.DurationOf(launch));
@@ -89,11 +93,11 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   effect.memory_change.fused_update = fused;
   effect.memory_change.foreach_update = !fused;
   if (!knows_bandwidth) {
-    effect.why = "from the recorded kernels alone: " + WhyNoFigure(job, "memory bandwidth");
+    effect.why = "from the recorded kernels only: " + WhyNoFigure(job, "memory bandwidth");
   } else if (!knows_bytes) {
-    effect.why = fmt::format(
-        "from the recorded kernels alone: the parameters' shapes were not recorded ({})",
-        RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as()));
+    effect.why =
+        fmt::format("from the recorded kernels only: the parameters' shapes were not recorded ({})",
+                    RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as()));
   } else {
     effect.why =
         WhatShapesMiss(job, Phase::kOptimizer, algorithm->counted, "updates of parameters");

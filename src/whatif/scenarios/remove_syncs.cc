@@ -1,6 +1,5 @@
-// remove-syncs: no call waits for the GPU. What the host does with the value that it waited for
-// goes on as before, so this is the most that removing `.item()`, `.cpu()` and synchronize() can
-// buy.
+// remove-syncs: no call waits for the GPU. The host's use of the awaited value stays unchanged. The
+// forecast is therefore an upper bound of the gain without `.item()`, `.cpu()` and synchronize().
 #include "whatif/scenarios/catalogue.h"
 
 namespace headroom {

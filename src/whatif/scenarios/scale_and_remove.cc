@@ -1,5 +1,5 @@
-// scale and remove: GPU tasks chosen by a regular expression that matches their kernel's name, the
-// innermost operator or the layer that launched them.
+// scale and remove: select GPU tasks by a regular expression. It matches the kernel's name, or the
+// innermost operator or the layer that launched it.
 #include <fmt/format.h>
 #include <re2/re2.h>
 

@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// Beyond these, times of nanoseconds have no room.
+/// Beyond these limits, times in nanoseconds overflow.
 constexpr double kMinFactor = 1e-6, kMaxFactor = 1e9;
 
 const Scenario* FindScenario(std::string_view name) {
@@ -30,8 +30,8 @@ const ScenarioKey* FindKey(const Scenario& scenario, std::string_view name) {
   return found == scenario.keys.end() ? nullptr : &*found;
 }
 
-/// The end of the first scenario of `text`: a plus, in a regular expression one behind which the
-/// name of another begins, or its end.
+/// Returns the end of the first scenario in `text`: a plus or the end of the text. In a regular
+/// expression, only a plus before another scenario's name counts.
 std::size_t EndOfScenario(std::string_view text) {
   const std::size_t colon = text.find(':');
   const Scenario* scenario = FindScenario(text.substr(0, colon));
@@ -41,7 +41,7 @@ std::size_t EndOfScenario(std::string_view text) {
                   [](const ScenarioKey& key) { return key.kind == KeyKind::kRegex; });
   for (std::size_t plus = text.find('+'); plus != std::string_view::npos;
        plus = text.find('+', plus + 1)) {
-    // Only a regular expression can hold a plus.
+    // Only a regular expression can contain a plus.
     if (colon == std::string_view::npos || plus < colon || !takes_regex) return plus;
     const std::string_view rest = text.substr(plus + 1);
     if (FindScenario(rest.substr(0, rest.find_first_of(":+"))) != nullptr) return plus;
@@ -49,7 +49,8 @@ std::size_t EndOfScenario(std::string_view text) {
   return text.size();
 }
 
-/// The end of the first `key=value` of `text`: a comma behind which another key begins, or its end.
+/// Returns the end of the first `key=value` in `text`: a comma before another key, or the end of
+/// the text.
 std::size_t EndOfArgument(const Scenario& scenario, std::string_view text) {
   for (std::size_t comma = text.find(','); comma != std::string_view::npos;
        comma = text.find(',', comma + 1)) {
@@ -57,7 +58,7 @@ std::size_t EndOfArgument(const Scenario& scenario, std::string_view text) {
     const std::string_view key = rest.substr(0, rest.find('='));
     const std::string_view value = text.substr(text.find('=') + 1);
     const ScenarioKey* current = FindKey(scenario, text.substr(0, text.find('=')));
-    // Only a regular expression can hold a comma.
+    // Only a regular expression can contain a comma.
     if (FindKey(scenario, key) != nullptr || current == nullptr ||
         current->kind != KeyKind::kRegex || value.empty())
       return comma;
@@ -65,7 +66,7 @@ std::size_t EndOfArgument(const Scenario& scenario, std::string_view text) {
   return text.size();
 }
 
-/// What the value of a key may be, for the user.
+/// Describes the allowed values of a key to the user.
 std::string AllowedValues(const ScenarioKey& key) {
   switch (key.kind) {
     case KeyKind::kFactor:
@@ -84,7 +85,7 @@ Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::s
   if (value.empty()) {
     return Status::Usage(fmt::format("{}: {} is empty; give {}{}", scenario.name, key.name,
                                      AllowedValues(key),
-                                     key.kind == KeyKind::kRegex ? ", .* matches all" : ""));
+                                     key.kind == KeyKind::kRegex ? ", .* matches everything" : ""));
   }
   const auto wrong = [&](std::string_view why) {
     return Status::Usage(fmt::format("{}: {}={} is not {}{}", scenario.name, key.name, value,
@@ -118,8 +119,8 @@ Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::s
   return Status::Ok();
 }
 
-/// Combinations that docs/accuracy.md holds, in the catalogue's order; tools/accuracy fails where
-/// one is missing.
+/// Combinations that docs/accuracy.md covers, in catalogue order. tools/accuracy fails if one is
+/// missing.
 constexpr std::array<std::string_view, 13> kMeasuredTogether = {
     "fused-optimizer+amp",
     "fused-optimizer+flash-attention+amp",
@@ -146,7 +147,7 @@ bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
          kMeasuredTogether.end();
 }
 
-/// @param whole  that the scenario is a part of
+/// @param whole  the text that contains the scenario
 Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
   const std::string_view name = text.substr(0, text.find(':'));
   if (name.empty()) {
@@ -160,7 +161,7 @@ Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
     const std::vector<std::string_view> near = NearNames(name, ScenarioNames());
     return Status::Usage(
         fmt::format("there is no scenario \"{}\"{}{} (headroom whatif --list has all)", name,
-                    near.empty() ? "" : "; near it: ", fmt::join(near, ", ")));
+                    near.empty() ? "" : "; did you mean ", fmt::join(near, ", ")));
   }
   ScenarioCall call{.scenario = scenario, .arguments = {}};
   std::vector<std::string_view> given;
@@ -172,7 +173,7 @@ Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
     std::string_view key_name = argument.substr(0, argument.find('='));
     std::string value(argument.substr(std::min(argument.size(), key_name.size() + 1)));
     const ScenarioKey* key = FindKey(*scenario, key_name);
-    // `callbacks:async`: a choice may stand for its key.
+    // `callbacks:async`: a choice may omit its key.
     if (key == nullptr && argument.find('=') == std::string_view::npos) {
       for (const ScenarioKey& candidate : scenario->keys) {
         if (candidate.kind == KeyKind::kChoice &&
@@ -237,8 +238,8 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
     any_out_of_range |= effect.validated == Validity::kOutOfRange;
     if (!effect.why.empty()) all.AlsoBecause(effect.why);
   }
-  // What goes to the host or is encoded is counted apart, from the same tensors that autograd
-  // keeps: of two such changes together, nothing is known.
+  // Offloaded or encoded tensors are counted separately, from the same tensors that autograd keeps.
+  // The memory of two such changes together is unknown.
   if (apart > 1 || (apart > 0 && all.memory_change != MemoryChange()))
     all.memory_delta_bytes.reset();
   if (all_validated) {

@@ -1,4 +1,4 @@
-// A what-if: a change to the job, as edits of its plan.
+// A what-if scenario: a change to the job, as edits of its plan.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 
 namespace headroom {
 
-/// What the value of a scenario's key must be.
+/// Type of a scenario key's value.
 enum class KeyKind : std::uint8_t { kFactor, kCount, kChoice, kRegex };
 
 struct ScenarioKey {
   std::string_view name;
   KeyKind kind = KeyKind::kFactor;
-  std::string_view choices = {};    ///< Of kChoice: "fp16|bf16".
-  std::string_view otherwise = {};  ///< Value where the key is not given; empty: it must be.
+  std::string_view choices = {};    ///< Choices of a kChoice key: "fp16|bf16".
+  std::string_view otherwise = {};  ///< Default value; empty if the key is required.
 };
 
 /// Values of a scenario's keys, checked.
@@ -41,43 +41,44 @@ class Arguments {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
-/// Whether forecasts of a kind have been held against what came true.
+/// State of validation: whether forecasts of a kind were compared with measurements.
 enum class Validity : std::uint8_t { kNo, kYes, kOutOfRange };
 
-/// Of a forecast that was held against the ground truth of docs/accuracy.md: kYes on its GPU.
+/// Returns the validity of a forecast that was compared with the ground truth of docs/accuracy.md:
+/// kYes on its GPU.
 Validity ValidityOn(const Job& job);
 
-/// Half-width, as a share, of the times of recurrent operators: how much of them waits for the step
-/// before is told by FLOPs alone.
+/// Half-width of recurrent operators' times, as a share. FLOPs are the only estimate of the part
+/// that waits for the previous time step.
 inline constexpr double kRecurrentError = 0.3;
 
-/// What a scenario did to a plan.
+/// Effect of a scenario on a plan.
 struct Effect {
-  bool applies = true;   ///< Else `why` tells what is missing, and there is no forecast.
-  std::string why = {};  ///< Why it gains what it gains, or why it cannot be told.
+  bool applies = true;   ///< If false, there is no forecast, and `why` gives the reason.
+  std::string why = {};  ///< Reason for the gain or for the missing forecast.
   Validity validated = Validity::kNo;
-  /// Of the GPU's memory, beside what follows from `memory_change`; none: not known.
+  /// Change of the GPU's memory in addition to the effect of `memory_change`; nullopt if unknown.
   std::optional<std::int64_t> memory_delta_bytes = {};
-  MemoryChange memory_change = {};  ///< What it does to what a step keeps.
-  double gpu_error =
-      0;  ///< Half-width, as a share, of the interval of the kernel times it changed.
+  MemoryChange memory_change = {};  ///< Effect on the tensors that a step keeps.
+  double gpu_error = 0;             ///< Half-width of the changed kernel times, as a share.
 
-  /// The same of what it put on channels.
+  /// The same for transfers on channels.
   double transfer_error = 0;
 
-  /// Takes away host work that no change takes away where it is start-up. Where nothing marks the
-  /// steps, nobody knows which is: the interval then reaches to the job as it is.
+  /// Removes host work that could be start-up, which no change removes. If nothing marks the steps,
+  /// start-up is unknown, and the interval extends to the unchanged job.
   bool takes_host_work = false;
 
-  double work = 1;  ///< What a step gets done, in what it did before: more samples, more jobs.
+  double work = 1;  ///< Work per step, relative to the recorded step: more samples, more jobs.
 
-  /// One more reason.
+  /// Appends a reason.
   void AlsoBecause(std::string_view reason) {
     why += why.empty() ? "" : "; ";
     why += reason;
   }
 
-  /// What a change makes of recurrent operators was never held against a measurement.
+  /// Applies the uncertainty of recurrent operators. Their forecasts were never compared with a
+  /// measurement.
   void HoldRecurrent() {
     validated = Validity::kNo;
     gpu_error = std::max(gpu_error, kRecurrentError);
@@ -92,8 +93,8 @@ struct Scenario {
   std::string_view summary;
   std::span<const ScenarioKey> keys;
   Effect (*apply)(const Job& job, const Arguments& arguments, Edit& edit);
-  /// Not among the changes that are ranked by what they save: it is about something else, e.g.
-  /// memory or more GPUs.
+  /// If true, the ranking by savings leaves it out, because it has another purpose, such as memory
+  /// or more GPUs.
   bool by_name_only = false;
 };
 
@@ -109,13 +110,13 @@ struct ScenarioCall {
   Arguments arguments;
 };
 
-/// Applies the parts of a combination to an edit, and joins what they did; the first that abstains
-/// decides. The edit is then of no use.
+/// Applies the parts of a combination to an edit, and combines their effects. If a part abstains,
+/// returns its effect; the edit is then invalid.
 Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& edit);
 
-/// Reads `NAME[:key=value,...][+NAME...]`, into the catalogue's order: `A+B` and `B+A` are the same
-/// question. A comma or plus that no key or name follows belongs to
-/// the value, so regular expressions need no escapes. Fails (kUsage) with the near names or keys.
+/// Parses `NAME[:key=value,...][+NAME...]` into catalogue order: `A+B` and `B+A` are the same. A
+/// comma or plus without a key or name after it belongs to the value, so regular expressions need
+/// no escapes. Fails with kUsage and similar names or keys.
 Result<std::vector<ScenarioCall>> ParseScenario(std::string_view text);
 
 }  // namespace headroom

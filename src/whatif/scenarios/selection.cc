@@ -17,7 +17,7 @@ std::vector<TaskIndex> SelectTasks(const Job& job, const std::function<bool(Task
 std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventId)>& wanted) {
   const auto& events = job.store().host_events;
   std::vector<bool> selected(events.rows());
-  // Parents come before what they contain.
+  // Parents precede their children.
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId parent = events.parent[row];
     selected[row] = (parent.valid() && selected[parent.index()]) || wanted(HostEventId(row));
@@ -35,7 +35,8 @@ std::vector<bool> SelectLoaders(const Job& job) {
 
 namespace {
 
-/// Scales of the work before each call what `part` says of a piece: from 0 to its length.
+/// Scales the part of the work before each call that `part` returns for a piece: from 0 to its
+/// length.
 template <typename Part>
 std::int64_t ScaleParts(const Job& job, double factor, Edit& edit, Part part) {
   const Graph& graph = job.graph();
@@ -97,7 +98,7 @@ void RemoveDispatch(const Job& job, const std::vector<bool>& selected, Edit& edi
     if (!selected.empty() && all.ns() == 0) continue;  // Nothing recorded is selected.
     double left = 0;
     if (stays.ns() > 0) {
-      // Another scenario may already have removed the loader's part.
+      // Another scenario may already have removed the data loader's part.
       const double share = static_cast<double>(stays.ns()) / static_cast<double>(all.ns());
       const auto before = static_cast<double>(unchanged.WorkBefore(task).ns());
       const auto now = static_cast<double>(edit.WorkBefore(task).ns());
@@ -132,11 +133,11 @@ void RemoveTasks(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit
 
 void RemoveOperators(const Job& job, const std::vector<LaunchingOperator>& operators, Edit& edit) {
   const auto& parent = job.store().host_events.parent;
-  std::vector<std::int32_t> launching(parent.size());  // Operators inside each event.
+  std::vector<std::int32_t> launching(parent.size());  // Number of operators inside each event.
   for (const LaunchingOperator& op : LaunchingOperators(job)) {
     if (op.op.valid()) ++launching[op.op.index()];
   }
-  for (std::size_t row = launching.size(); row-- > 0;) {  // Children come after their parent.
+  for (std::size_t row = launching.size(); row-- > 0;) {  // Children follow their parent.
     if (parent[row].valid()) launching[parent[row].index()] += launching[row];
   }
   std::vector<bool> gone(parent.size());

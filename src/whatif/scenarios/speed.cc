@@ -1,5 +1,5 @@
-// gpu-speed and host-speed: a device or a host that does all its work in 1/factor of the time. What
-// does not scale stays: launch latency, gaps between kernels, waits.
+// gpu-speed and host-speed: a GPU or a host that does all its work in 1/factor of the time. Launch
+// latency, gaps between kernels and waits do not scale.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -44,7 +44,8 @@ bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskInd
   const OperatorCost* cost = job.CostOf(op);
   if (!call || cost == nullptr) return false;
   if (IsFewChannelsConvolution(*call)) {
-    // On no tensor core. Not measured: between half of the bytes and all of the instructions.
+    // These run without tensor cores. Not measured: assumes a value between half of the bytes and
+    // all of the instructions.
     constexpr double kHalf = 0.75;
     if (dtype != DType::kTF32 && cost->math_dtype == DType::kF32) {
       for (const TaskIndex task : tasks) edit.Scale(task, kHalf);
@@ -56,13 +57,13 @@ bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskInd
     for (const TaskIndex task : tasks) now += edit.DurationOf(task);
     const auto then = TensorCoreRecurrentTime(*cost, now, dtype, *job.device());
     if (!then || now.ns() <= 0) return false;
-    // Its kernels run side by side on several streams, as they did.
+    // Its kernels still run in parallel on several streams.
     for (const TaskIndex task : tasks)
       edit.Scale(task, static_cast<double>(then->ns()) / static_cast<double>(now.ns()));
   } else {
     const auto time = TimeOnTensorCores(*call, dtype, *job.device());
     if (!time) return false;
-    // Where TF32 is allowed, a library may still choose float32.
+    // With TF32 enabled, a library may still choose float32.
     if (!ReplaceTasks(job, tasks, *time, edit) && dtype == DType::kTF32) return false;
   }
   edit.SetPrecision(tasks.front(), dtype == DType::kTF32   ? Precision::kTF32

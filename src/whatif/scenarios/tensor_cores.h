@@ -1,4 +1,4 @@
-// Products and convolutions that could run on tensor cores, and what they would take there.
+// Products and convolutions that could run on tensor cores, and their times there.
 #pragma once
 
 #include <map>
@@ -11,16 +11,17 @@
 
 namespace headroom {
 
-/// GPU tasks, in order, of each operator that multiplies float32 matrices or convolves, and uses no
-/// tensor cores.
+/// Returns the GPU tasks, in order, of each float32 matrix product or convolution without tensor
+/// cores.
 std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job);
 
-/// Gives an operator's tasks the time that it takes on tensor cores in a type, all its parts
-/// together. Returns false, and changes nothing, where its shapes do not tell.
+/// Gives an operator's tasks their total time on tensor cores in a type. Returns false and changes
+/// nothing if its shapes do not give that time.
 bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskIndex>& tasks,
                        DType dtype, Edit& edit);
 
-/// What the host does more for such a call: the library asks the driver more before it launches.
+/// Returns the additional host time of such a call: the library queries the driver more often
+/// before the launch.
 DurationNs AddedHostTime(const Job& job, HostEventId op, TaskIndex first_task, DType dtype);
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
-// tf32: matrix products and convolutions in float32 run on tensor cores, in 19 bits. Their times
-// come from shapes (kernels/tensor_core_time.h), never longer than they were; everything else
-// stays. The library asks the driver more before each such call, which costs the host.
+// tf32: float32 matrix products and convolutions run on tensor cores, in 19 bits. Their times come
+// from shapes (kernels/tensor_core_time.h) and are never longer than before. All other kernels stay
+// unchanged. The library queries the driver more often before each such call, which costs host
+// time.
 #include <algorithm>
 #include <string>
 
@@ -12,14 +13,14 @@
 namespace headroom {
 namespace {
 
-/// The error of the kernel times, as a share (measured: totals of whole jobs within 3 %).
+/// Error of the kernel times, as a share (measured: totals of whole jobs within 3 %).
 constexpr double kTf32Error = 0.11;
 
 std::string WhyNone(const Job& job) {
   const auto is_product = [&](const LaunchingOperator& op) { return IsProduct(job, op); };
   if (!HasAny(job, is_product))
     return WhyNotFound(job, "the job has no matrix products or convolutions");
-  // Kernels tell where there are no shapes.
+  // Without shapes, kernels show the use of tensor cores.
   return WhyNotFound(job, "no matrix product or convolution runs in float32 without tensor cores",
                      {"matrix products and convolutions", [&](const LaunchingOperator& op) {
                         return is_product(op) &&
@@ -38,7 +39,7 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   std::int64_t elsewhere = 0, changed = 0, convolutions = 0;
   bool recurrent = false;
   for (const auto& [op, tasks] : Float32Products(job)) {
-    // Autocast came first: the product runs in 16 bits already.
+    // With autocast applied first, the product already runs in 16 bits.
     if (IsReplaced(tasks, edit) || edit.PrecisionOf(tasks.front())) {
       ++elsewhere;
       continue;
@@ -52,9 +53,8 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
       edit.AddWorkBefore(launch, AddedHostTime(job, op, tasks.front(), DType::kTF32));
   }
   if (changed == 0 && elsewhere > 0) {
-    return {.why = "tf32 has nothing left to do",
-            .validated = ValidityOn(job),
-            .memory_delta_bytes = 0};
+    return {
+        .why = "tf32 changes nothing more", .validated = ValidityOn(job), .memory_delta_bytes = 0};
   }
   if (changed == 0) {
     return Effect::Abstain(WhyNone(job));

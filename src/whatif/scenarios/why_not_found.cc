@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-/// What records shapes with the tool that wrote the trace.
+/// Returns the remedy that makes the trace's tool record shapes.
 std::string HowToShape(const Job& job) {
   return RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as());
 }
@@ -61,7 +61,7 @@ std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& 
   if (without_shapes == 0) return WhyNotFound(job, nothing);
   if (without_shapes == all)
     return fmt::format("the shapes of the {} were not recorded ({})", wanted.kind, HowToShape(job));
-  return fmt::format("{}, as far as shapes are known: {} of {} {} have none ({})", nothing,
+  return fmt::format("{}, according to the recorded shapes: {} of {} {} have none ({})", nothing,
                      without_shapes, all, wanted.kind, HowToShape(job));
 }
 
@@ -75,10 +75,10 @@ std::string WhatShapesMiss(const Job& job, Phase phase, std::string_view name,
     ++all;
     if (job.CallOf(op) == nullptr) ++without_shapes;
   }
-  // Where none has, they were not what was summed.
+  // If none has shapes, the sum has another source.
   if (without_shapes == 0 || without_shapes == all) return {};
-  return fmt::format("{} of {} {} have no shapes and count nothing ({})", without_shapes, all, kind,
-                     HowToShape(job));
+  return fmt::format("{} of {} {} have no shapes and are not counted ({})", without_shapes, all,
+                     kind, HowToShape(job));
 }
 
 std::string WhyNoDevice(const Job& job) {

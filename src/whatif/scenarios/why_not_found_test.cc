@@ -10,7 +10,7 @@ namespace why_not_found_test {
 
 constexpr std::string_view kProduct = "[[32, 64], [64, 64]]";
 
-/// Two steps of two products and a relu, which train if asked for.
+/// Two steps of two products and a ReLU, with a backward if `backward` is true.
 JobBuilder Products(std::string_view first, std::string_view second, bool backward,
                     std::string_view kernel = kGemm, std::string_view gpu = "NVIDIA H200") {
   JobBuilder b(gpu);
@@ -25,7 +25,7 @@ JobBuilder Products(std::string_view first, std::string_view second, bool backwa
   return b;
 }
 
-/// Why a scenario abstains.
+/// Returns the reason why a scenario abstains.
 std::string Why(JobBuilder b, std::string_view scenario) {
   const Applied applied(b.Build(), scenario);
   EXPECT_FALSE(applied.effect.applies) << scenario;
@@ -51,7 +51,7 @@ TEST(WhyNotFoundTest, WhatTheJobHasNotNeedsNoShapes) {
               "the job has no batch norms");
   }
   EXPECT_EQ(Why(Products(kProduct, kProduct, true), "flash-attention"),
-            "no unfused attention: two batched products around a softmax");
+            "the job has no unfused attention: two batched products around a softmax");
 }
 
 TEST(WhyNotFoundTest, AJobThatDoesNotTrainIsToldFromOneWithoutShapes) {

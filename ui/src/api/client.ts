@@ -1,34 +1,34 @@
-// The server's answers, or those inside a page that is a file. Every failure is a sentence for the user.
+// Requests to the server, or to the answers inside a page that is a file. Every failure is a sentence for the user.
 import { answerIn, embeddedAnswers } from "./embedded";
 import type { Report, Scenario } from "./types";
 
-/** An address that is longer is refused, or dropped without a word. */
+/** The server may refuse or drop longer addresses. */
 const MOST_PATH_LENGTH = 8000;
-const TOO_LONG = "This is too long to be asked: shorten it.";
+const TOO_LONG = "This request is too long: shorten it.";
 const URI_TOO_LONG = 414;
 const OTHER_FILES = 412;
 
-/** The reading of the files that the page shows; null: none yet. */
+/** Generation of the files that the page shows; null: none yet. */
 let shown: number | null = null;
 let onOther = () => {};
 
-/** From here on, questions are about this reading of the files, and fail where they were read again since. */
+/** Sets the generation that later requests are about. They fail if the server has read the files again since. */
 export function askOf(generation: number): void {
   shown = generation;
 }
 
-/** @param call  called whenever a question was about another reading of the files than there is now */
+/** @param call  called when a request was about an older generation than the server has */
 export function whenReadAgain(call: () => void): void {
   onOther = call;
 }
 
-/** What a failed answer says: a refusal is plain text, or none at all. */
+/** Returns the message of a failed answer. A refusal is plain text, or empty. */
 export function messageOf(status: number, text: string): string {
   if (status === URI_TOO_LONG) return TOO_LONG;
   try {
     return (JSON.parse(text) as { error: string }).error;
   } catch {
-    return text.trim() === "" ? `headroom answers with status ${status} and no reason.` : text.trim();
+    return text.trim() === "" ? `headroom answered with status ${status} but gave no reason.` : text.trim();
   }
 }
 
@@ -49,21 +49,23 @@ async function send(path: string, request: RequestInit): Promise<Response> {
 const get = (path: string, signal?: AbortSignal, generation: number | null = shown) =>
   send(path, { signal: signal ?? null, headers: generation === null ? {} : { "If-Match": `"${generation}"` } });
 
-/** One answer, by its path behind `api/v1/`.
+/**
+ * Requests one answer, by its path after `api/v1/`.
  *
- * @param generation  of the files that it is about: those shown, unless others are named; null: any */
+ * @param generation  of the files that the request is about; default: those shown; null: any
+ */
 export async function ask<T>(path: string, signal?: AbortSignal, generation?: number | null): Promise<T> {
   const answers = embeddedAnswers();
   if (answers !== null) return answerIn(answers, path) as T;
   return (await get(path, signal, generation)).json() as Promise<T>;
 }
 
-/** The same for columns, of a server. */
+/** Like ask(), for binary columns. Requires a server. */
 export async function askBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
   return (await get(path, signal)).arrayBuffer();
 }
 
-/** Has a server do something, which answers what has come of it. */
+/** Makes the server act, and returns the result. */
 export const tell = async <T>(path: string): Promise<T> => (await send(path, { method: "POST" })).json() as Promise<T>;
 
 export const fetchReport = (generation: number): Promise<Report> => ask("report", undefined, generation);

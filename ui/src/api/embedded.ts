@@ -1,4 +1,4 @@
-// Answers inside the page: `headroom report --html` writes them there, by what is asked behind `api/v1/`.
+// Answers inside the page, which `headroom report --html` writes there. Their keys are the paths after `api/v1/`.
 
 export type Answers = ReadonlyMap<string, unknown>;
 
@@ -8,11 +8,11 @@ export function answersOf(text: string): Answers {
 
 export function needsServer(): never {
   throw new Error(
-    "This page is a file and knows no more than was asked when it was written. To ask this: headroom ui TRACE",
+    "This page is a file and holds only the answers saved with it. To get this answer, run: headroom ui TRACE",
   );
 }
 
-/** Fails for what the file does not know, and as the question failed when it was asked. */
+/** Throws if the file has no answer, or if the saved answer is an error. */
 export function answerIn(answers: Answers, path: string): unknown {
   if (!answers.has(path)) needsServer();
   const answer = answers.get(path);
@@ -21,7 +21,7 @@ export function answerIn(answers: Answers, path: string): unknown {
   return answer;
 }
 
-/** Columns, which are kept as base64; null: the file does not hold them. */
+/** Binary columns, kept as base64; null: the file does not hold them. */
 export function bytesIn(answers: Answers, path: string): ArrayBuffer | null {
   const text = answers.get(path);
   if (typeof text !== "string") return null;
@@ -30,7 +30,7 @@ export function bytesIn(answers: Answers, path: string): ArrayBuffer | null {
 
 let answers: Answers | null | undefined;
 
-/** The page's own answers; null: it has a server to ask. */
+/** Answers inside the page; null: the page has a server. */
 export function embeddedAnswers(): Answers | null {
   if (answers === undefined) {
     const text = document.getElementById("answers")?.textContent;

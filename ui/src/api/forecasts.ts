@@ -1,5 +1,5 @@
-// What the page uses of headroom.predict/1, headroom.scale/1, headroom.gpus/1 and headroom.clusters/1 (docs/schema/).
-// Times are in the unit of their key; null: not known.
+// The parts of headroom.predict/1, headroom.scale/1, headroom.gpus/1 and headroom.clusters/1 that the page uses
+// (docs/schema/). Times are in the unit of their key; null: unknown.
 import type { Interval } from "./types";
 
 export interface PredictedGpu {
@@ -25,9 +25,9 @@ export interface PriceOption {
   instance: string;
   region: string;
   gpu: string;
-  /** That it has. */
+  /** Number of GPUs in the instance. */
   gpus: number;
-  /** That hold all GPUs of the job. */
+  /** Number of instances that hold all GPUs of the job. */
   instances: number;
   price_per_hour: number;
   currency: string;
@@ -36,7 +36,7 @@ export interface PriceOption {
   money: number;
 }
 
-/** What a step allocates, by the shapes of its operators. */
+/** Memory that a step allocates, from the shapes of its operators. */
 export interface StepMemory {
   peak_bytes: number;
   reserved_bytes: number;
@@ -57,14 +57,14 @@ export interface Prediction {
   source_gpu: string | null;
   baseline: {
     step_ms: number;
-    /** Of the whole job. */
+    /** Number of GPUs of the whole job. */
     gpus: number;
     memory: StepMemory | null;
     no_memory: string | null;
     steps_note: string | null;
   } | null;
   targets: PredictedGpu[];
-  abstained: { trace: string; why: string }[]; // The page's own trace, where nothing of it can be replayed.
+  abstained: { trace: string; why: string }[]; // Why the page's trace has no forecast.
   options: PriceOption[];
   prices: string | null;
   constants: string;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Latest } from "./latest";
 
-/** Answers when it is told to. */
+/** Answers when the test resolves it. */
 function slow() {
   const asked: string[] = [];
   const waiting: { resolve: (value: string) => void; reject: (error: Error) => void }[] = [];

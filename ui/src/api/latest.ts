@@ -1,7 +1,9 @@
-// Questions that follow each other faster than they are answered, as when a slider is dragged.
+// Limits requests that arrive faster than the server answers, such as those of a slider.
 
-/** Asks one question at a time; of those that come meanwhile, the last alone is asked, so that nothing that nobody
- * waits for stands in its way. `told` gets every answer that is made. */
+/**
+ * Sends one request at a time. Of the requests that arrive meanwhile, it sends only the last, so outdated ones never
+ * delay it. `told` receives every answer.
+ */
 export class Latest<Question, Answer> {
   private busy = false;
   private next: { question: Question } | null = null;
@@ -16,7 +18,7 @@ export class Latest<Question, Answer> {
     if (!this.busy) void this.run();
   }
 
-  /** The question that waits is not asked. */
+  /** Drops the waiting request. */
   drop(): void {
     this.next = null;
   }

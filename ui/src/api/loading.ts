@@ -1,8 +1,9 @@
-// What the page uses of headroom.data/1 (docs/schema/data-1.json). Times are in the unit of their key; null: not known.
+// The parts of headroom.data/1 that the page uses (docs/schema/data-1.json). Times are in the unit of their key; null:
+// unknown.
 import type { Interval } from "./types";
 
 export interface LoadingStage {
-  name: string | null; // null: no stage of the program.
+  name: string | null; // null: not a stage of the program.
   kind: string;
   count: number;
   own_ms: number;
@@ -29,7 +30,7 @@ export interface LoadingOption extends LoadingOutcome {
 
 export interface Loader {
   workers: number;
-  prefetch_factor: number | null; // null: without workers.
+  prefetch_factor: number | null; // null: no workers.
   batch_size: number | null;
   dataset_size: number | null;
   pin_memory: boolean;
@@ -66,9 +67,9 @@ export interface Loading {
   bound: string;
   loop: { step_ms: number; wait_ms: number };
   stages: LoadingStage[];
-  loaders: Loader[]; // The first is what all else is about; empty: the trace knows the loop alone.
+  loaders: Loader[]; // All other members are about the first; empty: the trace has only the loop.
   failures: string[];
-  probe: Probe | null; // Of `headroom record --probe-input`.
+  probe: Probe | null; // Result of `headroom record --probe-input`.
   forecast: LoadingForecast | null;
   no_forecast: string | null;
 }

@@ -1,11 +1,11 @@
-// What the page uses of headroom.metrics/1 (docs/schema/metrics-1.json). Times are from the first event; null: not
-// known.
+// The parts of headroom.metrics/1 that the page uses (docs/schema/metrics-1.json). Times are from the first event;
+// null: unknown.
 
-/** Of the samples in one of `buckets` equal parts of the recording: which part, the least, the mean, the most. */
+/** Statistics of the samples in one of `buckets` equal parts of the recording: its index, minimum, mean, maximum. */
 export type CurvePoint = [bucket: number, least: number, mean: number, most: number];
 
 export interface MetricCurve {
-  instance: string | null; // As in the rows of the report.
+  instance: string | null; // As in the report's rows.
   process: string;
   points: CurvePoint[];
 }
@@ -14,7 +14,7 @@ export interface MetricCurve {
 export interface MetricOverTime {
   name: string;
   unit: string | null;
-  left_out: number; // Curves that would have been too many: those that vary least.
+  left_out: number; // Curves omitted because of the limit: those that vary least.
   curves: MetricCurve[];
 }
 

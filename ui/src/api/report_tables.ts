@@ -1,4 +1,4 @@
-// The tables of headroom.report/1 (docs/report.md). Times are in the unit of their key; null: not known.
+// The tables of headroom.report/1 (docs/report.md). Times are in the unit of their key; null: unknown.
 
 export interface TimedRow {
   name: string;
@@ -24,7 +24,7 @@ export interface KernelRow extends TimedRow {
   dram_active_pct: number | null;
 }
 
-/** Gaps of a stream by what it waited for, whoever worked meanwhile. */
+/** Gaps of a stream by the cause of the wait, regardless of work on other streams. */
 export interface IdleRow {
   rank: number | null;
   device: number;
@@ -34,13 +34,13 @@ export interface IdleRow {
   other_ms: number | null;
 }
 
-/** Operators and layers. */
+/** A row of operators or layers. */
 export interface AttributedRow extends TimedRow {
   host_us: number | null;
   self_host_us: number | null;
   forward_us: number | null;
   backward_us: number | null;
-  family?: string | null; // Of operators.
+  family?: string | null; // Only for operators.
 }
 
 export interface LineRow {
@@ -85,11 +85,11 @@ export interface MemoryHolder {
   allocations: number;
 }
 
-/** What a framework allocated on one device; `device` null: on the host. */
+/** Memory that a framework allocated on one device; `device` null: on the host. */
 export interface MemoryUse {
   rank: number | null;
   device: number | null;
-  process?: string | null; // Of several on one device.
+  process?: string | null; // Set if several processes share the device.
   peak_bytes: number;
   peak_ms: number;
   peak_step: number | null;

@@ -1,11 +1,11 @@
-// The program of `headroom ui --run`: what it does now, and the two things that the page may ask of it.
+// The program of `headroom ui --run`: its state, and requests to start and stop it.
 import { ask, tell } from "./client";
 
-/** What the page uses of headroom.run/1. */
+/** The parts of headroom.run/1 that the page uses. */
 export interface Run {
   command: string;
   phase: "idle" | "running" | "stopping" | "reading";
-  ended: number; // Runs that have.
+  ended: number; // Number of ended runs.
   time_s: number;
   path: string | null;
   exit_code: number | null;

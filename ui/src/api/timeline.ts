@@ -1,4 +1,4 @@
-// The timeline's questions (docs/ui.md). All times are ns from the first event.
+// Requests of the timeline (docs/ui.md). All times are ns from the first event.
 import { ask, askBytes } from "./client";
 import { bytesIn, embeddedAnswers } from "./embedded";
 
@@ -90,7 +90,7 @@ const ofScenario = (scenario: string) => (scenario === "" ? "" : `scenario=${enc
 export const fetchTimeline = (scenario: string, signal?: AbortSignal): Promise<Timeline> =>
   ask(scenario === "" ? "timeline" : `timeline?${ofScenario(scenario)}`, signal);
 
-/** null: a page that is a file holds nothing as fine. */
+/** Returns null if the page is a file and holds no tile of this resolution. */
 export async function fetchTile(
   scenario: string,
   level: number,

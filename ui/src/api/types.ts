@@ -1,5 +1,5 @@
-// What the page uses of headroom.report/1, headroom.whatif/1 and headroom.scenarios/1 (docs/schema/). Times are in the
-// unit of their key; null: not known.
+// The parts of headroom.report/1, headroom.whatif/1 and headroom.scenarios/1 that the page uses (docs/schema/). Times
+// are in the unit of their key; null: unknown.
 import type { ReportTables } from "./report_tables";
 
 export interface Interval {
@@ -44,7 +44,7 @@ export interface HealthIssue {
   voids: string[];
 }
 
-/** The whole steps of a kind. */
+/** Complete steps of one kind. */
 export interface StepKind {
   kind: string | null;
   count: number;
@@ -78,12 +78,12 @@ export interface Report extends ReportTables {
     max_ms: number | null;
     step_time_ms: number | null;
     corrected_step_ms: { low: number; mid: number; high: number } | null;
-    /** The main one first; empty or missing: the kinds do not differ. */
+    /** The main kind first; empty or missing: there is only one kind. */
     kinds?: StepKind[];
   };
-  /** Where the time of the recording went; the main kind of steps first. */
+  /** Time of the recording by part; the main kind of steps first. */
   run?: { wall_ms: number; parts: RunPart[] } | null;
-  /** Of a recording without steps: what the breakdown is of. */
+  /** Time that the breakdown covers in a recording without steps. */
   stretch?: { wall_ms: number } | null;
   step_breakdown: StepBreakdown | null;
   bottleneck: {
@@ -93,7 +93,7 @@ export interface Report extends ReportTables {
     confidence_reason: string | null;
     evidence: string[];
   };
-  /** What forecasts of findings replay; null: there are none. */
+  /** Steps that forecasts of findings replay; null: none. */
   engine_window: { first_step: number; last_step: number; steps: number } | null;
   findings: Finding[];
   throughput?: { batch_size: number | null } | null;
@@ -103,7 +103,7 @@ export interface Report extends ReportTables {
 export interface OpenTrace {
   trace: number;
   path: string;
-  earlier: boolean; // What changed is told from it to the job; else from the job to it.
+  earlier: boolean; // True: the change goes from it to the job; false: from the job to it.
 }
 
 export interface BatchCurve {
@@ -123,12 +123,12 @@ export interface Forecast {
   step_ms: { low: number | null; mid: number | null; high: number | null };
   speedup: number | null;
   saves_ms: number | null;
-  at_best: boolean; // The figures are the best case, not the likely one.
+  at_best: boolean; // The figures are the best case, not the expected one.
   memory_delta_bytes: number | null;
   applies: boolean;
   why: string;
   validated: boolean | "out of range";
-  batch_curve?: BatchCurve | null; // Of a change of the batch size.
+  batch_curve?: BatchCurve | null; // Only for a change of the batch size.
 }
 
 export interface WhatIf {
@@ -136,7 +136,7 @@ export interface WhatIf {
   why?: string | null;
   baseline: { corrected_step_ms: number | null; steps_note: string | null } | null;
   scenarios: Forecast[];
-  abstaining?: { name: string; why: string }[]; // Of a ranking: those that do not apply.
+  abstaining?: { name: string; why: string }[]; // In a ranking: the scenarios that do not apply.
 }
 
 export interface ScenarioKey {

@@ -4,29 +4,33 @@ import { Latest } from "./latest";
 
 export interface Answered<T> {
   answer: T | null;
-  error: string; // Why there is none; empty: there is, or may be.
-  pending: boolean; // It is not there yet.
+  error: string; // Why the answer is missing; empty: it is present or pending.
+  pending: boolean; // The answer has not arrived yet.
 }
 
-/** What a hook has: the last question that was answered, and the last answer, which may be of an earlier question. */
+/** State of the hook: the last answered request, and the last answer, which may belong to an earlier request. */
 export interface Kept<T> {
   path: string | null;
   answer: T | null;
   error: string;
 }
 
-/** What is shown for a question.
+/**
+ * Returns the answer to show for a request.
  *
- * @param keepsLast  while the next answer is made, the last stays: for sliders, with `pending` to draw it pale */
+ * @param keepsLast  shows the last answer until the next arrives: for sliders, with `pending` to draw it pale
+ */
 export function shownOf<T>(kept: Kept<T>, path: string | null, keepsLast: boolean): Answered<T> {
   const pending = path !== null && kept.path !== path;
   const hides = path === null || (!keepsLast && (pending || kept.error !== ""));
   return { answer: hides ? null : kept.answer, error: path === null || pending ? "" : kept.error, pending };
 }
 
-/** The server's answer to a question, by its path behind `api/v1/`; null asks nothing.
+/**
+ * Returns the server's answer to a request, by its path after `api/v1/`; null requests nothing.
  *
- * @param keepsLast  as shownOf() */
+ * @param keepsLast  as for shownOf()
+ */
 export function useAnswer<T>(path: string | null, keepsLast = false): Answered<T> {
   const [state, setState] = useState<Kept<T>>({ path: null, answer: null, error: "" });
   const latest = useRef<Latest<string, T> | null>(null);

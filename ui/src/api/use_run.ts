@@ -5,13 +5,15 @@ const IDLE_MS = 2000;
 const BUSY_MS = 500;
 
 export interface RunState {
-  run: Run | null; // null: there is none to ask for, or it is not known yet.
-  refused: string; // Why the last press did nothing; empty: it did.
+  run: Run | null; // null: no program, or unknown as yet.
+  refused: string; // Why the last press had no effect; empty: it had.
   begin: () => void;
   stop: () => void;
 }
 
-/** The program that may be recorded again, asked while somebody looks; `onEnd` is called when a run has ended. */
+/**
+ * Polls the state of the program that can be recorded again while the page is visible. Calls `onEnd` when a run ends.
+ */
 export function useRun(canRun: boolean, onEnd: () => void): RunState {
   const [run, setRun] = useState<Run | null>(null);
   const [refused, setRefused] = useState("");
@@ -26,14 +28,14 @@ export function useRun(canRun: boolean, onEnd: () => void): RunState {
   useEffect(() => {
     if (!canRun) return;
     const look = () => {
-      if (document.visibilityState === "visible") fetchRun().then(setRun, () => {}); // As with the state of the files.
+      if (document.visibilityState === "visible") fetchRun().then(setRun, () => {}); // As for the files' state.
     };
     look();
     const timer = setInterval(look, isBusy ? BUSY_MS : IDLE_MS);
     return () => clearInterval(timer);
   }, [canRun, isBusy]);
 
-  const asking = useRef(false); // The second press of a double click comes before the first is answered.
+  const asking = useRef(false); // Guards against a double click: the second press arrives before the first answer.
   const press = useCallback((asked: () => Promise<Run>) => {
     if (asking.current) return;
     asking.current = true;

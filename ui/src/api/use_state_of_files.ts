@@ -3,13 +3,13 @@ import { ask } from "./client";
 import { embeddedAnswers } from "./embedded";
 
 export interface StateOfFiles {
-  generation: number | null; // null: not known yet; what is asked now would be asked again.
+  generation: number | null; // null: unknown as yet; answers to requests made now would be discarded.
   problem: string | null;
-  can_run: boolean; // A program may be recorded again.
+  can_run: boolean; // The program can be recorded again.
 }
 
 export interface KnownState extends StateOfFiles {
-  isGone: boolean; // The server did not answer when it was last asked.
+  isGone: boolean; // The server did not answer the last request.
 }
 
 const INTERVAL_MS = 2000;
@@ -19,8 +19,10 @@ const isSame = (a: KnownState, b: KnownState) =>
 
 const isOlder = (a: KnownState, b: KnownState) => (a.generation ?? 0) < (b.generation ?? 0);
 
-/** Whether the traces were written anew, asked while somebody looks, and whenever `look` is called. A page that is a
- * file never changes. */
+/**
+ * Polls the server for newly written traces while the page is visible, and whenever `look` is called. A page that is a
+ * file never changes.
+ */
 export function useStateOfFiles(): KnownState & { look: () => void } {
   const [state, setState] = useState<KnownState>({
     generation: embeddedAnswers() === null ? null : 0,
@@ -33,10 +35,10 @@ export function useStateOfFiles(): KnownState & { look: () => void } {
       ({ generation, problem, can_run }) =>
         setState((before) => {
           const next = { generation, problem, can_run, isGone: false };
-          if (isOlder(next, before)) return before; // An answer that another one has overtaken.
+          if (isOlder(next, before)) return before; // A newer answer has overtaken this one.
           return isSame(before, next) ? before : next;
         }),
-      // The page's own first question waits for the generation.
+      // The page's first request waits for the generation.
       () =>
         setState((before) =>
           before.isGone ? before : { ...before, generation: before.generation ?? 0, isGone: true },
@@ -46,7 +48,7 @@ export function useStateOfFiles(): KnownState & { look: () => void } {
   useEffect(() => {
     if (embeddedAnswers() !== null) return;
     const glance = () => document.visibilityState === "visible" && look();
-    look(); // Also of a page in the background, which would else have nothing to show.
+    look(); // Also for a page in the background, which would otherwise have nothing to show.
     const timer = setInterval(glance, INTERVAL_MS);
     return () => clearInterval(timer);
   }, []);

@@ -1,4 +1,4 @@
-/** How much of a whole: light for all, dark for the part in which the GPU works. */
+/** A share of a whole; the dark part is the share in which the GPU works. */
 export function Bar({ share, busy, label }: { share: number; busy?: number; label: string }) {
   const percent = (value: number) => `${Math.min(100, Math.max(0, 100 * value)).toFixed(2)}%`;
   return (

@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren } from "preact";
 
-/** What a view threw, in its place: the rest of the page goes on. */
+/** Shows the error of a view in its place; the rest of the page keeps working. */
 export class Boundary extends Component<{ children: ComponentChildren }, { message: string | null }> {
   override state = { message: null };
 
@@ -12,7 +12,7 @@ export class Boundary extends Component<{ children: ComponentChildren }, { messa
     if (this.state.message === null) return this.props.children;
     return (
       <p class="card error" role="alert">
-        This view failed, which is a fault of Headroom: {this.state.message}
+        This view failed because of a bug in Headroom: {this.state.message}
       </p>
     );
   }

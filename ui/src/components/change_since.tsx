@@ -4,7 +4,7 @@ import { formatMs, formatSpeedup } from "../format";
 import { type ComparedReport, stepsOf } from "../model/compare";
 import { writeState } from "../model/url_state";
 
-/** What the step took in the recording before this one, where there is one (--run). */
+/** The change of the step time since the previous recording, if there is one (--run). */
 export function ChangeSince({ report }: { report: ComparedReport }) {
   const open = useAnswer<{ traces: OpenTrace[] }>("traces");
   const before = open.answer?.traces.find((one) => one.earlier);
@@ -14,7 +14,7 @@ export function ChangeSince({ report }: { report: ComparedReport }) {
   return (
     <p>
       {steps === null ? (
-        <>One of this recording and {before.path}, the one before, has no whole step. </>
+        <>This recording or the previous one, {before.path}, has no complete step. </>
       ) : (
         <>
           <strong>
@@ -22,7 +22,7 @@ export function ChangeSince({ report }: { report: ComparedReport }) {
           </strong>{" "}
           per step since {before.path},{" "}
           <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
-          {steps.corrected && <span class="dim"> less the profiler's cost</span>}.{" "}
+          {steps.corrected && <span class="dim"> without the profiler's cost</span>}.{" "}
         </>
       )}
       <a href={writeState({ view: "compare", query: {} })}>What changed</a>

@@ -21,21 +21,21 @@ import "./palette.css";
 export interface ChartAxis {
   label: string;
   format: (value: number) => string;
-  tick?: (value: number) => string; // At the axis; else as `format`.
+  tick?: (value: number) => string; // On the axis; default: `format`.
   log?: boolean;
-  ticks?: number[]; // Of a logarithmic scale; else round numbers.
-  min?: number; // Else what the points need.
+  ticks?: number[]; // For a logarithmic scale; default: round numbers.
+  min?: number; // Default: from the points.
   max?: number;
 }
 
 export interface ChartProps {
-  label: string; // What the chart shows and says, in a sentence.
-  series: ChartSeries[]; // The same array as long as nothing of it changes: another one draws anew.
+  label: string; // A sentence that says what the chart shows.
+  series: ChartSeries[]; // Keep the same array while it is unchanged: a new array redraws.
   x: ChartAxis;
   y: ChartAxis;
   height?: number; // In pixels.
-  marks?: { x: number; label: string }[]; // Upright lines, e.g. where steps begin.
-  onPick?: (point: ChartPoint) => void; // A click on one of the points (not on a line).
+  marks?: { x: number; label: string }[]; // Vertical lines, for example at the starts of steps.
+  onPick?: (point: ChartPoint) => void; // A click on a point (not on a line).
 }
 
 interface Tip {
@@ -52,7 +52,7 @@ const LETTER_PX = 7;
 
 const colorNameOf = (series: ChartSeries, index: number) => series.color ?? `--series-${(index % 6) + 1}`;
 
-/** A custom property as a canvas takes it: those of light-dark() are resolved in use only. */
+/** Returns a custom property as a canvas needs it: light-dark() resolves only where it is used. */
 function colorOf(element: HTMLElement, name: string): string {
   element.style.color = `var(${name})`;
   const color = getComputedStyle(element).color;
@@ -89,7 +89,7 @@ function optionsOf(
     props.series.map((series) => series.kind),
     columns.at,
   );
-  let below: number | null = null; // The area on which the next one stands.
+  let below: number | null = null; // Area on which the next one stacks.
   const faint = (color: string, alpha: number) => color.replace("rgb(", "rgba(").replace(")", `, ${alpha})`);
   props.series.forEach((series, index) => {
     const points = columns.at[index] ?? [];
@@ -189,7 +189,7 @@ function optionsOf(
     ctx.strokeStyle = text;
     ctx.lineWidth = devicePixelRatio;
     ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
-    let free = -Infinity; // Right of the last label.
+    let free = -Infinity; // Right edge of the last label.
     for (const mark of props.marks ?? []) {
       const x = plot.valToPos(mark.x, "x", true);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
@@ -225,7 +225,8 @@ function optionsOf(
 }
 
 /**
- * The point that the pointer is on; else, where the chart has lines alone, what all of them have at the pointer's x.
+ * Returns the text for the point under the pointer. If the chart has only lines, returns all their values at the
+ * pointer's x.
  */
 function tipOf(
   plot: uPlot,
@@ -323,7 +324,7 @@ function Numbers({ series, x, y, columns }: ChartProps & { columns: Columns }) {
   );
 }
 
-/** Lines, with or without a band, and points, over one pair of axes; the same as a table below. */
+/** A chart of lines, bands and points over one pair of axes, with the same data as a table below. */
 export function Chart(props: ChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const latest = useRef(props);

@@ -1,4 +1,4 @@
-/** One of a few, all in sight. */
+/** A choice between a few values. */
 export function Choice<Id extends string>({
   label,
   options,

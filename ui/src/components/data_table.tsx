@@ -7,13 +7,13 @@ import "./data_table.css";
 
 export interface Column<Row> {
   key: string;
-  title: string; // May hold line breaks.
-  meaning?: string; // Shown when the pointer rests on the title.
-  cell: (row: Row) => Cell; // What is sorted by.
-  format?: (value: number, row: Row) => string; // Of numbers.
-  draw?: (row: Row) => ComponentChild; // In place of the text.
-  varies?: boolean; // Left out where all rows say the same.
-  kind?: "name" | "share"; // A long text; percent of all, with a bar.
+  title: string; // May contain line breaks.
+  meaning?: string; // Tooltip of the title.
+  cell: (row: Row) => Cell; // Value to sort by.
+  format?: (value: number, row: Row) => string; // Format of numbers.
+  draw?: (row: Row) => ComponentChild; // Replaces the text.
+  varies?: boolean; // Hidden if all rows have the same value.
+  kind?: "name" | "share"; // A long text; a percentage with a bar.
 }
 
 export interface Order {
@@ -23,7 +23,7 @@ export interface Order {
 
 const LONG = 70;
 
-/** Two lines of a name; the rest at a click. */
+/** Shows two lines of a name; a click shows the rest. */
 function LongName({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   if (text.length <= LONG) return <span class="long-name">{text}</span>;
@@ -57,16 +57,16 @@ function Value<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   );
 }
 
-/** Rows that a press adds: all of a large table at once would block the page. */
+/** Rows added per press: adding all rows of a large table at once would block the page. */
 const PORTION = 500;
 
-/** By which column rows are ordered, where the address does not hold it. */
+/** Keeps the sort column of a table whose order is not in the address. */
 export function useOrder(by: string): { order: Order; onOrder: (order: Order) => void } {
   const [order, onOrder] = useState<Order>({ by, ascending: false });
   return { order, onOrder };
 }
 
-/** Columns of which no row knows anything are left out. */
+/** Hides columns without any value. */
 export function DataTable<Row extends object>({
   label,
   columns,

@@ -1,4 +1,4 @@
-/** A difference to the left (less) or the right (more) of the middle. */
+/** A difference, as a bar to the left (less) or right (more) of the middle. */
 export function DeltaBar({ delta, most, label }: { delta: number; most: number; label: string }) {
   const width = most > 0 ? Math.min(50, (50 * Math.abs(delta)) / most) : 0;
   return (

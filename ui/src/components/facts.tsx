@@ -6,7 +6,7 @@ export interface Fact {
   note?: string;
 }
 
-/** The few figures that say it all. */
+/** A row of the most important figures. */
 export function Facts({ facts }: { facts: Fact[] }) {
   return (
     <dl class="facts">

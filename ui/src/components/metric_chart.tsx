@@ -6,9 +6,11 @@ import { Chart } from "./chart";
 
 const HEIGHT_PX = 190;
 
-/** A metric over the recording and its steps, a line for each of what it is measured of.
+/**
+ * A metric over the recording and its steps, with one line per instance.
  *
- * @param full  what there can be at most; 0: not known */
+ * @param full  highest possible value; 0: unknown
+ */
 export function MetricChart({
   name,
   unit,
@@ -24,7 +26,7 @@ export function MetricChart({
   const series = useMemo(() => (metric === undefined ? [] : seriesOf(metric, overTime)), [metric, overTime]);
   const marks = useMemo(() => marksOf(overTime.steps), [overTime]);
   if (metric === undefined || series.length === 0)
-    return <p class="dim">Too many metrics were recorded for a curve of each: this is none of those that are kept.</p>;
+    return <p class="dim">No curve of this metric: the recording has too many metrics to keep a curve of each.</p>;
   const top = topOf(metric, full);
   const note = noteOf(metric, series);
   return (

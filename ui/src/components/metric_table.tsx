@@ -13,7 +13,7 @@ const quantity = (key: "mean" | "min" | "max" | "last", title: string): Column<M
 
 const COLUMNS: Column<MetricRow>[] = [
   { key: "name", title: "Metric", cell: (row) => row.name, kind: "name" },
-  { key: "instance", title: "Of", cell: (row) => row.instance },
+  { key: "instance", title: "Instance", cell: (row) => row.instance },
   { key: "host", title: "Host", cell: (row) => row.host },
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   quantity("mean", "Mean"),
@@ -22,8 +22,8 @@ const COLUMNS: Column<MetricRow>[] = [
   quantity("last", "Last"),
   {
     key: "spread",
-    title: "Least to most",
-    meaning: "Of 100 % or of the most; the mark is the mean",
+    title: "Minimum to maximum",
+    meaning: "Share of 100 % or of the maximum; the mark is the mean",
     cell: (row) => spreadOf(row).mean,
     draw: (row) => <Spread {...spreadOf(row)} />,
   },

@@ -16,10 +16,10 @@ import "./palette.css";
 import { useWidth } from "./use_width";
 
 const TREEMAP_PX = 380;
-const TEXT_PX = 7.4; // A character, about.
+const TEXT_PX = 7.4; // Approximate width of a character.
 const COLORS = 6;
 
-/** As much of a name as there is room for; empty: none. */
+/** Returns the part of a name that fits; empty: none. */
 function labelOf(box: Box): string {
   const room = Math.floor((box.width - 8) / TEXT_PX);
   if (box.height < HEADER_PX - 3 || room < 2) return "";
@@ -27,12 +27,12 @@ function labelOf(box: Box): string {
   return name.length <= room ? name : `${name.slice(0, room - 1)}…`;
 }
 
-/** From the outermost part that the map shows, which stands for all, to this one. */
+/** Path from the root of the map to the shown part. */
 function Crumbs({ root, path, onZoom }: { root: TreeNode; path: string[]; onZoom: (path: string[]) => void }) {
   const outermost = firstChoice(root).path.length;
   const steps = [root.name, ...path.slice(outermost)];
   return (
-    <nav aria-label="Where the map is">
+    <nav aria-label="Position in the map">
       <ol class="crumbs">
         {steps.map((name, level) => (
           <li key={level}>
@@ -50,8 +50,10 @@ function Crumbs({ root, path, onZoom }: { root: TreeNode; path: string[]; onZoom
   );
 }
 
-/** A tree by size, as an icicle (parents above their parts) or a tree map (parts inside their parents). A click goes
- * in; the path above the map, Escape or a click on the outermost part goes out. */
+/**
+ * Shows a tree by size, as an icicle (parents above their parts) or a tree map (parts inside their parents). A click
+ * zooms in. The path above the map, Escape, or a click on the outermost part zooms out.
+ */
 export function NodeMap({
   label,
   root,
@@ -105,7 +107,7 @@ export function NodeMap({
           height={height}
           // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the tree is drawn, its element is an <svg>
           role="tree"
-          aria-label={`${label}. Arrow keys move, Enter goes in, Escape out.`}
+          aria-label={`${label}. Arrow keys move, Enter zooms in, Escape zooms out.`}
           onKeyDown={onKeyDown}
           onMouseLeave={() => setPointed(null)}
         >

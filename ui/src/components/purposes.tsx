@@ -3,7 +3,7 @@ import type { Purpose } from "../model/memory";
 import "./palette.css";
 import "./purposes.css";
 
-/** What a whole is for: one bar of all parts, and a line for each. */
+/** Parts of a whole by purpose: one bar of all parts, and one line per part. */
 export function Purposes({ label, purposes }: { label: string; purposes: Purpose[] }) {
   let from = 0;
   return (

@@ -1,4 +1,4 @@
-/** A value in its range, on a logarithmic scale that several rows share. */
+/** A value and its range, on a logarithmic scale shared by several rows. */
 export function RangeBar({
   low,
   mid,

@@ -2,7 +2,7 @@ import type { Report } from "../api/types";
 import { formatCount, formatMs, formatPercent } from "../format";
 import { Bar } from "./bar";
 
-/** Below this share of the recording, what is no step is not worth a table. */
+/** If less than this share of the recording lies outside steps, the table is not shown. */
 const WORTH_A_TABLE_PCT = 1;
 
 /** The steps by kind, if kinds differ or their tokens are known. */
@@ -12,7 +12,7 @@ export function Kinds({ report }: { report: Report }) {
   return (
     <table class="step-parts">
       <caption class="dim">
-        The steps by kind.{kinds.length > 1 && ` Other figures are of the kind "${kinds[0]?.kind}".`}
+        The steps by kind.{kinds.length > 1 && ` Other figures are for the kind "${kinds[0]?.kind}".`}
       </caption>
       <tbody>
         {kinds.map((row) => (
@@ -29,7 +29,7 @@ export function Kinds({ report }: { report: Report }) {
   );
 }
 
-/** Where the time of the recording went. */
+/** Time of the recording by part. */
 export function Recording({ report }: { report: Report }) {
   const run = report.run;
   const usual = run?.parts[0];
@@ -38,7 +38,7 @@ export function Recording({ report }: { report: Report }) {
     <section aria-labelledby="recording" class="card">
       <h2 id="recording">{formatMs(run.wall_ms)} recorded</h2>
       <table class="step-parts">
-        <caption class="dim">Where the time of the recording went: each moment belongs to one row.</caption>
+        <caption class="dim">Time of the recording by part: each moment belongs to one row.</caption>
         <tbody>
           {run.parts.map((part) => (
             <tr key={part.name}>

@@ -1,7 +1,7 @@
 import { formatSentence } from "../format";
 import { commandAdvised } from "../model/command";
 
-/** Why there is no answer, and where it advises a flag, the command that takes it. */
+/** Shows the reason for a missing answer. If the reason advises a flag, shows the command that takes it. */
 export function Refusal({
   why,
   command,
@@ -19,7 +19,7 @@ export function Refusal({
       <p class={isError ? "error" : ""}>{formatSentence(why)}</p>
       {advised !== null && (
         <p>
-          The page takes no flags; the command does: <code>{advised}</code>
+          The page has no flags; run the command instead: <code>{advised}</code>
         </p>
       )}
     </>

@@ -3,7 +3,7 @@ import type { RunState } from "../api/use_run";
 import { elapsed, toldOf } from "../model/run";
 import "./run_panel.css";
 
-/** For the header. Stop is elsewhere, so that a double click does not stop what it began. */
+/** Button in the header. Stop is elsewhere, so that a double click does not stop the run that it started. */
 export function RunButton({ state }: { state: RunState }) {
   const { run, begin } = state;
   if (run === null) return null;
@@ -21,7 +21,7 @@ export function RunButton({ state }: { state: RunState }) {
   );
 }
 
-/** What the program prints: its end stays in sight. */
+/** Output of the program, scrolled to its end. */
 function Lines({ lines }: { lines: string[] }) {
   const box = useRef<HTMLPreElement>(null);
   useEffect(() => {
@@ -34,7 +34,7 @@ function Lines({ lines }: { lines: string[] }) {
   );
 }
 
-/** What became of the last run, or how far this one is. */
+/** Result of the last run, or progress of the current one. */
 export function RunPanel({ state }: { state: RunState }) {
   const { run, refused, stop } = state;
   const told = run === null ? null : toldOf(run);
@@ -47,13 +47,13 @@ export function RunPanel({ state }: { state: RunState }) {
           {refused}
         </p>
       )}
-      {/* Never hidden: what is said where nothing was shown would not be read out. */}
+      {/* Never hidden: screen readers do not announce text that appears in a hidden element. */}
       <section
         class={told === null ? "run-panel-silent" : isOpen ? "card run-panel" : "run-panel dim"}
         aria-label={told === null ? undefined : "Recording"}
       >
         <p>
-          {/* Read out when it changes, which the time does each second. */}
+          {/* Screen readers announce its changes; the time, which changes every second, is outside. */}
           <span role="status" class={told?.isBad ? "error" : ""}>
             {told?.text}
           </span>
@@ -61,7 +61,7 @@ export function RunPanel({ state }: { state: RunState }) {
             <span class="dim"> {isBusy ? elapsed(run.time_s) : `It took ${elapsed(run.time_s)}.`}</span>
           )}{" "}
           {run?.phase === "running" && (
-            <button type="button" title="Ends the program; what it did until then is shown" onClick={stop}>
+            <button type="button" title="Stops the program and shows the recording up to that moment" onClick={stop}>
               Stop
             </button>
           )}

@@ -3,13 +3,13 @@ import "./slider.css";
 
 interface SliderProps {
   label: string;
-  value: string; // As the user wrote it; need not be a number, nor on the slider.
+  value: string; // As entered; may be invalid, or beyond the slider.
   range: Range;
   unit?: string;
-  onValue: (value: string) => void; // More often than a browser takes addresses.
+  onValue: (value: string) => void; // Called more often than a browser accepts new addresses.
 }
 
-/** A slider, and the number itself beside it, for what is between or beyond its positions. */
+/** A slider with a number field next to it, for values between or beyond its positions. */
 export function Slider({ label, value, range, unit, onValue }: SliderProps) {
   return (
     <span class="slider">

@@ -1,6 +1,6 @@
 import "./spread.css";
 
-/** From the least to the most, with a mark at the mean; shares of a whole. The numbers stand beside it. */
+/** A bar from minimum to maximum, with a mark at the mean; all are shares of a whole. The numbers are next to it. */
 export function Spread({ from, mean, to }: { from: number; mean: number; to: number }) {
   const percent = (share: number) => `${(100 * share).toFixed(2)}%`;
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-/** Whether the user wants dark pages; follows what they choose while one looks. */
+/** Returns true if the user prefers dark pages; follows later changes. */
 export function useDark(): boolean {
   const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
   const [dark, setDark] = useState(query.matches);

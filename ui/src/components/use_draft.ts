@@ -2,9 +2,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 const SETTLED_MS = 300;
 
-/** What is being set, ahead of the address: a slider moves faster than a browser takes addresses, and each would be a
- * step back in its history. What moves is committed once it stays, all else at once; an address that comes from
- * elsewhere wins. */
+/**
+ * Keeps a setting ahead of the address. A slider moves faster than a browser accepts addresses, and each address would
+ * add a step to its history. A moving value is committed when it settles; all other changes at once. A new address from
+ * elsewhere overrides the draft.
+ */
 export function useDraft(
   text: string,
   commit: (text: string) => void,

@@ -1,7 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
 
-/** Who opens another view begins at its top and at its heading, or, where it has none yet, at all of it. The first view
- * is as the browser leaves it, and so is one whose question alone changes. */
+/**
+ * Moves the scroll position to the top and the focus to the heading when the view changes. A view without a heading
+ * gets the focus itself. Leaves the first view, and changes within a view, to the browser.
+ */
 export function useViewFocus(view: string): void {
   const shown = useRef(view);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** Width of an element in pixels, kept up to date; 0 before it is known. */
+/** Returns the current width of an element in pixels; 0 until it is known. */
 export function useWidth(element: RefObject<Element>): number {
   const [width, setWidth] = useState(0);
   useEffect(() => {

@@ -10,7 +10,7 @@ interface WaterfallProps {
   high: number;
 }
 
-/** From the step as it is, by what each change takes off or adds, to the step that all make, with its range. */
+/** Bars from the current step, over the saving or cost of each change, to the step with all changes and its range. */
 export function Waterfall({ baselineMs, bars, low, high }: WaterfallProps) {
   const end = bars.at(-1)?.toMs ?? baselineMs;
   const most = Math.max(baselineMs, high, ...bars.map((bar) => bar.toMs));

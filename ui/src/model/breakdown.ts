@@ -7,21 +7,21 @@ export interface Part {
   meaning: string;
   ms: number;
   gpuMs: number;
-  share: number; // Of the step, from 0 to 1.
+  share: number; // Share of the step, from 0 to 1.
 }
 
 const PARTS: [keyof StepParts, string, string][] = [
   ["data_wait_ms", "data wait", "The host waits for the data loader while the GPU is idle."],
-  ["host_to_device_ms", "copy to GPU", "Data are copied to the GPU, and nothing else runs there."],
+  ["host_to_device_ms", "copy to GPU", "The GPU copies data from the host and runs nothing else."],
   ["forward_ms", "forward", "The forward pass, on the GPU or on the host while the GPU is idle."],
   ["backward_ms", "backward", "The backward pass, on the GPU or on the host while the GPU is idle."],
   ["optimizer_ms", "optimizer", "The update of the parameters."],
-  ["communication_ms", "communication", "GPUs exchange data and none computes meanwhile."],
-  ["callback_ms", "callback", "The GPU is idle and the host is in a trainer's callback."],
+  ["communication_ms", "communication", "Exposed communication: GPUs exchange data while none computes."],
+  ["callback_ms", "callback", "The GPU is idle while the host runs a callback of the trainer."],
   ["other_ms", "other", "Everything else."],
 ];
 
-/** All parts, in the order in which a step has them; those of no time too. */
+/** Returns all parts in the order of a step, including parts of 0 ms. */
 export function partsOf(breakdown: StepBreakdown): Part[] {
   return PARTS.map(([key, name, meaning]) => ({
     key,

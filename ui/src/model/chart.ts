@@ -1,30 +1,33 @@
-// Points of a chart as columns over one axis, and which of them the pointer means.
+// Points of a chart as columns over one axis, and the point nearest to the pointer.
 
 export interface ChartPoint {
   x: number;
   y: number;
   low?: number; // With `high`: a band around the line.
   high?: number;
-  name?: string; // Shown when the point is meant.
-  radius?: number; // Of points, in pixels.
+  name?: string; // Shown when the pointer is on the point.
+  radius?: number; // Radius of the point in pixels.
 }
 
 export interface ChartSeries {
   label: string;
   points: ChartPoint[];
-  kind?: "line" | "points" | "area"; // Else a line. Areas stand on those before them.
+  kind?: "line" | "points" | "area"; // Default: line. Areas stack on the areas before them.
   dashed?: boolean;
-  color?: string; // A custom property of the page; else one of the palette.
-  format?: (y: number) => string; // Else as the axis.
+  color?: string; // A custom property of the page; default: from the palette.
+  format?: (y: number) => string; // Default: the axis format.
 }
 
-/** One row an x; several, where a series has several points there. `at` is the row's point in each series. */
+/** One row per x, or several if a series has several points there. `at` is the row's point in each series. */
 export interface Columns {
   xs: number[];
   at: (ChartPoint | null)[][];
 }
 
-/** Where each area ends: on what the areas before it come to. Of other series, and where one has no point: null. */
+/**
+ * Returns the upper edge of each area: the sum of its value and the areas below. null for other series and missing
+ * points.
+ */
 export function stacked(kinds: ChartSeries["kind"][], at: Columns["at"]): (number | null)[][] {
   const sums: number[] = [];
   return at.map((column, index) =>
@@ -36,19 +39,19 @@ export function stacked(kinds: ChartSeries["kind"][], at: Columns["at"]): (numbe
   );
 }
 
-/** What a chart can draw: finite and, on logarithmic scales, above zero. */
+/** Keeps the points that a chart can draw: finite and, on logarithmic scales, above zero. */
 export function drawable(points: ChartPoint[], logX: boolean, logY: boolean): ChartPoint[] {
   const fits = (value: number, log: boolean) => Number.isFinite(value) && (!log || value > 0);
   return points.filter((point) => fits(point.x, logX) && fits(point.y, logY)).sort((a, b) => a.x - b.x);
 }
 
-/** A range of a logarithmic scale with some room at both ends; whole decades would leave most of it empty. */
+/** Returns the range of a logarithmic scale with some margin. Whole decades would leave most of it empty. */
 export function roomyLog(low: number, high: number): [number, number] {
   const room = Math.max(1.05, (high / low) ** 0.06);
   return [low / room, high * room];
 }
 
-/** Ticks of a logarithmic scale: decades; where there are few of them, 2 and 5 times those, or all digits. */
+/** Returns the ticks of a logarithmic scale: decades; for few decades, also multiples of 2 and 5, or all digits. */
 export function logTicks(low: number, high: number): number[] {
   const decades = Math.log10(high / low);
   const digits = decades > 3 ? [1] : decades > 0.8 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -62,7 +65,7 @@ export function logTicks(low: number, high: number): number[] {
   return ticks;
 }
 
-/** Series of sorted points on one axis. */
+/** Merges series of sorted points onto one axis. */
 export function alignedOf(series: ChartPoint[][]): Columns {
   const columns: Columns = { xs: [], at: series.map(() => []) };
   const next = series.map(() => 0);
@@ -79,13 +82,13 @@ export function alignedOf(series: ChartPoint[][]): Columns {
   }
 }
 
-/** At most `limit` of them, evenly, the first and the last among them. */
+/** Returns at most `limit` evenly spaced rows, including the first and the last. */
 export function thinned<T>(rows: T[], limit: number): T[] {
   if (rows.length <= limit) return rows;
   return Array.from({ length: limit }, (_, index) => rows[Math.round((index * (rows.length - 1)) / (limit - 1))] as T);
 }
 
-/** The spot nearest to the pointer, no further than `reach` pixels; -1: none. */
+/** Returns the index of the spot nearest to the pointer, within `reach` pixels; -1: none. */
 export function nearestOf(spots: { left: number; top: number }[], left: number, top: number, reach: number): number {
   let best = -1;
   let least = reach;
@@ -99,9 +102,12 @@ export function nearestOf(spots: { left: number; top: number }[], left: number, 
   return best;
 }
 
-/** Texts at an axis, those empty that would run into the one before.
+/**
+ * Blanks the axis texts that would overlap their predecessor.
  *
- * @param at  their middles, in pixels, ascending; @param perLetter  pixels */
+ * @param at  centres in pixels, ascending
+ * @param perLetter  pixels
+ */
 export function roomy(texts: string[], at: number[], perLetter: number): string[] {
   const GAP = 8;
   let free = -Infinity;

@@ -1,13 +1,15 @@
-// What is shown as a command is to be pasted into a shell: words of it come from addresses and traces.
+// Quotes words for commands that users paste into a shell: words come from addresses and traces, which are untrusted.
 
-/** A word as a shell reads it back. */
+/** Returns a word quoted for the shell. */
 export const quoted = (word: string): string =>
   /^[\w./:=,%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
-/** Where an answer advises a flag ("... with --from NAME"), which a page cannot take: the command that takes it; null:
- * it advises none.
+/**
+ * Returns the command with the flag that an answer advises ("... with --from NAME"), because the page has no flags;
+ * null: it advises none.
  *
- * @param command  as "headroom predict" */
+ * @param command  such as "headroom predict"
+ */
 export function commandAdvised(command: string, trace: string, advice: string): string | null {
   const flag = /(?:^|\s)(--[a-z][a-z-]*(?: [A-Z]+)?)/.exec(advice)?.[1];
   return flag === undefined ? null : `${command} ${quoted(trace)} ${flag}`;

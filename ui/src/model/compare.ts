@@ -1,12 +1,12 @@
-// Two reports side by side: what a step of the one takes and what of the other, from the whole down to kernels.
+// Compares two reports: the time of a step in each, from the whole step down to kernels.
 import type { TimedRow } from "../api/report_tables";
 import type { Report } from "../api/types";
 import { partsOf } from "./breakdown";
 
-/** A row of a report's tables: over the whole trace. */
+/** A row of a report's tables, with totals over the whole trace. */
 type TimeRow = Pick<TimedRow, "name" | "rank" | "total_us" | "share_pct">;
 
-/** What the comparison reads of a report. */
+/** The parts of a report that the comparison reads. */
 export interface ComparedReport extends Pick<Report, "steps" | "step_breakdown" | "bottleneck" | "throughput"> {
   inputs: { path: string; devices: { name: string | null }[] }[];
   classes: TimeRow[];
@@ -14,12 +14,12 @@ export interface ComparedReport extends Pick<Report, "steps" | "step_breakdown" 
   operators: TimeRow[];
 }
 
-/** In milliseconds of a step, or in percent of all GPU time. */
+/** In milliseconds per step, or in percent of all GPU time. */
 export interface Difference {
   name: string;
-  before: number | null; // null: not there.
+  before: number | null; // null: missing.
   after: number | null;
-  delta: number; // What is not there takes none.
+  delta: number; // A missing value counts as 0.
 }
 
 const US_PER_MS = 1000;
@@ -31,7 +31,7 @@ const deltaOf = (name: string, before: number | null, after: number | null): Dif
   delta: (after ?? 0) - (before ?? 0),
 });
 
-/** Of the mean steps, part by part; null: one of them cannot be split. */
+/** Returns the differences of the mean steps by part; null: one step has no breakdown. */
 export function partDifferences(before: ComparedReport, after: ComparedReport): Difference[] | null {
   if (before.step_breakdown === null || after.step_breakdown === null) return null;
   const later = partsOf(after.step_breakdown);
@@ -40,13 +40,13 @@ export function partDifferences(before: ComparedReport, after: ComparedReport): 
     .filter((row) => row.before !== 0 || row.after !== 0);
 }
 
-/** Whether rows are of a step: where one of the two has none, nothing but shares can be held against each other. */
+/** Returns true if both reports have steps. Otherwise only shares are comparable. */
 export const hasSteps = (before: ComparedReport, after: ComparedReport): boolean =>
   before.steps.count > 0 && after.steps.count > 0;
 
 /**
- * By name: the trace's total, which counts what is between steps, too, over steps and ranks; or the mean share of the
- * ranks.
+ * Returns values by name. With steps: the trace's total, including work between steps, divided by steps and ranks.
+ * Without: the mean share over the ranks.
  */
 function valuesOf(report: ComparedReport, rows: TimeRow[], ofStep: boolean): Map<string, number> {
   const values = new Map<string, number>();
@@ -59,7 +59,7 @@ function valuesOf(report: ComparedReport, rows: TimeRow[], ofStep: boolean): Map
 
 export type Table = "classes" | "kernels" | "operators";
 
-/** Those that differ most first; in percent where hasSteps() denies steps. */
+/** Returns the differences, largest first; in percent if hasSteps() is false. */
 export function rowDifferences(before: ComparedReport, after: ComparedReport, table: Table): Difference[] {
   const ofStep = hasSteps(before, after);
   const [earlier, later] = [valuesOf(before, before[table], ofStep), valuesOf(after, after[table], ofStep)];
@@ -69,7 +69,7 @@ export function rowDifferences(before: ComparedReport, after: ComparedReport, ta
     .sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
 }
 
-/** The step time: without the profiler where both reports tell it, else as recorded. */
+/** Returns the step times: without the profiler if both reports have that, else as recorded. */
 export function stepsOf(
   before: ComparedReport,
   after: ComparedReport,
@@ -81,7 +81,7 @@ export function stepsOf(
   return { beforeMs: b.step_time_ms, afterMs: a.step_time_ms, corrected: false };
 }
 
-/** Why the two may not be comparable: another GPU, another batch. */
+/** Returns reasons why the two may not be comparable, such as another GPU or another batch. */
 export function doubtsOf(before: ComparedReport, after: ComparedReport): string[] {
   const doubts: string[] = [];
   const gpu = (report: ComparedReport) =>

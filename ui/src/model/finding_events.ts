@@ -1,8 +1,8 @@
-// Where the timeline shows what a finding is about.
+// Finds the events of a finding in the timeline.
 import type { ReportTables } from "../api/report_tables";
 
 export interface FindingEvents {
-  find: string; // A part of the names of the spans.
+  find: string; // Part of the span names.
   title: string;
 }
 
@@ -13,7 +13,7 @@ const ofAll = (find: string): FindingEvents => ({ find, title: "Its events in th
 const ofGpuTasks = (report: Known, find: string): FindingEvents | null =>
   report.kernels.some((kernel) => kernel.name.toLowerCase().includes(find.toLowerCase())) ? ofAll(find) : null;
 
-/** The kernels of a class: by a text that most of them have, or else the one that takes most of the time. */
+/** Returns the kernels of a class: by a text that most names contain, else the kernel with the longest time. */
 function ofClass(report: Known, name: string, find?: string): FindingEvents | null {
   const kernels = report.kernels.filter((kernel) => kernel.class === name);
   const first = kernels[0];
@@ -26,7 +26,7 @@ function ofClass(report: Known, name: string, find?: string): FindingEvents | nu
   return { find: longest.name, title: "The longest of its kernels in the timeline" };
 }
 
-/** By the finding's id; null: the trace has none of them. */
+/** By the finding's id; null: the trace has no such events. */
 const EVENTS: Record<string, (report: Known) => FindingEvents | null> = {
   "late-launches": ({ idle }) =>
     idle.some((row) => (row.host_wait_ms ?? 0) > 0) ? ofAll("idle: launched too late") : null,
@@ -44,5 +44,5 @@ const EVENTS: Record<string, (report: Known) => FindingEvents | null> = {
   "device-copies": (report) => ofClass(report, "copy"),
 };
 
-/** What to search for; null: no name tells these events, or the trace has none. */
+/** Returns the text to search for; null: the trace has no such events, or no name identifies them. */
 export const eventsOf = (findingId: string, report: Known): FindingEvents | null => EVENTS[findingId]?.(report) ?? null;

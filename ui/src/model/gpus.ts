@@ -1,10 +1,10 @@
-// Predictions for GPUs as rows to compare: sorted, filtered, and which of them nothing beats.
+// Predictions for GPUs as rows of a table: sorted, filtered, and the best trade-offs.
 import type { Gpu, PredictedGpu, Prediction, PriceOption } from "../api/forecasts";
 
 export interface GpuRow extends PredictedGpu {
   spec: Gpu | null;
   recorded: boolean;
-  option: PriceOption | null; // The instance that the money is of.
+  option: PriceOption | null; // The instance that the price is for.
 }
 
 export function rowsOf(prediction: Prediction, gpus: Gpu[]): GpuRow[] {
@@ -17,7 +17,7 @@ export function rowsOf(prediction: Prediction, gpus: Gpu[]): GpuRow[] {
   }));
 }
 
-/** The cheapest of its GPU; instances may name the GPU in another way than targets do. */
+/** Returns the cheapest option for this GPU. Instances and targets may use different names for a GPU. */
 function optionOf(target: PredictedGpu, options: PriceOption[], specs: Map<string, Gpu>): PriceOption | null {
   if (target.money === null) return null;
   const names = [target.gpu, target.name, specs.get(target.gpu)?.name];
@@ -37,7 +37,7 @@ const VALUES: Record<SortKey, (row: GpuRow) => number | string | null> = {
   energy: (row) => row.energy_joules,
 };
 
-/** What is not known comes last, whichever way the rest goes. */
+/** Unknown values come last in both orders. */
 export function sorted(rows: GpuRow[], key: SortKey, descending: boolean): GpuRow[] {
   const value = VALUES[key];
   const sign = descending ? -1 : 1;
@@ -50,7 +50,7 @@ export function sorted(rows: GpuRow[], key: SortKey, descending: boolean): GpuRo
   });
 }
 
-/** "step", or "-step" for the other way. */
+/** Parses "step", or "-step" for descending order. */
 export function sortOf(text: string | undefined): { key: SortKey; descending: boolean } {
   const descending = text?.startsWith("-") ?? false;
   const key = SORT_KEYS.find((one) => one === text?.slice(descending ? 1 : 0));
@@ -63,7 +63,7 @@ export function costOf(row: GpuRow, cost: Cost): number | null {
   return cost === "money" ? row.money : row.energy_joules;
 }
 
-/** Those whose cost is known, in the currency of most, and that the job is not known to be too large for. */
+/** Returns rows with a known cost in the most common currency, without rows whose memory is known to be too small. */
 export function comparable(rows: GpuRow[], cost: Cost): GpuRow[] {
   const known = rows.filter((row) => costOf(row, cost) !== null && row.fits !== false);
   if (cost !== "money") return known;
@@ -73,7 +73,7 @@ export function comparable(rows: GpuRow[], cost: Cost): GpuRow[] {
   return known.filter((row) => (row.currency ?? "") === most?.[0]);
 }
 
-/** Of comparable rows, those that no other beats in step and cost, fastest first. */
+/** Returns the rows that no other row beats in both step time and cost, fastest first. */
 export function frontOf(rows: GpuRow[], cost: Cost): GpuRow[] {
   const front: GpuRow[] = [];
   let least = Infinity;
@@ -89,7 +89,7 @@ export function frontOf(rows: GpuRow[], cost: Cost): GpuRow[] {
   return front;
 }
 
-/** Why predictions are extrapolated: each reason once, with its GPUs. */
+/** Returns the reasons why predictions are extrapolated: each reason once, with its GPUs. */
 export function doubtsOf(rows: GpuRow[]): { why: string; gpus: string[] }[] {
   const gpus = new Map<string, string[]>();
   for (const row of rows) {
@@ -100,7 +100,8 @@ export function doubtsOf(rows: GpuRow[]): { why: string; gpus: string[] }[] {
 }
 
 /**
- * Best by a key among those that the job is not known to be too large for; nothing to tell apart from nothing known.
+ * Returns the best row by a key, except GPUs whose memory is known to be too small. Returns null if the values are
+ * unknown or all equal.
  */
 export function bestOf(rows: GpuRow[], value: (row: GpuRow) => number | null): GpuRow | null {
   let best: GpuRow | null = null;

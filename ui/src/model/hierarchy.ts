@@ -1,7 +1,7 @@
-// Names of a table as a tree: what is called `encoder.layer.0.attention` is inside `encoder.layer.0`.
+// Turns the names of a table into a tree: `encoder.layer.0.attention` is inside `encoder.layer.0`.
 import type { AttributedRow, KernelRow, LineRow } from "../api/report_tables";
 
-/** Something of this size and place. */
+/** A size and its path in the tree. */
 export interface Leaf {
   path: string[];
   value: number;
@@ -10,14 +10,14 @@ export interface Leaf {
 export interface TreeNode {
   name: string;
   path: string[];
-  value: number; // With all inside.
+  value: number; // Includes all children.
   children: TreeNode[];
 }
 
-/** What a node holds itself, beside its children. */
+/** Name of the child for a node's own size, without its other children. */
 export const ITSELF = "itself";
 
-/** "layer::encoder.layer.0.attention" by its dots; PyTorch's "nn.Module: Linear_7" by its class. */
+/** Splits "layer::encoder.layer.0.attention" at dots, and PyTorch's "nn.Module: Linear_7" by class. */
 export function pathOfLayer(row: Pick<AttributedRow, "name">): string[] {
   const module = row.name.match(/^nn\.Module: (.+?)(_\d+)?$/);
   if (module !== null) {
@@ -30,7 +30,7 @@ export function pathOfLayer(row: Pick<AttributedRow, "name">): string[] {
     .filter((part) => part !== "");
 }
 
-/** "src/train.py(28): step" by folders, file and function. */
+/** Splits "src/train.py(28): step" into folders, file and function. */
 export function pathOfLine(row: Pick<LineRow, "location">): string[] {
   const parts = row.location.match(/^(.*)\((\d+)\): (.*)$/);
   if (parts === null) return [row.location];
@@ -45,13 +45,13 @@ export const pathOfOperator = (row: Pick<AttributedRow, "name" | "family">): str
 
 export const pathOfKernel = (row: Pick<KernelRow, "name" | "class">): string[] => [row.class ?? "other", row.name];
 
-/** Without result type and namespaces: what tells a function from others comes first. */
+/** Returns a name without result type and namespaces, so that it begins with its distinctive part. */
 export function shortName(name: string): string {
   const isFunction = name.includes("(") || name.includes("<") || name.startsWith("aten::");
   return isFunction ? name.replace(/^(void )?((\w+|\(anonymous namespace\))::)*/, "") : name;
 }
 
-/** Largest first; numbered ones, as repeated layers are, by number. */
+/** Sorts by size, largest first; repeated layers by number. */
 function ordered(children: TreeNode[]): TreeNode[] {
   const numbered = children.every((child) => /^\d+$/.test(child.name));
   return children.sort((a, b) => (numbered ? Number(a.name) - Number(b.name) : b.value - a.value));
@@ -65,7 +65,7 @@ function childOf(node: TreeNode, name: string): TreeNode {
   return child;
 }
 
-/** Leaves of one path are added up, those of no size left out. */
+/** Adds up leaves with the same path, and drops leaves of size 0. */
 export function treeOf(leaves: Leaf[], name: string): TreeNode {
   const root: TreeNode = { name, path: [], value: 0, children: [] };
   const own = new Map<TreeNode, number>([[root, 0]]);
@@ -87,7 +87,7 @@ export function treeOf(leaves: Leaf[], name: string): TreeNode {
   return root;
 }
 
-/** The node at this path; where the tree ends before it, the last one on the way. */
+/** Returns the node at this path, or its last existing ancestor. */
 export function nodeAt(root: TreeNode, path: string[]): TreeNode {
   let node = root;
   for (const part of path) {
@@ -98,20 +98,20 @@ export function nodeAt(root: TreeNode, path: string[]): TreeNode {
   return node;
 }
 
-/** Down to the first node that has a choice: folders that hold one folder say nothing. */
+/** Descends to the first node with more than one child: a folder with a single folder gives no information. */
 export function firstChoice(node: TreeNode): TreeNode {
   const only = node.children.length === 1 ? node.children[0] : undefined;
   return only === undefined || only.children.length === 0 ? node : firstChoice(only);
 }
 
-/** Whether what lies at `path` is the node at `zoom`, or inside it. */
+/** Returns true if `path` is the node at `zoom` or inside it. */
 export function isInside(path: string[], zoom: string[]): boolean {
   const parts = zoom.at(-1) === ITSELF ? zoom.slice(0, -1) : zoom;
   const exact = parts.length < zoom.length;
   return parts.every((part, level) => path[level] === part) && (!exact || path.length === parts.length);
 }
 
-/** Nothing that C++ templates or paths hold. */
+/** Does not occur in C++ templates or paths. */
 const SEPARATOR = " / ";
 export const textOfPath = (path: string[]): string => path.join(SEPARATOR);
 export const pathOfText = (text: string): string[] => (text === "" ? [] : text.split(SEPARATOR));

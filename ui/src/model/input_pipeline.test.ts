@@ -59,7 +59,7 @@ test("the way of a batch has the stations that were recorded", () => {
     ],
   });
   expect(stationsOf(full).map((station) => `${station.name}: ${station.value}`)).toEqual([
-    "A batch is prepared: 9.00 ms",
+    "Preparing a batch: 9.00 ms",
     "Ready: 0.08 of 4",
     "The loop waits: 16.00 ms",
     "Training: 9.00 ms",
@@ -83,9 +83,9 @@ test("settings in words; what is not known is left out", () => {
   expect(settingsOf(loader).map(({ title, value }) => `${title}: ${value}`)).toEqual([
     "Workers: 0",
     "Batch size: 8",
-    "Samples of the dataset: 50,000",
+    "Samples in the dataset: 50,000",
     "Pinned memory: no",
-    "Workers stay: yes",
+    "Persistent workers: yes",
   ]);
 });
 
@@ -98,6 +98,6 @@ test("less than a twentieth is no wait", () => {
 
 test("no judgement without a step, or without its parts", () => {
   const steps = (p50_ms: number | null) => ({ steps: { p50_ms } }) as Report;
-  expect(whyNoJudgement(steps(null))).toContain("no whole step was recorded");
-  expect(whyNoJudgement(steps(12))).toContain("cannot be split");
+  expect(whyNoJudgement(steps(null))).toContain("no complete step");
+  expect(whyNoJudgement(steps(12))).toContain("splitting the step");
 });

@@ -1,42 +1,42 @@
-// The way of a batch to the step, as far as the report tells (docs/data.md).
+// The stages of a batch up to the step, if the report has them (docs/data.md).
 import type { Loader } from "../api/loading";
 import type { Report } from "../api/types";
 import { formatCount, formatMs, formatNumber, formatPercent } from "../format";
 
-/** One station of the way. */
+/** One stage of a batch. */
 export interface Station {
   name: string;
   value: string;
   meaning: string;
-  waits: boolean; // Time that the loop waits here.
+  waits: boolean; // The loop waits during this time.
 }
 
 const SETTING = "setting.loader.";
 
-/** Settings of a loader, in words. */
+/** Returns the settings of a loader in words. */
 export function settingsOf(loader: Loader): { title: string; value: string }[] {
   const count = (title: string, value: number | null) => (value === null ? [] : [{ title, value: formatCount(value) }]);
   const sayYes = (title: string, value: boolean) => [{ title, value: value ? "yes" : "no" }];
   return [
     ...count("Workers", loader.workers),
-    ...count("Batches ahead, a worker", loader.prefetch_factor),
+    ...count("Batches ahead per worker", loader.prefetch_factor),
     ...count("Batch size", loader.batch_size),
-    ...count("Samples of the dataset", loader.dataset_size),
+    ...count("Samples in the dataset", loader.dataset_size),
     ...sayYes("Pinned memory", loader.pin_memory),
-    ...sayYes("Workers stay", loader.persistent_workers),
+    ...sayYes("Persistent workers", loader.persistent_workers),
     ...count("Logical CPUs", loader.cpus),
   ];
 }
 
 const metricOf = (report: Report, name: string) => report.metrics.find((row) => row.name === name);
 
-/** Batches that the queue holds at most; 0: there is none, or its settings were not recorded. */
+/** Returns the capacity of the queue in batches; 0: no queue, or its settings were not recorded. */
 export function roomOf(report: Report): number {
   const last = (name: string) => metricOf(report, `${SETTING}${name}`)?.last ?? 0;
   return last("workers") * last("prefetch_factor");
 }
 
-/** Those stations of the way that were recorded, in its order. */
+/** Returns the recorded stages in the order of a batch. */
 export function stationsOf(report: Report): Station[] {
   const region = (key: string) => report.regions.find((row) => row.key === key);
   const timing = (name: string) => report.timings.find((row) => row.name === name);
@@ -49,7 +49,7 @@ export function stationsOf(report: Report): Station[] {
   if (batch !== undefined) {
     const idle = region("loader.index_wait")?.total_ms ?? 0;
     const rest = idle > 0 ? `, idle for ${formatPercent((100 * idle) / (idle + batch.total_ms))} of its time` : "";
-    add("A batch is prepared", formatMs(batch.mean_ms), workers === 0 ? "by the loop itself" : `by a worker${rest}`);
+    add("Preparing a batch", formatMs(batch.mean_ms), workers === 0 ? "by the loop itself" : `by a worker${rest}`);
   }
   const ready = metricOf(report, "loader.ready");
   if (ready !== undefined) {
@@ -70,10 +70,10 @@ export function stationsOf(report: Report): Station[] {
   return stations;
 }
 
-/** Share of the loop's time from which on it counts as waiting for data: XProf's line. */
+/** Share of the loop's time from which it counts as waiting for data. XProf uses the same limit. */
 const WAITS_PCT = 5;
 
-/** What the wait means, in a sentence; null: it was not recorded. */
+/** Returns a sentence that judges the wait; null: it was not recorded. */
 export function judgementOf(report: Report): { waits: boolean; text: string } | null {
   const breakdown = report.step_breakdown;
   if (breakdown === null || breakdown.wall_ms <= 0) return null;
@@ -81,12 +81,12 @@ export function judgementOf(report: Report): { waits: boolean; text: string } | 
   const percent = (100 * lost) / breakdown.wall_ms;
   const cost = `${formatMs(lost)} of the mean step (${formatPercent(percent)})`;
   return percent >= WAITS_PCT
-    ? { waits: true, text: `The input costs ${cost}: waits for batches, and copies that nothing hides.` }
+    ? { waits: true, text: `The input costs ${cost}: waits for batches, and copies that no GPU work hides.` }
     : { waits: false, text: `The input costs ${cost}: nothing to gain here.` };
 }
 
-/** Why there is no judgement. */
+/** Returns the reason why there is no judgement. */
 export const whyNoJudgement = (report: Pick<Report, "steps">): string =>
   report.steps.p50_ms === null
-    ? "What the input costs is not known: no whole step was recorded."
-    : "What the input costs is not known: the step cannot be split without CPU and GPU activity of whole steps.";
+    ? "The cost of the input is unknown: the trace has no complete step."
+    : "The cost of the input is unknown: splitting the step requires CPU and GPU activity of complete steps.";

@@ -1,4 +1,4 @@
-// Between which values a scenario's key is usually looked at. The engine takes others, too: they are written beside the
+// Slider ranges of scenario keys. The engine accepts other values too; users enter them in the field next to the
 // slider.
 import type { ScenarioKey } from "../api/types";
 import type { Range } from "./slider";
@@ -19,12 +19,14 @@ const RANGES: Record<string, Range> = {
   every: { least: 1, most: 100, log: true, whole: true },
 };
 
-/** Beyond the recorded batch, so many times it are on the slider; the engine's curve ends there, too. */
+/** Largest batch on the slider, as a multiple of the recorded batch. The engine's curve ends there too. */
 const TIMES_BATCH = 16;
 
-/** null: no slider, as for choices and regular expressions.
+/**
+ * Returns null for keys without a slider, such as choices and regular expressions.
  *
- * @param batch  samples per step, as recorded; null: not known */
+ * @param batch  recorded samples per step; null: unknown
+ */
 export function rangeOf(key: ScenarioKey, batch: number | null): Range | null {
   if (key.kind !== "factor" && key.kind !== "count") return null;
   if (key.name === "n") return { least: 1, most: TIMES_BATCH * (batch ?? 16), log: true, whole: true };

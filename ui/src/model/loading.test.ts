@@ -104,7 +104,7 @@ test("a change names what differs from the recorded setting", () => {
 });
 
 test("a question in the server's words, and as a command", () => {
-  expect(pathOf(1, "")).toBe("data"); // As the page that is a file holds it.
+  expect(pathOf(1, "")).toBe("data"); // The path under which a page that is a file holds the answer.
   expect(pathOf(2, "")).toBe("data?loader=2");
   expect(pathOf(2, "workers=4,cached=50%")).toBe("data?loader=2&change=workers%3D4%2Ccached%3D50%25");
   expect(commandOf("my run.pftrace", 2, "stage=Decode (2):2")).toBe(
@@ -130,10 +130,10 @@ test("stages that a change can name", () => {
 test("rows say what they are", () => {
   const asked = option("cached=50%", 30, { exceeds_memory: true });
   expect(rowsOf({ ...forecast, asked: [asked] }, loader).map((row) => [row.setting, row.notes.join()])).toEqual([
-    ["cached=50%", "asked for,too much memory"],
+    ["cached=50%", "requested,too much memory"],
     ["workers=0", ""],
     ["workers=1,prefetch=2", "as recorded"],
-    ["workers=4,prefetch=2", "enough,crowded"],
+    ["workers=4,prefetch=2", "enough,oversubscribed"],
     ["workers=6,prefetch=4", "best"],
   ]);
   expect(recordedSetting({ ...loader, workers: 0, prefetch_factor: null })).toBe("workers=0");

@@ -1,18 +1,18 @@
-// What is asked about other settings of a loader, and the rows and curves that the answer makes (docs/data.md).
+// Requests for other settings of a loader, and the rows and curves of the answer (docs/data.md).
 import type { Loader, Loading, LoadingForecast, LoadingOption, LoadingStage } from "../api/loading";
 import { formatPercent } from "../format";
 import type { ChartPoint } from "./chart";
 import { quoted } from "./command";
 import type { Range } from "./slider";
 
-/** What the controls are set to; in the address by these names. Null: as recorded. */
+/** Settings of the controls, under their names in the address. null: as recorded. */
 export interface LoadingSettings {
-  loader: number; // Of several, by how long the loop waited for them; from 1.
+  loader: number; // Number of the loader, from 1, ordered by the loop's wait for it.
   workers: number | null;
   prefetch: number | null;
   cached: number; // Percent of the samples.
-  stage: string; // Empty: none becomes faster.
-  factor: number; // How many times as fast.
+  stage: string; // Stage to speed up; empty: none.
+  factor: number; // Speedup of the stage.
 }
 
 export const DEFAULTS: LoadingSettings = { loader: 1, workers: null, prefetch: null, cached: 0, stage: "", factor: 2 };
@@ -25,7 +25,7 @@ export const CACHED: Range = { least: 0, most: 100, log: false, whole: true };
 export const PREFETCH: Range = { least: 1, most: 16, log: false, whole: true };
 export const FACTOR: Range = { least: 1, most: 20, log: true, whole: false };
 
-/** Room for twice the cores, for what was recorded and for the best. */
+/** Includes twice the cores, the recorded number and the best one. */
 export function workersRange(loader: Loader, forecast: LoadingForecast): Range {
   const most = Math.max(
     8,
@@ -46,7 +46,7 @@ const whole = (text: string | undefined, least: number, most: number): number | 
   return value !== null && Number.isInteger(value) ? value : null;
 };
 
-/** Whatever an address says that is no setting is the default. */
+/** Returns the settings in an address. Invalid values become defaults. */
 export function settingsOf(query: Record<string, string>): LoadingSettings {
   return {
     loader: whole(query.loader, 1, 1e6) ?? DEFAULTS.loader,
@@ -58,7 +58,7 @@ export function settingsOf(query: Record<string, string>): LoadingSettings {
   };
 }
 
-/** What differs from the defaults, for the address. */
+/** Returns the settings that differ from the defaults, for the address. */
 export function queryOf(settings: LoadingSettings): Record<string, string> {
   const text = <T>(value: T, usual: T) => (value === usual ? "" : String(value));
   return {
@@ -71,18 +71,18 @@ export function queryOf(settings: LoadingSettings): Record<string, string> {
   };
 }
 
-/** Stages that a change can name: a comma would end it. */
+/** Returns the stages that a change can name. Names with a comma are excluded, because a comma separates changes. */
 export const namableStages = (stages: LoadingStage[]): string[] =>
   stages.flatMap((stage) =>
     stage.kind === "stage" && stage.name !== null && !stage.name.includes(",") ? [stage.name] : [],
   );
 
-/** The change in the command's words; empty: all is as recorded. */
+/** Returns the change in the command's syntax; empty: all as recorded. */
 export function changeOf(settings: LoadingSettings, loader: Loader): string {
   const parts: string[] = [];
   const workers = settings.workers ?? loader.workers;
   if (workers !== loader.workers) parts.push(`workers=${workers}`);
-  // Without workers nothing is made ahead.
+  // Prefetching requires workers.
   if (workers > 0 && settings.prefetch !== null && settings.prefetch !== loader.prefetch_factor)
     parts.push(`prefetch=${settings.prefetch}`);
   if (settings.cached > 0) parts.push(`cached=${settings.cached}%`);
@@ -90,7 +90,7 @@ export function changeOf(settings: LoadingSettings, loader: Loader): string {
   return parts.join(",");
 }
 
-/** @param change  of changeOf(); empty: none */
+/** @param change  result of changeOf(); empty: none */
 export function pathOf(loader: number, change: string): string {
   const query = new URLSearchParams();
   if (loader !== 1) query.set("loader", String(loader));
@@ -99,7 +99,7 @@ export function pathOf(loader: number, change: string): string {
   return text === "" ? "data" : `data?${text}`;
 }
 
-/** The same as a command. */
+/** Returns the equivalent command. */
 export function commandOf(trace: string, loader: number, change: string): string {
   return [
     "headroom data",
@@ -109,13 +109,13 @@ export function commandOf(trace: string, loader: number, change: string): string
   ].join(" ");
 }
 
-/** Of a setting that names the workers and batches ahead alone; null: it changes something else, too. */
+/** Returns the workers of a setting that only sets workers and batches ahead; null: it changes more. */
 function workersOf(option: LoadingOption): number | null {
   const match = /^workers=(\d+)(?:,prefetch=\d+)?$/.exec(option.setting);
   return match === null ? null : Number(match[1]);
 }
 
-/** As the search writes the recorded setting. */
+/** Returns the recorded setting in the syntax of the search. */
 export const recordedSetting = (loader: Loader): string =>
   loader.workers === 0 ? "workers=0" : `workers=${loader.workers},prefetch=${loader.prefetch_factor}`;
 
@@ -124,15 +124,15 @@ export interface OptionRow extends LoadingOption {
   notes: string[];
 }
 
-/** What was asked for first, then what was tried. */
+/** Returns the requested setting first, then the tried ones. */
 export function rowsOf(forecast: LoadingForecast, loader: Loader): OptionRow[] {
   const row = (option: LoadingOption, asked: boolean): OptionRow => {
     const said: [boolean, string][] = [
-      [asked, "asked for"],
+      [asked, "requested"],
       [!asked && option.setting === recordedSetting(loader), "as recorded"],
       [!asked && option.setting === forecast.cheapest, "enough"],
       [!asked && option.setting === forecast.best, "best"],
-      [option.oversubscribed, "crowded"],
+      [option.oversubscribed, "oversubscribed"],
       [option.exceeds_memory, "too much memory"],
     ];
     return { ...option, asked, notes: said.flatMap(([holds, note]) => (holds ? [note] : [])) };
@@ -144,14 +144,14 @@ export function rowsOf(forecast: LoadingForecast, loader: Loader): OptionRow[] {
 }
 
 export interface WorkersCurve {
-  inSamples: boolean; // Else in times as many steps as recorded.
-  line: ChartPoint[]; // The best of those tried, by number of workers.
+  inSamples: boolean; // Unit: samples; else multiples of the recorded speed.
+  line: ChartPoint[]; // The best setting for each number of workers.
   recorded: ChartPoint[];
   enough: ChartPoint[];
   asked: ChartPoint[];
 }
 
-/** What a second gets done over the number of workers; its band is that of the step, the other way round. */
+/** Returns the throughput over the number of workers. Its band is the inverse of the step's. */
 export function curveOf(
   forecast: LoadingForecast,
   loader: Loader,
@@ -173,7 +173,7 @@ export function curveOf(
     const before = best.get(one.x);
     if (before === undefined || one.y > before.y) best.set(one.x, one);
   }
-  // A band around single points would look like one around the line.
+  // A band around single points would look like a band around the line.
   const only = (setting: string) =>
     tried.filter((one) => one.name === setting).map(({ x, y, name }) => ({ x, y, name: name ?? "", radius: 6 }));
   return {
@@ -185,64 +185,63 @@ export function curveOf(
   };
 }
 
-/** Recorded over simulated beyond which something took part that the simulation does not know. */
+/** Ratio of recorded to simulated time beyond which the simulation misses a cause. */
 const FAR_OFF = 1.25;
 
-/** What speaks against the forecasts, in sentences. */
+/** Returns the limits of the forecasts as sentences. */
 export function doubtsOf(loading: Loading): string[] {
   const doubts: string[] = [];
   const { forecast } = loading;
   if (forecast !== null && Math.max(forecast.correction, 1 / forecast.correction) > FAR_OFF) {
     doubts.push(
-      "The recorded setting simulates to something else by far: other programs on these cores took part most likely, and forecasts hold only while that goes on. “System” names who used the machine.",
+      "The simulation of the recorded setting differs much from the recording. Other programs probably used these cores, and forecasts hold only under the same load. “System” shows who used the machine.",
     );
   }
   if (forecast !== null && loading.loaders[0]?.workers === 0) {
     doubts.push(
-      "The recorded loop prepares its batches itself: what it costs to hand them from worker to loop is a rough guess. A recording with one worker tells it.",
+      "The recorded loop prepares its batches itself, so the cost of sending a batch from a worker is a rough guess. Record with one worker to measure it.",
     );
   }
   return doubts;
 }
 
 const BOUNDS: Record<string, string> = {
-  none: "Batches are ready when the loop asks for them: another loader gains next to nothing.",
+  none: "Batches are ready when the loop needs them: another loader setting gains almost nothing.",
   fetch:
     "Preparing a batch is mostly waiting for files, a network or a lock: read less, closer or earlier; more workers help as long as the storage scales.",
   preparation:
     "Preparing a batch is mostly computing: more workers help while there are cores, then only a cheaper stage or a cache does.",
   cores:
     "Workers are ready but have no core: use fewer threads, more cores or a cheaper stage. More workers gain little or nothing.",
-  throttled:
-    "Workers are ready, but the control group's quota throttles them: use a larger quota or fewer threads.",
+  throttled: "Workers are ready, but the control group's quota throttles them: use a larger quota or fewer threads.",
   transfer:
     "Copies to the device overlap no kernel. pin_memory=True and non_blocking=True hide them; smaller types on the host shorten them.",
   handover:
     "Batches are ready, but receiving them is slow: use fewer, larger tensors per batch, or pin in a separate thread.",
 };
 
-/** Bounds that a cheaper stage would help with. */
+/** Limits that a cheaper stage would improve. */
 const OF_STAGES = ["fetch", "preparation", "cores", "throttled"];
 
-/** What holds the loop back, in sentences; empty: that was not recorded. */
+/** Returns what limits the loop, in sentences; empty: not recorded. */
 export function boundOf(loading: Loading): string {
   const text = Object.hasOwn(BOUNDS, loading.bound) ? (BOUNDS[loading.bound] ?? "") : "";
   const [costliest] = loading.stages;
   if (costliest === undefined || !OF_STAGES.includes(loading.bound)) return text;
-  return `${text} The most expensive stage is ${titleOf(costliest)}: ${formatPercent(costliest.share_pct)} of preparing.`;
+  return `${text} The most expensive stage is ${titleOf(costliest)}: ${formatPercent(costliest.share_pct)} of the preparation.`;
 }
 
 const PARTS: Record<string, string> = {
   sample: "the dataset itself",
   collate: "collation",
-  batch: "the rest of a batch",
-  send: "packing for the loop",
+  batch: "rest of the batch",
+  send: "serializing for the loop",
   pin: "pinning",
 };
 
-/** The name of a stage of the program, or what else this part of a batch is. */
+/** Returns the name of a stage of the program, or of another part of a batch. */
 export const titleOf = (stage: LoadingStage): string => stage.name ?? PARTS[stage.kind] ?? stage.kind;
 
-/** Share of a stage's own time on a core, in percent; the rest waits for files, locks or a core. */
+/** Returns the share of a stage's own time on a core, in percent. The rest is waiting for files, locks or a core. */
 export const runningOf = (stage: LoadingStage): number | null =>
   stage.cpu_ms === null || stage.own_ms <= 0 ? null : Math.min(100, (100 * stage.cpu_ms) / stage.own_ms);

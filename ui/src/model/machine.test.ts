@@ -30,7 +30,7 @@ test("metrics are grouped by what they are of; settings are none", () => {
   expect(groupsOf(METRICS).map((group) => [group.title, group.rows.length])).toEqual([
     ["GPU", 2],
     ["Processor", 1],
-    ["Memory of the machine", 1],
+    ["System memory", 1],
     ["Counters of the program", 1],
   ]);
   expect(groupsOf([])).toEqual([]);

@@ -1,16 +1,16 @@
-// Metrics of the machine by what they are of.
+// Metrics of the machine, grouped by subject.
 import type { MetricRow } from "../api/report_tables";
 
 const GROUPS: [string, RegExp][] = [
   ["GPU", /^gpu_/],
   ["Processor", /^(cpu_|tasks_|context_switches)/],
-  ["Memory of the machine", /^(memory_|free_memory$)/],
+  ["System memory", /^(memory_|free_memory$)/],
   ["Disk", /^(disk_|io_)/],
   ["Network", /^(net_|rdma_)/],
-  ["The job's processes", /^process_/],
-  ["Its control group", /^cgroup_/],
+  ["Processes of the job", /^process_/],
+  ["Control group of the job", /^cgroup_/],
   ["Data loader", /^loader\./],
-  ["Recording itself", /^sampler_/],
+  ["Recorder", /^sampler_/],
 ];
 const SETTING = /^setting\./;
 const OTHER = "Counters of the program";
@@ -20,7 +20,7 @@ export interface MetricGroup {
   rows: MetricRow[];
 }
 
-/** Without empty groups, and without settings: they do not change. */
+/** Omits empty groups, and settings, which never change. */
 export function groupsOf(metrics: MetricRow[]): MetricGroup[] {
   const titleOf = (name: string) => GROUPS.find(([, names]) => names.test(name))?.[0] ?? OTHER;
   const measured = metrics.filter((row) => !SETTING.test(row.name));
@@ -29,7 +29,7 @@ export function groupsOf(metrics: MetricRow[]): MetricGroup[] {
     .filter((group) => group.rows.length > 0);
 }
 
-/** The metric that is looked at first: a share that changes, else what changes, else any. */
+/** Returns the metric to show first: a share that varies, else any that varies, else any. */
 export function mostTelling(rows: MetricRow[]): string {
   const changing = rows.filter((row) => row.max > row.min);
   return (changing.find((row) => row.unit === "%") ?? changing[0] ?? rows[0])?.name ?? "";
@@ -41,7 +41,7 @@ const NOT_MEMORY = /^setting\.|_clock_|_util_/;
 export const memoryMetrics = (metrics: MetricRow[]): MetricRow[] =>
   metrics.filter((row) => MEMORY.test(row.name) && !NOT_MEMORY.test(row.name));
 
-/** Least, mean and most as shares of the largest that makes sense: 100 of a percentage, else the most. */
+/** Returns minimum, mean and maximum as shares of the full scale: 100 for a percentage, else the maximum. */
 export function spreadOf(row: MetricRow): { from: number; mean: number; to: number } {
   const whole = row.unit === "%" && row.max <= 100 ? 100 : row.max;
   const share = (value: number) => (whole > 0 ? Math.min(1, Math.max(0, value / whole)) : 0);

@@ -1,4 +1,4 @@
-// Where each part of a tree is drawn, in pixels.
+// Positions of the parts of a tree in pixels.
 import { type HierarchyRectangularNode, hierarchy, partition, treemap } from "d3-hierarchy";
 import type { TreeNode } from "./hierarchy";
 
@@ -6,7 +6,7 @@ export type MapShape = "icicle" | "treemap";
 
 export interface Box {
   node: TreeNode;
-  parent: number; // Place in the list; -1: none.
+  parent: number; // Index in the list; -1: none.
   depth: number;
   left: number;
   top: number;
@@ -19,7 +19,7 @@ export const HEADER_PX = 18;
 const LEAST_PX = 1.5;
 
 function placed(root: TreeNode, shape: MapShape, width: number, height: number): HierarchyRectangularNode<TreeNode> {
-  // Only leaves count: what a node holds itself is a leaf, too.
+  // Only leaves count: a node's own size is a leaf too.
   const tree = hierarchy(root).sum((node) => (node.children.length === 0 ? node.value : 0));
   if (shape === "icicle") return partition<TreeNode>().size([width, (tree.height + 1) * ROW_PX])(tree);
   return treemap<TreeNode>()
@@ -32,7 +32,7 @@ function placed(root: TreeNode, shape: MapShape, width: number, height: number):
     .round(true)(tree);
 }
 
-/** Parents before their children; what is too small to be seen is left out. */
+/** Returns boxes with parents before their children; omits parts too small to see. */
 export function boxesOf(root: TreeNode, shape: MapShape, width: number, height: number): Box[] {
   const boxes: Box[] = [];
   const add = (node: HierarchyRectangularNode<TreeNode>, parent: number) => {
@@ -55,7 +55,7 @@ export function boxesOf(root: TreeNode, shape: MapShape, width: number, height: 
 
 export const heightOf = (boxes: Box[]): number => Math.max(0, ...boxes.map((box) => box.top + box.height));
 
-/** The box that an arrow key leads to. */
+/** Returns the box that an arrow key leads to. */
 export function neighbourOf(boxes: Box[], from: number, key: string): number {
   const box = boxes[from];
   if (box === undefined) return 0;
@@ -69,7 +69,7 @@ export function neighbourOf(boxes: Box[], from: number, key: string): number {
   return level[next] ?? from;
 }
 
-/** One of so many colours: the same for names that differ in their numbers alone, as those of repeated layers do. */
+/** Returns one of `colors` color indices. Names that differ only in numbers, as repeated layers do, share a color. */
 export function colorIndexOf(name: string, colors: number): number {
   let hash = 0;
   for (const character of name.replace(/\d+/g, "#")) hash = (hash * 31 + character.charCodeAt(0)) >>> 0;

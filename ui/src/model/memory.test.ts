@@ -62,7 +62,7 @@ test("over time: a stack of purposes, and the driver's above", () => {
   expect(series.map(({ label, kind }) => [label, kind])).toEqual([
     ["from before", "area"],
     ["activations", "area"],
-    ["taken from the driver", undefined],
+    ["reserved from the driver", undefined],
   ]);
   expect(series[1]?.points).toEqual([
     { x: 0, y: 0 },
@@ -98,8 +98,8 @@ test("the GPU's own memory is drawn where it can be seen beside what the job tak
   } as unknown as StepMemory;
   expect(batchSeriesOf(memory, 30).map((series) => series.label)).toEqual([
     "allocated",
-    "taken from the driver",
-    "all of the GPU's",
+    "reserved from the driver",
+    "memory of the GPU",
   ]);
   expect(batchSeriesOf(memory, 300)).toHaveLength(2);
   expect(batchSeriesOf(memory, null)).toHaveLength(2);

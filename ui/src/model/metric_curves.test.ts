@@ -63,7 +63,7 @@ test("an axis ends where a value could", () => {
     });
   expect(topOf(of("1", 0, 1), 4)).toBe(4);
   expect(topOf(of("%", 3), 0)).toBe(100);
-  expect(topOf(of("%", 310), 0)).toBeUndefined(); // Of several cores.
+  expect(topOf(of("%", 310), 0)).toBeUndefined(); // Several cores.
   expect(topOf(of("bytes", 5), 0)).toBeUndefined();
   expect(topOf(of("bytes", 0), 0)).toBe(1);
   expect(topOf(of("1", 9), 4)).toBeUndefined();

@@ -1,4 +1,4 @@
-// Metrics of the machine and of the program as curves over the recording.
+// Curves of the metrics of machine and program over the recording.
 import type { MetricCurve, MetricOverTime, MetricsOverTime } from "../api/metrics";
 import type { ChartPoint, ChartSeries } from "./chart";
 
@@ -10,7 +10,7 @@ const labelOf = (curve: MetricCurve, metric: MetricOverTime, all: MetricCurve[])
   return all.some((other) => other !== curve && other.instance === curve.instance) ? `${own}, ${curve.process}` : own;
 };
 
-/** A line for each of what a metric is measured of, through the mean of each part of the recording, in its middle. */
+/** Returns one line per instance of a metric. Each point is the mean of a part of the recording, at its middle. */
 export function seriesOf(metric: MetricOverTime, { begin_ms, length_ms, buckets }: MetricsOverTime): ChartSeries[] {
   const width = length_ms / buckets;
   return metric.curves.map((curve) => ({
@@ -25,18 +25,20 @@ export function seriesOf(metric: MetricOverTime, { begin_ms, length_ms, buckets 
   }));
 }
 
-/** Where steps begin; of many, every so many. */
+/** Returns marks where steps begin; for many steps, every Nth. */
 export function marksOf(steps: MetricsOverTime["steps"]): { x: number; label: string }[] {
   const every = Math.ceil(steps.length / MOST_MARKS);
   return steps.filter((_, i) => i % every === 0).map((step) => ({ x: step.start_ms, label: `step ${step.index}` }));
 }
 
-/** What the axis ends at; undefined: what the values need.
+/**
+ * Returns the upper end of the axis; undefined: fit the values.
  *
- * @param full  what there can be at most; 0: not known */
+ * @param full  highest possible value; 0: unknown
+ */
 export function topOf(metric: MetricOverTime, full: number): number | undefined {
   const most = Math.max(...metric.curves.flatMap((curve) => curve.points.map((point) => point[3])));
-  // What is always zero would else have an axis that means nothing.
+  // Without this, a metric that is always zero would have a meaningless axis.
   const top = Math.max(full, metric.unit === "%" ? 100 : 0, most <= 0 ? 1 : 0);
   return top > 0 && top >= most ? top : undefined;
 }
@@ -44,12 +46,14 @@ export function topOf(metric: MetricOverTime, full: number): number | undefined 
 export const isNeverNegative = (metric: MetricOverTime): boolean =>
   metric.curves.every((curve) => curve.points.every((point) => point[1] >= 0));
 
-/** What the chart does not say by itself; empty: nothing. */
+/** Returns a note about the chart; empty: none needed. */
 export function noteOf(metric: MetricOverTime, series: ChartSeries[]): string {
   const sentences: string[] = [];
   if (series.some((one) => one.points.some((point) => point.low !== undefined)))
-    sentences.push("Means; pale: from the least to the most of samples too close to be drawn apart.");
+    sentences.push("Lines are means; pale bands are the minimum to maximum of samples too close to draw separately.");
   if (metric.left_out > 0)
-    sentences.push(`${metric.curves.length} of ${metric.curves.length + metric.left_out}: those that vary most.`);
+    sentences.push(
+      `Shows the ${metric.curves.length} of ${metric.curves.length + metric.left_out} curves that vary most.`,
+    );
   return sentences.join(" ");
 }

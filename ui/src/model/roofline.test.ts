@@ -64,7 +64,7 @@ test("flat roofs begin where the slanted one reaches them", () => {
     "memory bandwidth",
     "peak of bf16, fp16",
     "peak of fp32",
-    "bound by arithmetic",
+    "compute-bound",
   ]);
   const [slanted, highest, lower] = series;
   expect(slanted?.points.at(-1)).toEqual(highest?.points[0]);

@@ -8,15 +8,15 @@ export interface Placed {
   family: string | null;
   totalUs: number;
   sharePct: number | null;
-  intensity: number; // FLOP a byte.
+  intensity: number; // FLOP per byte.
   flopsPerS: number;
   bytesPerS: number;
   bound: string | null;
   rooflinePct: number | null;
-  lostUs: number | null; // GPU time beyond what the roof asks for.
+  lostUs: number | null; // GPU time beyond the roofline bound.
 }
 
-/** Operators whose work and time are known, and that move or compute anything. */
+/** Returns operators with known work and time that move or compute anything. */
 export function placedOf(operators: AttributedRow[]): Placed[] {
   return operators.flatMap((row) => {
     const { flops, bytes, total_us: totalUs } = row;
@@ -43,10 +43,10 @@ export function placedOf(operators: AttributedRow[]): Placed[] {
 export interface Roof {
   label: string;
   flopsPerS: number;
-  main: boolean; // Most of the arithmetic is of this type.
+  main: boolean; // Type of most arithmetic.
 }
 
-/** Highest first; types with one peak share a roof. */
+/** Returns roofs, highest first; types with equal peaks share a roof. */
 export function roofsOf(efficiency: EfficiencyFigures): Roof[] {
   const byPeak = new Map<number, string[]>();
   for (const { dtype, tflops } of efficiency.peaks) byPeak.set(tflops, [...(byPeak.get(tflops) ?? []), dtype]);
@@ -62,7 +62,7 @@ export function roofsOf(efficiency: EfficiencyFigures): Roof[] {
 const LEAST_RADIUS = 3;
 const MOST_RADIUS = 16;
 
-/** Dots whose areas are their shares of GPU time. */
+/** Dots whose area is the share of GPU time. */
 function dots(placed: Placed[], nameOf: (one: Placed) => string): ChartPoint[] {
   return placed.map((one) => ({
     x: one.intensity,
@@ -73,14 +73,14 @@ function dots(placed: Placed[], nameOf: (one: Placed) => string): ChartPoint[] {
 }
 
 const BOUNDS: [string | null, string, string][] = [
-  ["memory", "bound by memory", "--series-2"],
-  ["compute", "bound by arithmetic", "--series-1"],
+  ["memory", "memory-bound", "--series-2"],
+  ["compute", "compute-bound", "--series-1"],
   [null, "bound unknown", "--dim"],
 ];
 
 /**
- * The slanted roof up to the highest flat one, the flat ones from where they begin to bind, the operators, and the
- * picked one again.
+ * Returns the series: the slanted roof up to the highest flat one, the flat roofs from the point where they bind, the
+ * operators, and the picked operator again.
  */
 export function rooflineSeries(
   placed: Placed[],

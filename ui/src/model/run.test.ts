@@ -38,7 +38,7 @@ test("what is shown, and how it ended", () => {
 
 test("why nothing is shown", () => {
   expect(toldOf({ ...RUN, exit_code: 1, path: null, problem: "nothing of it" })).toEqual({
-    text: "Nothing new is shown. The program ended with exit code 1. Nothing of it.",
+    text: "The page is unchanged. The program ended with exit code 1. Nothing of it.",
     isBad: true,
   });
   expect(toldOf({ ...RUN, problem: "cannot read it" })?.text).toContain("is kept: headroom-ui-2.pftrace");

@@ -1,4 +1,4 @@
-// What a run of the program has come to, as sentences.
+// Sentences about the state of the program's run.
 import type { Run } from "../api/run";
 
 /** Elapsed time: "7 s", "3 min 07 s", "2 h 05 min". */
@@ -12,18 +12,18 @@ export function elapsed(seconds: number): string {
 
 export interface Told {
   text: string;
-  isBad: boolean; // What was shown before still is.
+  isBad: boolean; // The earlier result stays visible.
 }
 
-/** Of a run that goes on, or of the last; null: there was none. */
+/** Returns the state of the current or the last run; null: there was none. */
 export function toldOf(run: Run): Told | null {
   switch (run.phase) {
     case "running":
       return { text: "Recording.", isBad: false };
     case "stopping":
-      return { text: "Stopping: the program has some seconds to end.", isBad: false };
+      return { text: "Stopping: the program has a few seconds to exit.", isBad: false };
     case "reading":
-      return { text: "The program has ended; reading the recording.", isBad: false };
+      return { text: "The program has ended. Headroom reads the recording.", isBad: false };
     case "idle":
       return run.ended === 0 ? null : end(run);
   }
@@ -35,14 +35,14 @@ function end(run: Run): Told {
     const how = run.stopped ? "The program was stopped. " : code === "" ? "" : `The program ended with ${code}. `;
     const kept = run.path === null ? "" : ` The recording is kept: ${run.path}.`;
     return {
-      text: `Nothing new is shown. ${how}${run.problem.charAt(0).toUpperCase()}${run.problem.slice(1)}.${kept}`,
+      text: `The page is unchanged. ${how}${run.problem.charAt(0).toUpperCase()}${run.problem.slice(1)}.${kept}`,
       isBad: true,
     };
   }
   const how = run.stopped
-    ? " It was stopped: this is what it did until then."
+    ? " It was stopped; the page shows its work up to then."
     : code === ""
       ? ""
-      : ` The program ended with ${code}: this is what it did until then.`;
+      : ` The program ended with ${code}; the page shows its work up to then.`;
   return { text: `Recorded into ${run.path}.${how}`, isBad: false };
 }

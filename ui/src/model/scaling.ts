@@ -1,17 +1,17 @@
-// What is asked about more GPUs, and the curves that the answer makes.
+// Requests about more GPUs, and the curves of the answer.
 import type { ScalePoint, Scaling, ScalingLimit } from "../api/forecasts";
 import type { ChartPoint } from "./chart";
 import { quoted } from "./command";
 
-/** What the controls are set to; in the address by these names. */
+/** Settings of the controls, under their names in the address. */
 export interface ScaleSettings {
-  cluster: string; // Empty: a network by its figures.
+  cluster: string; // Empty: a network with its own figures.
   gbps: number;
   perNode: number;
-  most: number; // GPUs.
+  most: number; // Largest number of GPUs.
   strong: boolean;
   schedule: string;
-  changes: string; // Scenarios that are made before; empty: none.
+  changes: string; // Scenarios applied first; empty: none.
 }
 
 export const DEFAULTS: ScaleSettings = {
@@ -31,15 +31,15 @@ export const MOST_GPUS = [8, 64, 512, 4096];
 export const SCHEDULES: [string, string][] = [
   ["ddp", "all-reduce in buckets (DDP)"],
   ["per-tensor", "all-reduce of each gradient"],
-  ["zero-1", "optimizer shared out (ZeRO-1)"],
-  ["zero-2", "and gradients (ZeRO-2)"],
-  ["zero-3", "and parameters (ZeRO-3, FSDP)"],
+  ["zero-1", "sharded optimizer (ZeRO-1)"],
+  ["zero-2", "sharded optimizer and gradients (ZeRO-2)"],
+  ["zero-3", "sharded optimizer, gradients and parameters (ZeRO-3, FSDP)"],
   ["p3", "slices by priority (P3)"],
-  ["blueconnect", "rings inside and between (BlueConnect)"],
+  ["blueconnect", "rings inside and between machines (BlueConnect)"],
   ["parameter-server", "parameter servers"],
 ];
 
-/** Whatever an address says that is no setting is the default. */
+/** Returns the settings in an address. Invalid values become defaults. */
 export function settingsOf(query: Record<string, string>): ScaleSettings {
   const among = (text: string | undefined, known: number[], otherwise: number) =>
     known.find((one) => String(one) === text) ?? otherwise;
@@ -55,7 +55,7 @@ export function settingsOf(query: Record<string, string>): ScaleSettings {
   };
 }
 
-/** What differs from the defaults, for the address. */
+/** Returns the settings that differ from the defaults, for the address. */
 export function queryOf(settings: ScaleSettings): Record<string, string> {
   const text = <T>(value: T, usual: T) => (value === usual ? "" : String(value));
   return {
@@ -69,14 +69,14 @@ export function queryOf(settings: ScaleSettings): Record<string, string> {
   };
 }
 
-/** Powers of two up to the most, or to what the cluster has. */
+/** Returns powers of two up to the largest number, or to the size of the cluster. */
 export function gpusUpTo(most: number): number[] {
   const counts: number[] = [];
   for (let gpus = 1; gpus <= most; gpus *= 2) counts.push(gpus);
   return counts;
 }
 
-/** @param room  GPUs of the cluster; null: as many as one likes */
+/** @param room  GPUs of the cluster; null: no limit */
 export function pathOf(settings: ScaleSettings, room: number | null): string {
   const query = new URLSearchParams({ gpus: gpusUpTo(Math.min(settings.most, room ?? Infinity)).join(",") });
   if (settings.cluster !== "") {
@@ -91,7 +91,7 @@ export function pathOf(settings: ScaleSettings, room: number | null): string {
   return `scale?${query.toString()}`;
 }
 
-/** The same as a command. */
+/** Returns the equivalent command. */
 export function commandOf(settings: ScaleSettings, room: number | null, trace: string): string {
   const parts = ["headroom scale", quoted(trace)];
   parts.push(`--gpus ${gpusUpTo(Math.min(settings.most, room ?? Infinity)).join(",")}`);
@@ -103,12 +103,12 @@ export function commandOf(settings: ScaleSettings, room: number | null, trace: s
   return parts.join(" ");
 }
 
-/** Points that could be told. */
+/** Returns the points with a forecast. */
 export function toldOf(points: ScalePoint[]): ScalePoint[] {
   return points.filter((point) => point.step_ms.mid !== null && point.efficiency_pct !== null);
 }
 
-/** The band of what a second gets done is that of the step, the other way round. */
+/** The band of the throughput is the inverse of the step's. */
 function banded(point: ScalePoint, y: number): ChartPoint {
   const { low, mid, high } = point.step_ms;
   const known = low !== null && mid !== null && high !== null && low > 0 && high > 0;
@@ -119,7 +119,7 @@ export function efficiencyPoints(points: ScalePoint[]): ChartPoint[] {
   return toldOf(points).map((point) => banded(point, point.efficiency_pct ?? 0));
 }
 
-/** Samples per second; where the trace does not tell the samples of a step, times what one GPU does. */
+/** Returns samples per second; if the trace has no samples per step, multiples of the throughput of one GPU. */
 export function throughputPoints(points: ScalePoint[]): {
   points: ChartPoint[];
   ideal: ChartPoint[];
@@ -143,20 +143,20 @@ export function throughputPoints(points: ScalePoint[]): {
 
 export const LIMITS: Record<ScalingLimit, string> = {
   gpu: "each GPU's own work",
-  host: "the host, which launches the work",
+  host: "the host, which launches the kernels",
   loader: "the data loader",
   bandwidth: "the bytes over the slowest link",
   latency: "the number of messages, regardless of size",
   straggler: "waiting for the slowest rank",
-  pipeline: "stages of the pipeline that wait for each other",
+  pipeline: "waits between pipeline stages",
 };
 
 export interface Verdict {
-  at: ScalePoint; // With the most GPUs.
-  since: number | null; // GPUs from which on that limit holds; null: from one.
+  at: ScalePoint; // Point with the most GPUs.
+  since: number | null; // Number of GPUs from which that limit holds; null: from one.
 }
 
-/** What limits the largest of the points; null: nothing could be told. */
+/** Returns the limit at the largest number of GPUs; null: no forecast. */
 export function verdictOf(scaling: Scaling): Verdict | null {
   const told = toldOf(scaling.points);
   const at = told[told.length - 1];

@@ -1,10 +1,10 @@
-// Scenarios as the user sets them, and as the engine reads them: "amp:dtype=bf16+batch-size:n=64".
+// Scenarios in the form of the controls, and in the engine's syntax: "amp:dtype=bf16+batch-size:n=64".
 import type { Forecast, Scenario, ScenarioKey } from "../api/types";
 
 /** Values of the keys of each scenario that is switched on, by name. */
 export type Choice = Record<string, Record<string, string>>;
 
-/** A value to begin with, where the catalogue has none. */
+/** Returns an initial value for a key without a default in the catalogue. */
 function initialValueOf(key: ScenarioKey): string {
   if (key.otherwise !== null) return key.otherwise;
   if (key.kind === "choice") return (key.choices ?? "").split("|")[0] ?? "";
@@ -15,7 +15,7 @@ export function defaultsOf(scenario: Scenario): Record<string, string> {
   return Object.fromEntries(scenario.keys.map((key) => [key.name, initialValueOf(key)]));
 }
 
-/** In the catalogue's order; empty: nothing is switched on. */
+/** Returns the engine's text, in the catalogue's order; empty: nothing is switched on. */
 export function textOf(choice: Choice, catalogue: Scenario[]): string {
   const calls: string[] = [];
   for (const scenario of catalogue) {
@@ -27,28 +27,30 @@ export function textOf(choice: Choice, catalogue: Scenario[]): string {
   return calls.join("+");
 }
 
-/** The scenario that a command asks for ("headroom whatif trace.json tf32 --steps 3:5"); empty: none. */
+/** Returns the scenario in a command ("headroom whatif trace.json tf32 --steps 3:5"); empty: none. */
 export function scenarioIn(command: string, catalogue: Scenario[]): string {
   const isScenario = (word: string) =>
     word.split("+").every((call) => catalogue.some((one) => one.name === call.split(":")[0]));
   return command.split(" ").slice(2).find(isScenario) ?? "";
 }
 
-/** Without their settings: "host-speed + amp". */
+/** Returns the names without their settings: "host-speed + amp". */
 export const namesOf = (text: string): string =>
   text
     .split("+")
     .map((call) => call.split(":")[0])
     .join(" + ");
 
-/** Those that save most alone first; then the rest in the catalogue's order. */
+/** Sorts scenarios by their own savings, largest first; then the rest in the catalogue's order. */
 export function bySavings(catalogue: Scenario[], savesMs: (name: string) => number | null): Scenario[] {
   const worth = (scenario: Scenario) => savesMs(scenario.name) ?? -Infinity;
   return [...catalogue].sort((a, b) => (worth(a) === worth(b) ? 0 : worth(b) - worth(a)));
 }
 
-/** The other way; what the catalogue does not have is left out. Values of regular expressions may hold any character
- * but the separators, which is all that the page itself writes. */
+/**
+ * Inverse of textOf(); drops names that the catalogue lacks. Values of regular expressions may contain any character
+ * except the separators. The page writes no others.
+ */
 export function choiceOf(text: string, catalogue: Scenario[]): Choice {
   const choice: Choice = {};
   for (const call of text.split("+")) {
@@ -68,27 +70,32 @@ export function choiceOf(text: string, catalogue: Scenario[]): Choice {
 }
 
 export interface Groups {
-  telling: Scenario[]; // What they save alone is known; by that.
-  bounds: Scenario[]; // The same, of what is no change but a question: isBound().
-  asking: Scenario[]; // They need a value of the user's, or are about something else than the step: not ranked.
+  telling: Scenario[]; // Changes whose own saving is known, sorted by it.
+  bounds: Scenario[]; // The same for hypothetical speedups: isBound().
+  asking: Scenario[]; // Not ranked: they need a value, or concern more than the step.
   abstaining: { item: Scenario; why: string }[]; // They do not apply to this job.
 }
 
-/** It says how many times as fast work becomes, and not by what: what any change could buy there, and none to make. */
+/**
+ * Returns true if the scenario only states a speedup, not how to get it. Its saving is an upper bound, not a change to
+ * make.
+ */
 export const isBound = (scenario: Scenario): boolean =>
   scenario.keys.some((key) => key.name === "factor" && key.kind === "factor");
 
-/** "factor=2": the values of the ranking; empty: the scenario takes none. */
+/** Returns the values of the ranking, such as "factor=2"; empty: the scenario has none. */
 export const valuesText = (scenario: Scenario): string =>
   scenario.keys.map((key) => `${key.name}=${initialValueOf(key)}`).join(", ");
 
-/** What a scenario does alone. */
+/** Effect of a scenario alone. */
 export type Alone = Pick<Forecast, "saves_ms" | "at_best">;
 
-/** The catalogue as the user looks for it. Of the best case alone, a saving says too little to be above others.
+/**
+ * Returns the catalogue in groups, sorted for the user. A best-case saving does not rank above expected ones.
  *
- * @param alone  what each does alone, by the scenario's name; not there: not ranked
- * @param whyNot why it does not apply, by the same */
+ * @param alone  effect of each scenario alone, by name; missing: not ranked
+ * @param whyNot why it does not apply, by name
+ */
 export function groupsOf(catalogue: Scenario[], alone: Map<string, Alone>, whyNot: Map<string, string>): Groups {
   const groups: Groups = { telling: [], bounds: [], asking: [], abstaining: [] };
   const atBest = (item: Scenario) => alone.get(item.name)?.at_best === true;

@@ -1,13 +1,13 @@
-// Sliders over numbers, even or by factors.
+// Linear and logarithmic sliders.
 
 export interface Range {
   least: number;
   most: number;
-  log: boolean; // Each step of the slider is the same factor.
+  log: boolean; // Each position multiplies by the same factor.
   whole: boolean;
 }
 
-/** Positions are whole numbers from 0 to this. */
+/** Positions are integers from 0 to this. */
 export const POSITIONS = 200;
 
 export function positionOf(value: number, range: Range): number {
@@ -19,10 +19,7 @@ export function positionOf(value: number, range: Range): number {
   return Math.round(POSITIONS * Math.min(1, Math.max(0, share)));
 }
 
-/**
- * Two digits, that no number looks surer than a hand on a slider is; the ends are exact, and whole numbers below 100
- * are.
- */
+/** Rounds to two digits, the precision of a slider. The ends are exact, and integers below 100 stay integers. */
 export function valueAt(position: number, range: Range): number {
   const { least, most, log, whole } = range;
   const share = position / POSITIONS;

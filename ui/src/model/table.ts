@@ -1,16 +1,18 @@
-// Rows of a table: which, and in which order.
+// Filters and sorts the rows of a table.
 
 export type Cell = number | string | null;
 
-/** What a table knows of a column by its rows. */
+/** Properties of a column that follow from its rows. */
 export interface Trait {
   isNumber: boolean;
-  isWorthIt: boolean; // Some row knows something, and where it may be left out, rows differ.
+  isWorthIt: boolean; // Some row has a value, and rows differ if the column may be hidden.
 }
 
-/** Reads each cell once.
+/**
+ * Reads each cell once.
  *
- * @param varies  the column is worth nothing where all rows say the same */
+ * @param varies  hides the column if all rows have the same value
+ */
 export function traitOf<Row>(rows: Row[], cellOf: (row: Row) => Cell, varies: boolean): Trait {
   const cells = new Set<Cell>();
   let isNumber = false;
@@ -25,7 +27,7 @@ export function traitOf<Row>(rows: Row[], cellOf: (row: Row) => Cell, varies: bo
 const keys = new WeakMap<object, number>();
 let nextKey = 0;
 
-/** The same for the same row, wherever it stands. */
+/** Returns a stable key for a row, independent of its position. */
 export function keyOf(row: object): number {
   const known = keys.get(row);
   if (known !== undefined) return known;
@@ -33,7 +35,7 @@ export function keyOf(row: object): number {
   return nextKey++;
 }
 
-/** Rows that hold all words of the filter, in any case. */
+/** Returns the rows that contain all words of the filter, ignoring case. */
 export function filtered<Row>(rows: Row[], textOf: (row: Row) => string, filter: string): Row[] {
   const words = filter
     .toLowerCase()
@@ -46,7 +48,7 @@ export function filtered<Row>(rows: Row[], textOf: (row: Row) => string, filter:
   });
 }
 
-/** What is not known comes last either way; of equals the first stays first. */
+/** Sorts stably; missing values come last in both orders. */
 export function sorted<Row>(rows: Row[], cellOf: (row: Row) => Cell, ascending: boolean): Row[] {
   const compare = (a: Cell, b: Cell) => {
     if (a === null || b === null) return (a === null ? 1 : 0) - (b === null ? 1 : 0);

@@ -1,11 +1,11 @@
-// What the view of tables shows of each kind of row.
+// Contents of the view of tables, for each kind of row.
 import type { Report } from "../api/types";
 import { pathOfKernel, pathOfLayer, pathOfLine, pathOfOperator } from "./hierarchy";
 
 export type TableId = "operators" | "kernels" | "layers" | "lines" | "regions";
 export type Clock = "gpu" | "host";
 
-/** A row of any table, with what tables and maps need of it. */
+/** A row of any table, with the fields that tables and maps need. */
 export interface AnyRow {
   name: string;
   path: string[];
@@ -19,27 +19,26 @@ export interface TableKind {
   id: TableId;
   title: string;
   meaning: string;
-  missing: string; // Where there are no rows: what would record them.
-  clocks: Clock[]; // That its map can show; none: it has no map.
+  missing: string; // Shown if there are no rows: how to record them.
+  clocks: Clock[]; // Clocks that its map can show; empty: no map.
   sort: string;
-  backward: { title: string; meaning: string }; // Of `backward_us`.
+  backward: { title: string; meaning: string }; // For `backward_us`.
 }
 
-const BACKWARD = { title: "Backward", meaning: "The part of GPU time that was launched in the backward pass" };
+const BACKWARD = { title: "Backward", meaning: "GPU time launched in the backward pass" };
 
-/** Backward nodes call operators of their own, whose time it is (docs/report.md). */
+/** Backward nodes call other operators, which count the time (docs/report.md). */
 const BACKWARD_ELSEWHERE = {
   title: "Its backward,\nelsewhere",
   meaning:
-    "GPU time of the backward nodes of its forward calls: no part of its own GPU time, but of that of the operators that those nodes call",
+    "GPU time of the backward nodes of its forward calls. It counts for the operators that those nodes call, not for this operator",
 };
 
 export const TABLE_KINDS: TableKind[] = [
   {
     id: "operators",
     title: "Operators",
-    meaning:
-      "What the framework was asked to compute; each GPU task belongs to the innermost operator that launched it.",
+    meaning: "Operators of the framework; each GPU task belongs to the innermost operator that launched it.",
     missing: "No operators were recorded: profile with ProfilerActivity.CPU.",
     clocks: ["gpu", "host"],
     sort: "total_us",
@@ -48,9 +47,9 @@ export const TABLE_KINDS: TableKind[] = [
   {
     id: "kernels",
     title: "Kernels",
-    meaning: "What ran on the GPU: kernels, copies and sets.",
+    meaning: "Work on the GPU: kernels, copies and sets.",
     missing:
-      "No GPU work was recorded: profile with ProfilerActivity.CUDA, or use headroom record where there is a GPU.",
+      "No GPU work was recorded: profile with ProfilerActivity.CUDA, or use headroom record on a machine with a GPU.",
     clocks: ["gpu"],
     sort: "total_us",
     backward: BACKWARD,
@@ -86,7 +85,7 @@ export const TABLE_KINDS: TableKind[] = [
   },
 ];
 
-/** Numbers and words of a row, by their keys. */
+/** Numbers and words of a row, by key. */
 function anyRow(row: object, name: string, path: string[], rank: number | null, count: number): AnyRow {
   const figures: AnyRow["figures"] = {};
   const words: AnyRow["words"] = {};
@@ -112,11 +111,11 @@ export function rowsOf(report: Report, id: TableId): AnyRow[] {
   }
 }
 
-/** Microseconds of a row that no other row holds, too. */
+/** Microseconds of a row that no other row includes. */
 export const sizeOf = (row: AnyRow, clock: Clock): number =>
   row.figures[clock === "gpu" ? "total_us" : "self_host_us"] ?? 0;
 
-/** Those of its clocks for which the rows have times. */
+/** Clocks for which the rows have times. */
 export function clocksOf(kind: TableKind, rows: AnyRow[]): Clock[] {
   return kind.clocks.filter((clock) => rows.some((row) => sizeOf(row, clock) > 0));
 }

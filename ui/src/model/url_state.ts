@@ -1,28 +1,28 @@
-// What is shown, in the address, so that a view can be shared and the browser's back button works.
+// Keeps the state of the page in the address, so that users can share a view and use the browser's back button.
 
-/** A view and what it is set to, by names of its own: "#what-if?scenario=amp". */
+/** A view and its settings: "#what-if?scenario=amp". */
 export interface UrlState {
   view: string;
   query: Record<string, string>;
 }
 
-/** What all views share: it stays when another view is opened. */
+/** Settings shared by all views: they stay when another view opens. */
 const SHARED = ["scenario"];
 
-/** @param views  known ones; the first stands for whatever is not among them */
+/** @param views  valid views; the first replaces an unknown one */
 export function readState(hash: string, views: string[]): UrlState {
   const [name, query] = hash.replace(/^#/, "").split("?", 2);
   const view = views.find((one) => one === name) ?? views[0] ?? "";
   return { view, query: Object.fromEntries(new URLSearchParams(query ?? "")) };
 }
 
-/** Empty values are left out. */
+/** Omits empty values. */
 export function writeState(state: UrlState): string {
   const query = new URLSearchParams(Object.entries(state.query).filter(([, value]) => value !== "")).toString();
   return query === "" ? `#${state.view}` : `#${state.view}?${query}`;
 }
 
-/** Another view about the same question. */
+/** Opens another view with the shared settings. */
 export function withView(state: UrlState, view: string): UrlState {
   return { view, query: Object.fromEntries(Object.entries(state.query).filter(([name]) => SHARED.includes(name))) };
 }

@@ -1,9 +1,9 @@
-// What each part of a combination adds to it: its parts are asked for together up to each, in the order in which they
-// apply.
+// The contribution of each part of a combination. Forecasts of the first part, the first two, and so on, in the order
+// in which they apply, give the contributions.
 import type { Forecast, Scenario } from "../api/types";
 import { type Choice, textOf } from "./scenario";
 
-/** The combinations of the first, the first two, ... of the parts, but not of all. */
+/** Returns the combinations of the first part, the first two, ..., without the complete one. */
 export function prefixesOf(choice: Choice, catalogue: Scenario[]): string[] {
   const names = catalogue.map((one) => one.name).filter((name) => choice[name] !== undefined);
   return names.slice(1).map((_, index) => {
@@ -12,15 +12,17 @@ export function prefixesOf(choice: Choice, catalogue: Scenario[]): string[] {
   });
 }
 
-/** From one step time to the next. */
+/** The change from one step time to the next. */
 export interface Bar {
   label: string;
   fromMs: number;
   toMs: number;
 }
 
-/** @param prefixes  forecasts of prefixesOf(); one that does not apply is drawn with the next
- *  @param whole     forecast of the combination; null where it does not apply */
+/**
+ * @param prefixes  forecasts of prefixesOf(); one that does not apply is drawn with the next
+ * @param whole     forecast of the combination; null: it does not apply
+ */
 export function barsOf(baselineMs: number, prefixes: Forecast[], whole: Forecast): Bar[] | null {
   if (!whole.applies || whole.step_ms.mid === null) return null;
   const bars: Bar[] = [];
@@ -36,7 +38,7 @@ export function barsOf(baselineMs: number, prefixes: Forecast[], whole: Forecast
   return bars;
 }
 
-/** Of "A+B+C" after "A": "B+C". */
+/** Returns "B+C" for "A+B+C" after "A". */
 function addedTo(before: string, name: string): string {
   return before !== "" && name.startsWith(`${before}+`) ? name.slice(before.length + 1) : name;
 }

@@ -1,23 +1,23 @@
-// What the height of a counter stands for, in words: it has no room for an axis.
+// Describes the scale of a counter in words, because its lane has no room for an axis.
 import type { Track } from "../api/timeline";
 import { formatQuantity } from "../format";
 import { firstEndingAt } from "./paint";
 import type { PlacedTile } from "./tiles";
 import type { Viewport } from "./viewport";
 
-/** Values that are seen. */
+/** Range of the visible values. */
 export interface Seen {
-  least: number | null; // null: samples too close together to be drawn apart are told by their largest.
+  least: number | null; // null: samples are too dense to draw separately; only their maximum is known.
   most: number;
 }
 
-/** A height of a counter as a value; tiles hold it with seven digits. */
+/** Converts a height of a counter to a value. Tiles have seven digits. */
 export function valueAt(track: Track, fill: number): number {
   const least = track.minimum ?? 0;
   return Number((least + fill * ((track.maximum ?? 0) - least)).toPrecision(6));
 }
 
-/** Of a counter's lane in a view; null: no sample is seen, or none has arrived. */
+/** Returns the range of a counter's lane in a view; null: no visible sample, or the tiles have not arrived. */
 export function seenOf(track: Track, lane: number, placed: PlacedTile[], view: Viewport): Seen | null {
   let least = Infinity;
   let most = -Infinity;
@@ -38,11 +38,11 @@ export function seenOf(track: Track, lane: number, placed: PlacedTile[], view: V
   return most === -Infinity ? null : { least: isExact ? least : null, most };
 }
 
-/** In words, the longest that tells most first: "12.0 GB to 75.3 GB; full height 80.0 GB", "12.0 GB to 75.3 GB". */
+/** Returns texts, longest first: "12.0 GB to 75.3 GB; full height 80.0 GB", "12.0 GB to 75.3 GB". */
 export function scaleTexts(track: Track, seen: Seen | null): string[] {
   const text = (value: number) => formatQuantity(value, track.unit);
   const top = text(track.maximum ?? 0);
-  const bottom = (track.minimum ?? 0) < 0 ? text(track.minimum ?? 0) : null; // Else zero, which goes without saying.
+  const bottom = (track.minimum ?? 0) < 0 ? text(track.minimum ?? 0) : null; // null: zero, which is implied.
   const height = `full height ${bottom === null ? top : `${bottom} to ${top}`}`;
   if (seen === null) return [height];
   const most = text(seen.most);

@@ -1,4 +1,4 @@
-// What is drawn over the painted lanes, and above them, in CSS pixels.
+// Draws marks over and above the lanes, in CSS pixels.
 import type { SpanPlace } from "../api/timeline";
 import { formatMark } from "../format";
 import { scaleTexts, seenOf } from "./counter_scale";
@@ -46,7 +46,7 @@ export function drawRuler(
   }
 }
 
-/** Where steps begin; spans are seen through the lines. */
+/** Draws the starts of steps as translucent lines. */
 export function drawStepLines(
   context: CanvasRenderingContext2D,
   height: number,
@@ -73,7 +73,9 @@ export function drawLabels(
   }
 }
 
-/** At the right of each counter's title, which is a button over the left of the same line (pane.css). */
+/**
+ * Draws the scale at the right of each counter's title. The title is a button at the left of the same line (pane.css).
+ */
 export function drawScales(
   context: CanvasRenderingContext2D,
   input: PaintInput,
@@ -94,14 +96,14 @@ export function drawScales(
   context.textAlign = "left";
 }
 
-/** What stands out from the rest. Times are on the clock of the view. */
+/** Highlighted parts. Times are on the clock of the view. */
 export interface Marked {
   range: Viewport | null;
   span: SpanPlace | null;
-  links: SpanPlace[]; // Of the span.
+  links: SpanPlace[]; // Links of the span.
 }
 
-/** Where a view is drawn. */
+/** Area of a view. */
 export interface Area {
   view: Viewport;
   width: number;
@@ -109,7 +111,7 @@ export interface Area {
   scrollTop: number;
 }
 
-/** A stretch, the span that is selected, and curves to what it has to do with. */
+/** Draws a selected range, the selected span, and curves to its links. */
 export function drawMarked(
   context: CanvasRenderingContext2D,
   at: Area,
@@ -134,7 +136,7 @@ export function drawMarked(
     const other = boxOfLane(layout, link.lane);
     if (other === null) continue;
     drawBox(context, link, other, at, palette.accent);
-    // What lies outside is pointed to.
+    // Marks outside the view are drawn at its edge.
     const xOf = (startNs: number) => Math.max(-10, Math.min(width + 10, (startNs - view.begin) * perNs));
     const ends = [
       { x: xOf(span.start_ns), y: middle(lane) },

@@ -6,7 +6,7 @@ import { layoutTracks } from "./layout";
 import { makePalette } from "./palette";
 import { stepsSeen } from "./steps";
 
-/** A context that keeps what it is asked to draw. Each character is 6 px wide. */
+/** A context that records its draw calls. Each character is 6 px wide. */
 function makeContext() {
   const rectangles: number[][] = [];
   const texts: string[] = [];

@@ -1,9 +1,9 @@
-// The canvases of a drawing, and when they are drawn.
+// The canvases of a drawing, and the scheduling of frames.
 import { FittedText } from "./fitted_text";
 
 export const RULER_HEIGHT = 26;
 
-/** Draws when asked to, at most once a frame. */
+/** Draws on request, at most once per frame. */
 export class Drawing {
   private image: ImageData | null = null;
   private waiting = false;
@@ -35,7 +35,7 @@ export class Drawing {
     return this.scroller.scrollTop;
   }
 
-  /** Both contexts, in CSS pixels, and the pixels of the larger one. */
+  /** Returns both contexts, in CSS pixels, and the pixels of the larger one. */
   begin(): {
     context: CanvasRenderingContext2D;
     ruler: CanvasRenderingContext2D;

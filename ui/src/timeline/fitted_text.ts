@@ -1,13 +1,13 @@
-// Texts that fit where they stand.
+// Texts that fit their place.
 
-/** Texts cut to a width. Characters are measured once: measuring each text would cost more than the frame. */
+/** Cuts texts to a width. Measures each character once, because measuring every text would cost more than the frame. */
 export class FittedText {
   private readonly widths = new Map<string, number>();
 
   fit(context: CanvasRenderingContext2D, text: string, width: number): string {
     const dots = this.widthOf(context, "…");
     let used = 0;
-    let kept = 0; // Characters that leave room for the dots.
+    let kept = 0; // Characters that leave room for the ellipsis.
     for (let i = 0; i < text.length; ++i) {
       used += this.widthOf(context, text.charAt(i));
       if (used + dots <= width) kept = i + 1;

@@ -1,24 +1,24 @@
-// What fingers, mouse and wheel do to a timeline.
+// Touch, mouse and wheel gestures of a timeline.
 import { lengthOf, pan, type Viewport, zoom } from "./viewport";
 
 export interface GestureHost {
   element: HTMLElement;
   view: () => Viewport;
   onView: (view: Viewport) => void;
-  /** At a place of the element, in CSS pixels. */
+  /** Position in the element, in CSS pixels. */
   onHover: (x: number, y: number) => void;
   onClick: (x: number, y: number) => void;
-  /** A stretch in ns of the view's clock; null: none any more. */
+  /** A range in ns on the view's clock; null: range cleared. */
   onRange: (range: Viewport | null) => void;
 }
 
-/** Moved less than this, a press is a click. CSS pixels. */
+/** A press that moves less is a click. CSS pixels. */
 const CLICK_SLACK = 4;
 const ZOOM_PER_PIXEL = 1.0015;
 
 /**
- * Returns what ends it. A drag pans, with Shift it selects; two fingers zoom; the wheel zooms with Ctrl and pans
- * sideways.
+ * Returns a function that removes the listeners. A drag pans, and with Shift selects. Two fingers zoom. The wheel pans
+ * sideways, and with Ctrl zooms.
  */
 export function listenToGestures(host: GestureHost): () => void {
   const { element } = host;

@@ -26,7 +26,7 @@ test("one reads which of how many", () => {
 
 test("the end of the list says that it is not the end of the hits", () => {
   expect(hitText(searchOf(3429, 1000), 999)).toBe(
-    "1,000 of 3,429 spans, 5 ms; those behind are not listed: search for a longer name",
+    "1,000 of 3,429 spans, 5 ms; later hits are not listed: search for a longer name",
   );
   expect(hitText(searchOf(1000), 999)).toBe("1,000 of 1,000 spans, 5 ms");
 });

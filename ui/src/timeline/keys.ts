@@ -1,11 +1,11 @@
-// Keys that act wherever the focus is.
+// Keys that work regardless of the focus.
 
-/** Where keys write, or choose. */
+/** Elements in which keys type text or choose an option. */
 const FIELDS = "input, select, textarea, [contenteditable]";
 
-export type KeyActions = Record<string, () => void>; // By KeyboardEvent.key, letters as small ones.
+export type KeyActions = Record<string, () => void>; // By KeyboardEvent.key, letters in lower case.
 
-/** Does what belongs to a key. */
+/** Runs the action of a key. */
 export function act(event: KeyboardEvent, actions: KeyActions): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -14,7 +14,10 @@ export function act(event: KeyboardEvent, actions: KeyActions): void {
   action();
 }
 
-/** On the whole page, but in its fields, and but for keys that were used already. Returns what ends it. */
+/**
+ * Listens on the whole page, except in fields, and ignores keys that were already handled. Returns a function that
+ * stops it.
+ */
 export function listenToKeys(actions: KeyActions): () => void {
   const onKey = (event: KeyboardEvent) => {
     if (event.defaultPrevented || (event.target instanceof Element && event.target.closest(FIELDS) !== null)) return;

@@ -1,4 +1,4 @@
-// Where tracks and their lanes are, from the top, in CSS pixels.
+// Positions of tracks and lanes, from the top, in CSS pixels.
 import type { Track } from "../api/timeline";
 
 export const LANE_HEIGHT = 17;
@@ -16,7 +16,7 @@ export interface LaneBox {
 export interface TrackBox {
   track: Track;
   y: number;
-  height: number; // With its title.
+  height: number; // Includes the title.
   folded: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Layout {
   height: number;
 }
 
-/** A folded track shows its title alone. */
+/** A folded track shows only its title. */
 export function layoutTracks(tracks: Track[], folded: ReadonlySet<number>): Layout {
   const layout: Layout = { tracks: [], lanes: [], height: 0 };
   let y = 0;
@@ -46,7 +46,7 @@ export function layoutTracks(tracks: Track[], folded: ReadonlySet<number>): Layo
   return layout;
 }
 
-/** Index of the first lane that ends below y. */
+/** Returns the index of the first lane that ends below y. */
 function firstBelow(layout: Layout, y: number): number {
   let low = 0;
   let high = layout.lanes.length;
@@ -59,7 +59,7 @@ function firstBelow(layout: Layout, y: number): number {
   return low;
 }
 
-/** Those that reach into [top, bottom). */
+/** Returns the lanes that overlap [top, bottom). */
 export function lanesBetween(layout: Layout, top: number, bottom: number): LaneBox[] {
   const first = firstBelow(layout, top);
   let last = first;
@@ -78,16 +78,18 @@ export const boxOfLane = (layout: Layout, lane: number): LaneBox | null =>
 export const trackOfLane = (tracks: Track[], lane: number): Track | null =>
   tracks.find((track) => track.first_lane <= lane && lane < track.first_lane + track.lanes) ?? null;
 
-/** How far to scroll to see a lane, with a title's height around it; no further than needed.
+/**
+ * Returns the scroll position that shows a lane and the height of a title around it, with the least scrolling.
  *
- * @param top  how far it is scrolled now
- * @param height  of what is seen */
+ * @param top  current scroll position
+ * @param height  visible height
+ */
 export function scrollTo(lane: LaneBox, top: number, height: number): number {
   const first = Math.max(0, lane.y - TITLE_HEIGHT);
   return Math.min(first, Math.max(top, lane.y + lane.height + TITLE_HEIGHT - height));
 }
 
-/** Long lists of threads begin folded, so that one sees what matters first. */
+/** Returns tracks that start folded: long lists of threads, so that important tracks are visible first. */
 export function foldedAtFirst(tracks: Track[]): Set<number> {
   const MOST_LANES = 60;
   const folded = new Set<number>();

@@ -1,5 +1,5 @@
-// Draws lanes into pixels. A lane is painted once as a row of pixels and copied down its height, so
-// that a frame costs what its pixels cost, however many spans it shows.
+// Draws lanes into pixels. Paints a lane once as a row of pixels and copies the row down its height. The cost of a
+// frame therefore depends on its pixels, not on the number of spans.
 import type { LaneBox } from "./layout";
 import { fillOf, mix, type Palette } from "./palette";
 import type { PlacedTile } from "./tiles";
@@ -12,7 +12,7 @@ export interface Place {
 }
 
 export interface Painted {
-  /** Styles that were seen, e.g. for a legend. */
+  /** Styles drawn, for example for a legend. */
   styles: Set<number>;
 }
 
@@ -21,23 +21,23 @@ export interface PaintInput {
   placed: (track: number) => PlacedTile[];
   view: Viewport;
   palette: Palette;
-  /** Names that stand out, all others pale; null: none does. */
+  /** Names to highlight, with all others pale; null: none. */
   found: ReadonlySet<number> | null;
   scrollTop: number;
-  /** Device pixels for one of CSS. */
+  /** Device pixels per CSS pixel. */
   ratio: number;
 }
 
 const PALE = 0.25;
 const GAP = 1; // CSS pixels between lanes.
 
-/** Pixels of the image: 32-bit, `width` x `height` device pixels. */
+/** Paints an image of `width` x `height` 32-bit device pixels. */
 export function paintLanes(pixels: Uint32Array, width: number, height: number, input: PaintInput): Painted {
   const { palette, view, ratio } = input;
   const painted: Painted = { styles: new Set() };
   pixels.fill(palette.background);
   const row = new Uint32Array(width);
-  const level = new Float32Array(width); // Of a counter.
+  const level = new Float32Array(width); // Fill level of a counter.
   const perNs = width / lengthOf(view);
   for (const lane of input.lanes) {
     const top = Math.round((lane.y - input.scrollTop) * ratio);
@@ -60,7 +60,7 @@ export function paintLanes(pixels: Uint32Array, width: number, height: number, i
   return painted;
 }
 
-/** First rectangle of a lane that ends at or behind a bucket. */
+/** Returns the first rectangle of a lane that ends at or after a bucket. */
 export function firstEndingAt(tile: PlacedTile["tile"], [from, to]: [number, number], bucket: number): number {
   let low = from;
   let high = to;
@@ -100,18 +100,18 @@ function paintRow(
     const first = Math.floor(begin);
     const last = Math.min(width - 1, Math.ceil(end) - 1);
     if (last <= first) {
-      // A part of a pixel.
+      // The span covers only part of a pixel.
       const share = Math.max(0.25, fill * Math.max(end - begin, 0));
       row[first] = mix(colour, row[first] as number, Math.min(1, share));
       continue;
     }
     row.fill(fill < 0.95 ? mix(colour, palette.stripe, 0.3 + 0.7 * fill) : colour, first, last + 1);
-    // An edge tells neighbours of one colour apart; where a tile begins, there is none.
+    // An edge separates neighbours of one colour; not at the start of a tile.
     if (end - begin > 3 && start >= left) row[first] = mix(palette.dark ? 0xff000000 : 0xffffffff, colour, 0.5);
   }
 }
 
-/** The largest share of the maximum in each column of pixels. */
+/** Paints the largest share of the maximum in each column of pixels. */
 function paintLevels(
   level: Float32Array,
   placed: PlacedTile,
@@ -153,7 +153,7 @@ function fillCounter(
   }
 }
 
-/** The rectangle at a place, or the nearest within a few pixels. */
+/** Returns the rectangle at a position, or the nearest one within a few pixels. */
 export function placeAt(lane: LaneBox, placed: PlacedTile[], timeNs: number, toleranceNs: number): Place | null {
   let best: Place | null = null;
   let least = toleranceNs;
@@ -174,7 +174,7 @@ export function placeAt(lane: LaneBox, placed: PlacedTile[], timeNs: number, tol
   return best;
 }
 
-/** A text where there is room for one, in CSS pixels. */
+/** A label and its position, in CSS pixels. */
 export interface Label {
   x: number;
   y: number;
@@ -182,7 +182,7 @@ export interface Label {
   text: string;
 }
 
-/** Of the rectangles that are wide enough; each once, at the part of it that is seen. */
+/** Returns labels of the rectangles that are wide enough, each once, at the visible part. */
 export function labelsOf(input: PaintInput, cssWidth: number, leastWidth: number): Label[] {
   const labels: Label[] = [];
   const perNs = cssWidth / lengthOf(input.view);
@@ -201,7 +201,7 @@ export function labelsOf(input: PaintInput, cssWidth: number, leastWidth: number
         if (begin >= right) break;
         const end = Math.min(cssWidth, origin + (tile.end[i] as number) * scale);
         const from = Math.max(0, begin);
-        // Another tile shows where it begins.
+        // The rectangle begins in another tile, which labels it.
         if (from < left || end - from < leastWidth) continue;
         const text = tile.names.get(tile.name[i] as number);
         if (text !== undefined) labels.push({ x: from, y: lane.y, width: end - from, text });

@@ -1,10 +1,10 @@
-// Colours of what is drawn, by the style of a span (serve/timeline/span_table.h).
+// Colours of spans by style (serve/timeline/span_table.h).
 
-/** As canvases keep pixels: red in the lowest byte. */
+/** Packs a colour as canvases store it: red in the lowest byte. */
 const pack = (red: number, green: number, blue: number): number =>
   ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 
-/** Hue in degrees, the rest from 0 to 1. */
+/** Hue in degrees, the others from 0 to 1. */
 function packHsl(hue: number, saturation: number, lightness: number): number {
   const channel = (n: number) => {
     const k = (n + hue / 30) % 12;
@@ -17,12 +17,12 @@ function packHsl(hue: number, saturation: number, lightness: number): number {
 interface Family {
   name: string;
   hue: number;
-  spread: number; // Degrees by which names of one style differ.
+  spread: number; // Hue range in degrees for names of one style.
   saturation: number;
-  faint?: boolean; // Hardly more than the lane without a span.
+  faint?: boolean; // Almost as pale as an empty lane.
 }
 
-/** By number of the style. */
+/** By style number. */
 const FAMILIES: Family[] = [
   { name: "Python", hue: 215, spread: 20, saturation: 0.2 },
   { name: "annotation", hue: 180, spread: 20, saturation: 0.4 },
@@ -46,7 +46,7 @@ export interface Palette {
   /** By style x SHADES + shade of the name. */
   fills: Uint32Array;
   background: number;
-  stripe: number; // Lanes without a span.
+  stripe: number; // An empty lane.
   text: string;
   lines: string;
   accent: string;
@@ -59,7 +59,7 @@ export function makePalette(dark: boolean): Palette {
     for (let shade = 0; shade < SHADES; ++shade) {
       const along = shade / (SHADES - 1);
       const lightness = family.faint ? (dark ? 0.22 : 0.9) : dark ? 0.34 + 0.12 * along : 0.68 + 0.14 * along;
-      // Hues in another order than lightness, so that neighbours differ.
+      // Hues and lightness vary in different orders, so that neighbours differ.
       const hue = family.hue + family.spread * (((shade * 7) % SHADES) / (SHADES - 1) - 0.5);
       fills[style * SHADES + shade] = packHsl((hue + 360) % 360, family.saturation, lightness);
     }
@@ -88,7 +88,7 @@ export function makePalette(dark: boolean): Palette {
 export const fillOf = (palette: Palette, style: number): number =>
   palette.fills[Math.min(style & 0xff, FAMILIES.length - 1) * SHADES + (((style >>> 16) & 0xff) % SHADES)] as number;
 
-/** A mixture of two colours; share 1: all of the first. */
+/** Mixes two colours; share 1: only the first. */
 export function mix(first: number, second: number, share: number): number {
   const channel = (shift: number) => {
     const a = (first >>> shift) & 0xff;
@@ -101,7 +101,7 @@ export function mix(first: number, second: number, share: number): number {
 export const cssOf = (colour: number): string =>
   `rgb(${colour & 0xff} ${(colour >>> 8) & 0xff} ${(colour >>> 16) & 0xff})`;
 
-/** What a drawing that has these styles should explain. */
+/** Returns the legend for the styles of a drawing. */
 export function legendOf(palette: Palette, styles: Iterable<number>): { name: string; colour: string }[] {
   return [...new Set([...styles].map((style) => style & 0xff))]
     .sort((a, b) => a - b)

@@ -1,4 +1,4 @@
-// One drawing of a timeline: the trace's, or a forecast's.
+// One drawing of a timeline: of the trace or of a forecast.
 import { type MutableRef, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchTile, type SpanPlace, type Timeline } from "../api/timeline";
 import { useDark } from "../components/use_dark";
@@ -27,7 +27,7 @@ import { TileCache } from "./tiles";
 import { around, lengthOf, type Viewport } from "./viewport";
 import "./pane.css";
 
-/** A span of this drawing; no label where it was too short for one. */
+/** A span of this drawing; no label if it was too short for one. */
 export interface Selected extends SpanPlace {
   count: number;
   style: number;
@@ -40,7 +40,7 @@ export interface PaneProps {
   shared: SharedView;
   found: ReadonlySet<number> | null;
   selected: Selected | null;
-  links: SpanPlace[]; // Of what is selected.
+  links: SpanPlace[]; // Links of the selected span.
   range: Viewport | null; // On the trace's clock.
   onSelect: (span: Selected | null) => void;
   onRange: (range: Viewport | null) => void;
@@ -48,9 +48,9 @@ export interface PaneProps {
 }
 
 const KEYS =
-  "Keys: W and S zoom, A and D move, F shows the selected span, arrows walk from span to span, Escape lets go. Drag moves, Shift and drag selects a stretch.";
+  "Keys: W and S zoom, A and D move, F shows the selected span, arrows move from span to span, Escape clears the selection. Drag moves, Shift and drag selects a range.";
 
-/** What is under the pointer. By itself, so that a pointer that moves draws nothing anew. */
+/** Text for the pointer's position. A separate component, so that pointer moves redraw nothing else. */
 function Hovered({ told }: { told: MutableRef<(text: string) => void> }) {
   const [text, setText] = useState("");
   told.current = setText;
@@ -70,7 +70,7 @@ export function Pane(props: PaneProps) {
   const dark = useDark();
   const palette = useMemo(() => makePalette(dark), [dark]);
   const offset = timeline.recorded_begin_ns;
-  // Those of several ranks come one rank after the other.
+  // Steps of several ranks are sorted by rank in the answer.
   const steps = useMemo(() => [...timeline.steps].sort((a, b) => a.start_ns - b.start_ns), [timeline]);
   const tiles = useMemo(
     () =>
@@ -83,11 +83,11 @@ export function Pane(props: PaneProps) {
       ),
     [timeline],
   );
-  // What the next frame draws, whoever asked for it.
+  // State for the next frame, regardless of its cause.
   const latest = useRef({ props, layout, palette, tiles, styles });
   latest.current = { props, layout, palette, tiles, styles };
 
-  /** On this drawing's own clock. */
+  /** The view on this drawing's clock. */
   const ownView = (): Viewport => ({ begin: shared.view.begin - offset, end: shared.view.end - offset });
   const setOwnView = (view: Viewport) => shared.set({ begin: view.begin + offset, end: view.end + offset });
 
@@ -208,8 +208,8 @@ export function Pane(props: PaneProps) {
     [timeline, layout, palette, props.found, props.selected, props.links, props.range],
   );
 
-  // What is selected is in sight, however one came to it: unfolded first, where it must be. Once, so that its track can
-  // be folded.
+  // Scrolls to a new selection, and unfolds its track first if needed. Only once per selection, so that users can fold
+  // the track again.
   const shown = useRef<Selected | null>(null);
   useEffect(() => {
     const { selected } = props;
@@ -222,7 +222,7 @@ export function Pane(props: PaneProps) {
     if (lane !== null) element.scrollTop = scrollTo(lane, element.scrollTop, element.clientHeight);
   }, [props.selected, layout]);
 
-  /** To the span before or behind on its lane, or to a lane above or below. */
+  /** Moves to the previous or next span on the lane, or to a lane above or below. */
   const walk = (sideways: number, down: number) => {
     const span = latest.current.props.selected;
     const perPixel = lengthOf(ownView()) / (scroller.current?.clientWidth ?? 1);
@@ -247,7 +247,7 @@ export function Pane(props: PaneProps) {
     }
   };
 
-  // Those that are about this drawing; W A S D move all of them (views/timeline.tsx).
+  // Keys of this drawing; W A S D move all drawings (views/timeline.tsx).
   const onKeyDown = (event: KeyboardEvent) =>
     act(event, {
       f: () => {

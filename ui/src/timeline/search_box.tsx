@@ -5,14 +5,14 @@ import { hitFrom, hitText, NO_HIT } from "./hits";
 
 interface SearchBoxProps {
   text: string;
-  search: Search | null; // null: not answered yet, or nothing was asked.
+  search: Search | null; // null: not answered yet, or no search.
   input: RefObject<HTMLInputElement>;
   hidden: boolean;
   onText: (text: string) => void;
   onGo: (hit: SpanPlace) => void;
 }
 
-/** Finds spans by a part of their names, and goes from one to the next. */
+/** Finds spans by a part of their names, and moves from hit to hit. */
 export function SearchBox({ text, search, input, hidden, onText, onGo }: SearchBoxProps) {
   const [hit, setHit] = useState(NO_HIT);
   useEffect(() => setHit(NO_HIT), [search]);

@@ -1,5 +1,4 @@
-// The stretch of time that several drawings show together. Kept outside of the components, so that
-// a frame of panning draws and does nothing else.
+// The time range that several drawings share. Kept outside the components, so that panning only redraws.
 import { clamp, type Viewport } from "./viewport";
 
 export class SharedView {
@@ -22,7 +21,7 @@ export class SharedView {
     for (const listener of this.listeners) listener();
   }
 
-  /** Returns what ends it. */
+  /** Returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

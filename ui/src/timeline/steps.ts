@@ -1,18 +1,18 @@
-// Which steps are told apart at a zoom.
+// Selects the steps that are distinguishable at a zoom level.
 import type { TimelineStep } from "../api/timeline";
 import { lengthOf, type Viewport } from "./viewport";
 
-/** A step between CSS pixels, which may lie outside of the drawing. */
+/** A step in CSS pixels; may lie outside the drawing. */
 export interface SeenStep {
-  index: number; // As the trace counts.
+  index: number; // Number in the trace.
   from: number;
   to: number;
 }
 
-/** Closer than this, lines are a grey surface. CSS pixels. */
+/** Closer lines would merge into a grey surface. CSS pixels. */
 const LEAST_WIDTH = 8;
 
-/** Position of the first step that begins at a time or later. */
+/** Returns the index of the first step that begins at or after a time. */
 function firstFrom(steps: TimelineStep[], timeNs: number): number {
   let low = 0;
   let high = steps.length;
@@ -24,21 +24,23 @@ function firstFrom(steps: TimelineStep[], timeNs: number): number {
   return low;
 }
 
-/** Those in sight that have room for a line of their own. Costs what the width costs, however many steps there are.
+/**
+ * Returns the visible steps with room for a line. The cost depends on the width, not on the number of steps.
  *
  * @param steps  in the order of time
- * @param view  on their clock */
+ * @param view  on their clock
+ */
 export function stepsSeen(steps: TimelineStep[], view: Viewport, width: number): SeenStep[] {
   const perNs = width / lengthOf(view);
   const leastNs = LEAST_WIDTH / perNs;
   const seen: SeenStep[] = [];
-  // The one before the first that begins in sight may end there.
+  // The step before the first visible start may end in view.
   for (let at = Math.max(0, firstFrom(steps, view.begin) - 1); at < steps.length; ) {
     const step = steps[at] as TimelineStep;
     if (step.start_ns >= view.end) break;
     const room = (steps[at + 1]?.start_ns ?? step.start_ns + step.wall_ns) - step.start_ns;
     if (room < leastNs) {
-      // What begins so close behind is as narrow, but for the last of them.
+      // Steps that begin this close are just as narrow, except the last.
       at = Math.max(at + 1, firstFrom(steps, step.start_ns + leastNs) - 1);
       continue;
     }

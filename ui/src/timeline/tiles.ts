@@ -1,4 +1,4 @@
-// Tiles of the timeline: read, kept, and which ones a view needs.
+// Tiles of the timeline: parsing, caching, and choosing the tiles of a view.
 import type { Viewport } from "./viewport";
 import { lengthOf } from "./viewport";
 
@@ -6,9 +6,9 @@ const FORMAT = 1;
 const HEADER_BYTES = 16;
 const COLUMNS = 8;
 
-/** Columns by rectangle, those of a lane together and in order of time (serve/tile_bytes.h). */
+/** Columns by rectangle, grouped by lane and sorted by time (serve/tile_bytes.h). */
 export interface Tile {
-  begin: Float32Array; // In buckets from the tile's begin.
+  begin: Float32Array; // In buckets from the start of the tile.
   end: Float32Array;
   fill: Float32Array;
   lane: Uint32Array;
@@ -17,7 +17,7 @@ export interface Tile {
   style: Uint32Array;
   count: Uint32Array;
   names: Map<number, string>;
-  /** First rectangle of each lane, and one behind its last. */
+  /** First rectangle of each lane, and one past its last. */
   lanes: Map<number, [number, number]>;
   bytes: number;
 }
@@ -57,12 +57,12 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
   };
 }
 
-/** The level whose buckets are as long as a pixel, or shorter. */
+/** Returns the level whose buckets are at most a pixel long. */
 export const levelOf = (nsPerPixel: number): number => Math.max(0, Math.floor(Math.log2(Math.max(nsPerPixel, 1))));
 
 export const bucketNs = (level: number): number => 2 ** level;
 
-/** Of the tiles that a view shows. */
+/** Returns the tiles that a view shows. */
 export function tilesOf(view: Viewport, level: number, tileBuckets: number, lengthNs: number): number[] {
   const tileNs = bucketNs(level) * tileBuckets;
   const last = Math.floor(lengthNs / tileNs);
@@ -75,17 +75,17 @@ export interface PlacedTile {
   tile: Tile;
   beginNs: number;
   bucketNs: number;
-  /** The stretch that it is to fill. */
+  /** Range that the tile must fill. */
   fromNs: number;
   toNs: number;
 }
 
-/** null: there is none as fine, nor will there be. */
+/** null: no tile of this resolution exists. */
 type Fetch = (level: number, index: number, tracks: number[]) => Promise<ArrayBuffer | null>;
 
-/** Tiles by level, index and track. The oldest go when they take too much memory. */
+/** Tiles by level, index and track. Evicts the least recently used above a memory limit. */
 export class TileCache {
-  private readonly tiles = new Map<string, Tile | null>(); // null: asked for, or not to be had.
+  private readonly tiles = new Map<string, Tile | null>(); // null: requested or unavailable.
   private bytes = 0;
 
   constructor(
@@ -97,7 +97,7 @@ export class TileCache {
     private readonly mostBytes = 64e6,
   ) {}
 
-  /** Asks for what a view needs and is not there. */
+  /** Requests the missing tiles of a view. */
   request(view: Viewport, pixels: number, tracks: number[]): void {
     const level = levelOf(lengthOf(view) / pixels);
     for (const index of tilesOf(view, level, this.tileBuckets, this.lengthNs)) {
@@ -106,7 +106,7 @@ export class TileCache {
     }
   }
 
-  /** What there is of a track for a view: of the right level, else of coarser ones. */
+  /** Returns the available tiles of a track for a view: of the right level, else of coarser ones. */
   placed(view: Viewport, pixels: number, track: number): PlacedTile[] {
     const level = levelOf(lengthOf(view) / pixels);
     const placed: PlacedTile[] = [];
@@ -125,7 +125,7 @@ export class TileCache {
       const key = this.key(level + up, at, track);
       const tile = this.tiles.get(key);
       if (tile == null) continue;
-      this.tiles.delete(key); // To the end: used last.
+      this.tiles.delete(key); // Moves it to the end: most recently used.
       this.tiles.set(key, tile);
       const ns = bucketNs(level + up);
       return { tile, beginNs: at * ns * this.tileBuckets, bucketNs: ns, fromNs, toNs };

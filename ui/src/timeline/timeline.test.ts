@@ -22,7 +22,7 @@ const track = (id: number, lanes: number, kind: Track["kind"] = "thread"): Track
   unit: null,
 });
 
-/** A tile as the server writes it: [lane, begin, end] in buckets. */
+/** A tile in the server's format: [lane, begin, end] in buckets. */
 function tileBytes(spans: [number, number, number][], names: Record<string, string> = {}): ArrayBuffer {
   const text = new TextEncoder().encode(JSON.stringify(names));
   const buffer = new ArrayBuffer(16 + 32 * spans.length + text.length);
@@ -122,7 +122,7 @@ describe("layout", () => {
     expect(scrollTo(lane, 0, 500)).toBe(0);
     expect(scrollTo(lane, 0, 100)).toBe(lane.y + lane.height + TITLE_HEIGHT - 100);
     expect(scrollTo(lane, 400, 100)).toBe(lane.y - TITLE_HEIGHT);
-    // Where not all has room: the top of it.
+    // If the lane does not fit, its top is visible.
     expect(scrollTo(lane, 0, 10)).toBe(lane.y - TITLE_HEIGHT);
   });
 
@@ -184,7 +184,7 @@ describe("tiles", () => {
     await Promise.resolve();
     await Promise.resolve();
     expect(asked).toEqual(["2/0/0,1", "2/1/0,1", "2/2/0,1"]);
-    // Level 0 is not there yet: each of its tiles is filled from level 2.
+    // Level 0 has not arrived, so each of its tiles is filled from level 2.
     const placed = cache.placed({ begin: 0, end: 1024 }, 1024, 0);
     expect(placed.map((one) => [one.bucketNs, one.fromNs, one.toNs])).toEqual([
       [4, 0, 512],
@@ -225,7 +225,7 @@ describe("painting", () => {
     const colour = fillOf(palette, 6);
     expect(row[5]).toBe(colour);
     expect(row[15]).toBe(palette.stripe);
-    expect(row[20]).not.toBe(palette.stripe); // Half a pixel is seen, too.
+    expect(row[20]).not.toBe(palette.stripe); // Half a pixel is visible too.
     expect(row[99]).toBe(colour);
     expect(pixels[0]).toBe(palette.background);
   });
@@ -261,7 +261,7 @@ describe("painting", () => {
 
 describe("the scale of a counter", () => {
   const counter: Track = { ...track(0, 1, "counter"), maximum: 80e9, unit: "bytes" };
-  /** [begin, end, share of the maximum, samples]. */
+  /** Each sample is [begin, end, share of the maximum, samples]. */
   const placedOf = (samples: [number, number, number, number][]) => {
     const tile = decodeTile(tileBytes(samples.map(([begin, end]) => [0, begin, end])));
     samples.forEach(([, , fill, count], i) => {

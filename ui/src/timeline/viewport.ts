@@ -1,4 +1,4 @@
-// Which stretch of time is shown.
+// The visible range of time.
 
 /** In ns from the first event. */
 export interface Viewport {
@@ -6,13 +6,13 @@ export interface Viewport {
   end: number;
 }
 
-/** Beyond the ends of the trace one sees this share of its length. */
+/** Visible margin beyond each end of the trace, as a share of its length. */
 const MARGIN = 0.02;
 const SHORTEST_NS = 50;
 
 export const lengthOf = (view: Viewport): number => view.end - view.begin;
 
-/** Inside the trace, no shorter than one can read. */
+/** Limits a view to the trace and to a readable minimum length. */
 export function clamp(view: Viewport, lengthNs: number): Viewport {
   const margin = Math.max(MARGIN * lengthNs, SHORTEST_NS);
   const length = Math.min(Math.max(lengthOf(view), SHORTEST_NS), lengthNs + 2 * margin);
@@ -21,31 +21,34 @@ export function clamp(view: Viewport, lengthNs: number): Viewport {
   return { begin, end: begin + length };
 }
 
-/** What of it lies in the trace. */
+/** Returns the part of the view inside the trace. */
 export const clip = (view: Viewport, lengthNs: number): Viewport => ({
   begin: Math.max(0, view.begin),
   end: Math.min(lengthNs, view.end),
 });
 
-/** @param factor  below 1: closer; @param at  what stays where it is, from 0 (left) to 1 */
+/**
+ * @param factor  below 1: zooms in
+ * @param at  fixed point, from 0 (left) to 1
+ */
 export function zoom(view: Viewport, factor: number, at: number): Viewport {
   const fixed = view.begin + at * lengthOf(view);
   return { begin: fixed - (fixed - view.begin) * factor, end: fixed + (view.end - fixed) * factor };
 }
 
-/** @param share  of what is shown; positive: later */
+/** @param share  share of the visible range; positive: later */
 export function pan(view: Viewport, share: number): Viewport {
   const by = share * lengthOf(view);
   return { begin: view.begin + by, end: view.end + by };
 }
 
-/** A span with some room around it. */
+/** Returns a view of a span with a margin. */
 export function around(startNs: number, durationNs: number): Viewport {
   const room = Math.max(durationNs * 0.25, SHORTEST_NS);
   return { begin: startNs - room, end: startNs + durationNs + room };
 }
 
-/** "12000-48000", for the address; what is no such text is nothing. */
+/** Parses "12000-48000" from the address; null for invalid text. */
 export function readViewport(text: string | undefined): Viewport | null {
   const match = /^(-?\d+)-(-?\d+)$/.exec(text ?? "");
   if (match === null) return null;
@@ -55,7 +58,7 @@ export function readViewport(text: string | undefined): Viewport | null {
 
 export const writeViewport = (view: Viewport): string => `${Math.floor(view.begin)}-${Math.ceil(view.end)}`;
 
-/** Places of marks, one every 1, 2 or 5 times a power of ten ns, no more than `most`. */
+/** Returns positions of marks, one every 1, 2 or 5 times a power of ten ns, at most `most`. */
 export function marksOf(view: Viewport, most: number): { at: number[]; step: number } {
   const least = lengthOf(view) / Math.max(most, 1);
   const power = 10 ** Math.floor(Math.log10(least));

@@ -31,7 +31,7 @@ const UNITS = {
 function Rows({ rows, label, unit = "ms" }: { rows: Difference[]; label: string; unit?: keyof typeof UNITS }) {
   const most = Math.max(...rows.map((row) => Math.abs(row.delta)), 0);
   const { format, formatDelta } = UNITS[unit];
-  const value = (size: number | null) => (size === null ? <span class="dim">not there</span> : format(size));
+  const value = (size: number | null) => (size === null ? <span class="dim">missing</span> : format(size));
   return (
     <div class="scrolls" tabIndex={0} role="region" aria-label={label}>
       <table class="compare-table">
@@ -81,7 +81,7 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
     <section class="card" aria-labelledby="whole">
       <h2 id="whole">Two recordings</h2>
       {steps === null ? (
-        <p>One of them has no whole step.</p>
+        <p>One of them has no complete step.</p>
       ) : (
         <p class="answer">
           <strong>
@@ -108,7 +108,7 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
       </dl>
       {steps !== null && (
         <p class="dim">
-          {steps.corrected ? "Medians, less the profiler's cost." : "Medians, as recorded with the profiler."}
+          {steps.corrected ? "Medians without the profiler's cost." : "Medians, as recorded with the profiler."}
         </p>
       )}
       {doubtsOf(before, after).map((doubt) => (
@@ -120,7 +120,7 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
   );
 }
 
-/** What comes first and what then. */
+/** Returns the two reports in order: before, after. */
 function orderOf(job: ComparedReport, other: ComparedReport, isEarlier: boolean): [ComparedReport, ComparedReport] {
   return isEarlier ? [other, job] : [job, other];
 }
@@ -143,15 +143,15 @@ function Differences({
       <section class="card" aria-labelledby="parts">
         <h2 id="parts">Parts of the mean step</h2>
         {parts === null ? (
-          <p class="dim">One of the steps cannot be split.</p>
+          <p class="dim">One of the steps has no breakdown.</p>
         ) : (
           <Rows rows={parts} label="Parts of the step" />
         )}
-        <p class="dim">As recorded: each moment belongs to one part.</p>
+        <p class="dim">As recorded; each moment belongs to one part.</p>
       </section>
       <section class="card" aria-labelledby="rows">
         <h2 id="rows">{ofStep ? "GPU time of a step" : "Shares of the GPU time"}</h2>
-        {!ofStep && <p>One of them has no whole step: shares of all GPU time of each are compared, not times.</p>}
+        {!ofStep && <p>One of them has no complete step, so this compares shares of GPU time instead of times.</p>}
         <p class="choices">
           {TABLES.map(([name, title]) => (
             <label key={name}>
@@ -168,13 +168,13 @@ function Differences({
         <Rows rows={shown} label={ofStep ? "GPU time" : "Shares of the GPU time"} unit={ofStep ? "ms" : "percent"} />
         {rows.length > ROWS && (
           <button type="button" onClick={() => setAll(!all)}>
-            {all ? "Only those that differ most" : `All ${formatCount(rows.length)}`}
+            {all ? "Show only the largest differences" : `Show all ${formatCount(rows.length)}`}
           </button>
         )}
         <p class="dim">
           {ofStep
-            ? "All of a trace's GPU time by that name, over its number of steps"
-            : "The GPU time by that name, over that of all GPU work"}
+            ? "GPU time under that name, divided by the number of steps"
+            : "GPU time under that name, as a share of all GPU work"}
           ; those that differ most first.
         </p>
       </section>
@@ -190,13 +190,13 @@ export function Compare({ report, state, go }: ViewProps) {
   const other = useAnswer<ComparedReport>(chosen === undefined ? null : `report?trace=${chosen.trace}`);
 
   if (open.error !== "") return <p class="card error">{open.error}</p>;
-  if (traces === null) return <p class="dim">Looking what is open …</p>;
+  if (traces === null) return <p class="dim">Listing the open traces …</p>;
   if (chosen === undefined)
     return (
       <section class="card" aria-labelledby="none">
         <h2 id="none">One trace is open</h2>
         <p>
-          Start the page with two, and this view shows what changed from the first to the second:{" "}
+          Start the page with two traces to see the changes from the first to the second:{" "}
           <code>headroom ui before.json.gz after.json.gz</code>
         </p>
       </section>

@@ -14,7 +14,7 @@ import "./data.css";
 import { LoaderSettings } from "./data_settings";
 import type { ViewProps } from "./view";
 
-/** The metric of batches that were there when the loop asked. */
+/** Metric of the batches that were ready when the loop asked. */
 const READY = "loader.ready";
 
 const COLUMNS: Column<LoadingStage>[] = [
@@ -22,14 +22,14 @@ const COLUMNS: Column<LoadingStage>[] = [
   {
     key: "sample",
     title: "A sample",
-    meaning: "Own time: without stages inside",
+    meaning: "Self time: without nested stages",
     cell: (row) => row.per_sample_us,
     format: formatUs,
   },
   {
     key: "share",
     title: "Share",
-    meaning: "Of preparing batches",
+    meaning: "Share of the time to prepare batches",
     cell: (row) => row.share_pct,
     format: formatPercent,
     kind: "share",
@@ -37,31 +37,31 @@ const COLUMNS: Column<LoadingStage>[] = [
   {
     key: "running",
     title: "Running",
-    meaning: "Share of its time on a core; the rest waits for files, locks or a core",
+    meaning: "Share of its time on a core; the rest is waiting for files, locks or a core",
     cell: runningOf,
     format: formatPercent,
   },
-  { key: "own", title: "In all", cell: (row) => row.own_ms, format: formatMs },
+  { key: "own", title: "Total", cell: (row) => row.own_ms, format: formatMs },
   { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
 ];
 
 const waitFacts = (wait: InputWait): Fact[] => [
   {
-    title: "A batch makes the loop wait",
+    title: "Wait of the loop per batch",
     value: formatMs(wait.host_ms),
     note: `mean of ${formatCount(wait.batches)} batches`,
   },
-  { title: "GPU idle meanwhile", value: formatMs(wait.exposed_ms), note: "what it costs" },
-  { title: "Hidden behind GPU work", value: formatMs(wait.hidden_ms), note: "costs nothing" },
+  { title: "GPU idle during the wait", value: formatMs(wait.exposed_ms), note: "cost of the wait" },
+  { title: "Hidden behind GPU work", value: formatMs(wait.hidden_ms), note: "no cost" },
 ];
 
-/** What `headroom record --probe-input` measured. */
+/** Results of `headroom record --probe-input`. */
 function probeFacts(probe: Probe): Fact[] {
   const facts: [string, Interval | null, string][] = [
     ["A normal step", probe.step_ms, ""],
-    ["A step with the last batch again", probe.loop_ms, "the loop without its loader"],
+    ["A step with a repeated batch", probe.loop_ms, "the loop without its loader"],
     ["A batch of the loader alone", probe.loader_ms, "the loader without its loop"],
-    ["The same samples again", probe.again_ms, "in memory by then"],
+    ["The same samples from memory", probe.again_ms, "read a second time"],
   ];
   return facts.flatMap(([title, time, note]) =>
     time === null
@@ -81,15 +81,15 @@ const loaderTitle = (loader: Loader) =>
 
 const RecordCommand = () => <code>headroom record -o run.pftrace -- python train.py</code>;
 
-/** How many batches were ready whenever the loop asked for the next. */
+/** Shows how many batches were ready when the loop asked for the next. */
 function QueueDepth({ report }: { report: Report }) {
   const ready = report.metrics.find((metric) => metric.name === READY);
   const { answer, error } = useAnswer<MetricsOverTime>(ready === undefined ? null : "metrics");
   if (ready === undefined) return null;
   return (
     <section class="card" aria-labelledby="queue">
-      <h3 id="queue">How full the queue was</h3>
-      <p class="dim">Batches that were ready when the loop asked for the next one: at none, it waits.</p>
+      <h3 id="queue">Batches in the queue</h3>
+      <p class="dim">Batches that were ready when the loop asked for the next one. At zero, the loop waits.</p>
       {error !== "" && <p role="alert">{error}</p>}
       {answer !== null && <MetricChart name={READY} unit={ready.unit} overTime={answer} full={roomOf(report)} />}
       <p>
@@ -116,7 +116,7 @@ export function Data({ report, state, go }: ViewProps) {
 
   return (
     <>
-      <h2>Whether the loop waits for its batches, and which stage of preparing them is the slow one.</h2>
+      <h2>This view shows if the loop waits for its batches, and which stage of their preparation is slow.</h2>
       <section class="card" aria-labelledby="wait">
         <h3 id="wait">{judgement?.text ?? whyNoJudgement(report)}</h3>
         {bound !== "" && (
@@ -125,7 +125,7 @@ export function Data({ report, state, go }: ViewProps) {
           </p>
         )}
         {stations.length > 0 && (
-          <ol class="stations" aria-label="The way of a batch">
+          <ol class="stations" aria-label="Stages of a batch">
             {stations.map((station) => (
               <li key={station.name} class={station.waits && judgement?.waits ? "waits" : ""}>
                 {station.name}
@@ -137,14 +137,14 @@ export function Data({ report, state, go }: ViewProps) {
         )}
         {stations.length > 0 && answer !== null && (
           <p class="dim">
-            Means of the whole recording. What is simulated below prices the first batch of an epoch apart, so that its
-            own means differ a little.
+            Means over the whole recording. The simulation below treats the first batch of an epoch separately, so its
+            means differ a little.
           </p>
         )}
       </section>
       <QueueDepth report={report} />
       {report.input_wait !== null && (
-        <section class="card" aria-label="What a batch makes the loop wait">
+        <section class="card" aria-label="Wait of the loop per batch">
           <Facts facts={waitFacts(report.input_wait)} />
         </section>
       )}
@@ -170,8 +170,8 @@ export function Data({ report, state, go }: ViewProps) {
       )}
       {error === "" && answer !== null && loader === undefined && (
         <p class="dim">
-          Which stage of the loader takes the time, and what would cure it, is not in a profiler's trace:{" "}
-          <RecordCommand /> has it, without a change of the program.
+          A profiler's trace does not show the slow stage of the loader or the remedy: <RecordCommand /> records it,
+          without a change of the program.
         </p>
       )}
       {error === "" && answer !== null && loader !== undefined && (
@@ -189,7 +189,7 @@ export function Data({ report, state, go }: ViewProps) {
             />
           )}
           <section aria-labelledby="stages">
-            <h2 id="stages">What preparing a batch is made of</h2>
+            <h2 id="stages">Stages of preparing a batch</h2>
             <DataTable label="Stages" columns={COLUMNS} rows={answer.stages} order={order} onOrder={onOrder} />
           </section>
           <section class="card" aria-labelledby="settings">
@@ -202,8 +202,8 @@ export function Data({ report, state, go }: ViewProps) {
               <Facts facts={probeFacts(answer.probe)} />
               {answer.probe.limit_ms !== null && (
                 <p>
-                  With these workers no step gets below {formatMs(answer.probe.limit_ms)}, the slower of loop and
-                  preparation, wherever the samples lie.
+                  With these workers, a step takes at least {formatMs(answer.probe.limit_ms)}, the time of the slower of
+                  loop and preparation, even with samples in memory.
                 </p>
               )}
               {answer.probe.doubts.map((doubt) => (
@@ -213,7 +213,7 @@ export function Data({ report, state, go }: ViewProps) {
           )}
           {answer.failures.length > 0 && (
             <section class="card" aria-labelledby="failures">
-              <h2 id="failures">What went wrong in the loader</h2>
+              <h2 id="failures">Errors in the loader</h2>
               <ul>
                 {answer.failures.map((failure) => (
                   <li key={failure}>

@@ -1,4 +1,4 @@
-// What other settings of the loader would buy, asked anew as the sliders move.
+// Forecasts for other settings of the loader, updated while the sliders move.
 import { useMemo } from "preact/hooks";
 import type { Loader, Loading, LoadingForecast, LoadingOption } from "../api/loading";
 import { useAnswer } from "../api/use_answer";
@@ -37,7 +37,7 @@ import {
 } from "../model/loading";
 import type { ViewProps } from "./view";
 
-/** As PyTorch has it where nothing is said. */
+/** PyTorch's default. */
 const DEFAULT_PREFETCH = 2;
 
 const COLUMNS: Column<OptionRow>[] = [
@@ -47,37 +47,43 @@ const COLUMNS: Column<OptionRow>[] = [
   {
     key: "range",
     title: "Interval",
-    meaning: "Sorted by its lower end",
+    meaning: "Sorted by the lower end of the interval",
     cell: (row) => row.step_ms.low,
     format: (low, row) => `${formatMs(low)} to ${formatMs(row.step_ms.high)}`,
   },
   {
     key: "speed",
     title: "Speed",
-    meaning: "Over the recorded setting",
+    meaning: "Compared with the recorded setting",
     cell: (row) => row.speedup,
     format: formatSpeedup,
   },
   { key: "samples", title: "Samples per second", cell: (row) => row.samples_per_s, format: formatNumber },
-  { key: "wait", title: "Waits", meaning: "Of a step, for its batch", cell: (row) => row.wait_ms, format: formatMs },
+  {
+    key: "wait",
+    title: "Waits",
+    meaning: "Time per step that the loop waits for its batch",
+    cell: (row) => row.wait_ms,
+    format: formatMs,
+  },
   {
     key: "cpus",
     title: "CPUs busy",
-    meaning: "Logical CPUs that loop and workers keep busy",
+    meaning: "Logical CPUs used by the loop and the workers",
     cell: (row) => row.busy_cpus,
     format: formatNumber,
   },
   {
     key: "use",
     title: "Workers busy",
-    meaning: "Share of their time",
+    meaning: "Busy share of their time",
     cell: (row) => 100 * row.worker_use,
     format: formatPercent,
   },
   {
     key: "memory",
     title: "Memory",
-    meaning: "Of the batches under way, at most",
+    meaning: "Memory of batches in progress, at most",
     cell: (row) => row.memory_bytes,
     format: formatBytes,
   },
@@ -112,7 +118,7 @@ function Controls({ settings, loading, loader, forecast, onChange }: ControlsPro
         />
       </fieldset>
       <fieldset disabled={workers === 0}>
-        <legend>Batches ahead, a worker</legend>
+        <legend>Batches ahead per worker</legend>
         <Slider
           label="Batches ahead"
           value={String(settings.prefetch ?? loader.prefetch_factor ?? DEFAULT_PREFETCH)}
@@ -123,7 +129,7 @@ function Controls({ settings, loading, loader, forecast, onChange }: ControlsPro
         />
       </fieldset>
       <fieldset>
-        <legend>Samples kept in memory, transforms done</legend>
+        <legend>Transformed samples kept in memory</legend>
         <Slider
           label="Cached"
           value={String(settings.cached)}
@@ -149,10 +155,10 @@ function Controls({ settings, loading, loader, forecast, onChange }: ControlsPro
           </select>
           {settings.stage !== "" && (
             <Slider
-              label="Times as fast"
+              label="Speedup"
               value={String(settings.factor)}
               range={FACTOR}
-              unit="times as fast"
+              unit="x"
               onValue={number(1e-3, 1e6, (factor) => onChange({ factor }, true))}
             />
           )}
@@ -162,7 +168,7 @@ function Controls({ settings, loading, loader, forecast, onChange }: ControlsPro
   );
 }
 
-/** One setting in figures. */
+/** Figures of one setting. */
 function Figures({ option }: { option: LoadingOption }) {
   const { low, mid, high } = option.step_ms;
   return (
@@ -175,12 +181,11 @@ function Figures({ option }: { option: LoadingOption }) {
           <code>{option.setting}</code>
         </bdi>
         : {formatMs(low)} to {formatMs(high)}
-        {option.samples_per_s !== null && `, ${formatRate(option.samples_per_s, "samples")}`};{" "}
-        {formatMs(option.wait_ms)} of a step wait for its batch, and {formatNumber(option.busy_cpus)} logical CPUs are
-        busy.
-        {option.oversubscribed && " More threads want to run than there are cores."}
+        {option.samples_per_s !== null && `, ${formatRate(option.samples_per_s, "samples")}`}; the loop waits{" "}
+        {formatMs(option.wait_ms)} per step for its batch, and {formatNumber(option.busy_cpus)} logical CPUs are busy.
+        {option.oversubscribed && " Oversubscribed: more threads are ready to run than there are cores."}
         {option.exceeds_memory &&
-          ` Its batches under way take ${formatBytes(option.memory_bytes)}, more than was free: workers would be killed.`}
+          ` Its batches in progress take ${formatBytes(option.memory_bytes)}, more than the free memory: the system would kill workers.`}
       </p>
     </>
   );
@@ -203,7 +208,7 @@ function Curve({
       { label: "simulated, with its interval", points: curve.line, color: "--series-1" },
       { label: "as recorded", kind: "points", points: curve.recorded, color: "--text" },
       { label: "enough", kind: "points", points: curve.enough, color: "--series-3" },
-      { label: "asked for", kind: "points", points: curve.asked, color: "--series-2" },
+      { label: "requested", kind: "points", points: curve.asked, color: "--series-2" },
     ];
     return all.filter((one) => one.points.length > 0);
   }, [curve]);
@@ -231,7 +236,7 @@ function Curve({
   );
 }
 
-/** @param loading  the answer without a change, of the loader of the address */
+/** @param loading  the answer without a change, for the loader in the address */
 export function LoaderSettings({
   loading,
   loader,
@@ -258,7 +263,7 @@ export function LoaderSettings({
   const doubts = doubtsOf(loading);
   return (
     <section class="card" aria-labelledby="would">
-      <h2 id="would">What other settings would buy</h2>
+      <h2 id="would">Gains from other settings</h2>
       <Controls settings={settings} loading={loading} loader={loader} forecast={forecast} onChange={onChange} />
       <div class={pending ? "stale" : ""} aria-live="polite">
         {error !== "" && <p class="error">{formatSentence(error)}</p>}
@@ -281,17 +286,18 @@ export function LoaderSettings({
       <Curve forecast={forecast} loader={loader} asked={asked} workers={settings.workers ?? loader.workers} />
       <DataTable label="Settings" columns={COLUMNS} rows={rows} order={order} onOrder={onOrder} />
       <p class="dim">
-        Were every batch there at once, a step would take {formatMs(forecast.ideal.step_ms.mid)}. Check: the recorded
-        setting simulates to {formatMs(forecast.simulated_step_ms)}, and took {`${formatMs(loading.loop.step_ms)}; `}
-        forecasts carry the difference.
-        {rows.some((row) => row.oversubscribed) && " Crowded: more threads want to run than there are cores."}
+        Without waits for batches, a step would take {formatMs(forecast.ideal.step_ms.mid)}. Check: the simulated
+        recorded setting takes {formatMs(forecast.simulated_step_ms)}, the recording{" "}
+        {`${formatMs(loading.loop.step_ms)}; `} intervals of forecasts include the difference.
+        {rows.some((row) => row.oversubscribed) &&
+          " Oversubscribed: more threads are ready to run than there are cores."}
       </p>
       {doubts.map((doubt) => (
         <p key={doubt}>{doubt}</p>
       ))}
       <p class="dim">
-        The same as a command: <code>{commandOf(loading.path, settings.loader, change)}</code>. It knows more changes:
-        batch size, pinned memory, cached files, cores, storage, the loop's own time.
+        The same as a command: <code>{commandOf(loading.path, settings.loader, change)}</code>. It supports more
+        changes: batch size, pinned memory, cached files, cores, storage, the loop's own time.
       </p>
     </section>
   );

@@ -42,7 +42,7 @@ const COSTS: Record<Cost, string> = {
 const formatCost = (row: GpuRow, cost: Cost) =>
   cost === "money" ? formatMoney(row.money, row.currency) : formatJoules(row.energy_joules);
 
-/** The sentence that the answer is for. */
+/** Shows the best GPUs. */
 function Best({ rows, recorded }: { rows: GpuRow[]; recorded: GpuRow | null }) {
   const fastest = bestOf(rows, (row) => row.step_ms.mid);
   const sure = bestOf(
@@ -67,7 +67,7 @@ function Best({ rows, recorded }: { rows: GpuRow[]; recorded: GpuRow | null }) {
   return (
     <ul class="gpu-best">
       {item("Fastest", fastest, step)}
-      {sure !== fastest && item("Fastest of those near what was measured", sure, step)}
+      {sure !== fastest && item("Fastest GPU without extrapolation", sure, step)}
       {item(
         `Cheapest for ${formatCount(PRICED_STEPS)} steps`,
         cheapest,
@@ -89,9 +89,9 @@ function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (p
       radius: row.recorded || front.includes(row) ? 6 : 4,
     });
     const all: ChartSeries[] = [
-      { label: "nothing beats these", points: front.map(point), dashed: true, color: "--text" },
+      { label: "best trade-offs", points: front.map(point), dashed: true, color: "--text" },
       {
-        label: "near what was measured",
+        label: "not extrapolated",
         kind: "points",
         points: shown.filter((row) => !row.extrapolated && !row.recorded).map(point),
         color: "--series-1",
@@ -113,13 +113,15 @@ function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (p
   }, [shown, front, cost]);
   if (shown.length < 2)
     return (
-      <p class="dim">Too few GPUs that the job fits have a {cost === "money" ? "listed price" : "known power"}.</p>
+      <p class="dim">
+        Too few GPUs with enough memory for the job have a {cost === "money" ? "listed price" : "known power"}.
+      </p>
     );
   const currency = shown[0]?.currency ?? null;
   return (
     <>
       <p>
-        Lower left is better. Nothing beats{" "}
+        Lower left is better. Best trade-offs:{" "}
         {front.map((row, index) => (
           <span key={row.gpu}>
             {index > 0 && (index + 1 === front.length ? " and " : ", ")}
@@ -130,7 +132,7 @@ function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (p
         .
       </p>
       <Chart
-        label={`Step time and ${COSTS[cost].toLowerCase()} of ${shown.length} GPUs; nothing beats ${front.map((row) => row.gpu).join(", ")}.`}
+        label={`Step time and ${COSTS[cost].toLowerCase()} of ${shown.length} GPUs; best trade-offs: ${front.map((row) => row.gpu).join(", ")}.`}
         series={series}
         x={{ label: "step time", format: formatMs, tick: formatMsTick, log: true }}
         y={{
@@ -179,7 +181,7 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
             {head("gpu", "GPU", false)}
             {head("step", "Step")}
             <th scope="col" class="range">
-              80 % of the true steps lie here
+              Contains the true step in 80 % of cases
             </th>
             {head("speedup", "Speed")}
             {head("memory", "Memory")}
@@ -216,7 +218,7 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
                 <td class="number">{formatBytes(row.gpu_memory_bytes)}</td>
                 <td class="fits">
                   {row.fits === null ? (
-                    <span class="dim" title="Too close to tell, or the job's memory is not known.">
+                    <span class="dim" title="Unknown: too close to the limit, or the job's memory is unknown.">
                       perhaps
                     </span>
                   ) : row.fits ? (
@@ -247,7 +249,7 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
 }
 
 const instanceOf = (option: NonNullable<GpuRow["option"]>) =>
-  `${option.instances > 1 ? `${option.instances} x ` : ""}${option.provider} ${option.instance}, ${option.region}: ${formatMoney(option.price_per_hour, option.currency)} an hour${option.instances > 1 ? " each" : ""}, listed ${option.date} (${option.source})`;
+  `${option.instances > 1 ? `${option.instances} x ` : ""}${option.provider} ${option.instance}, ${option.region}: ${formatMoney(option.price_per_hour, option.currency)} per hour${option.instances > 1 ? " each" : ""}, listed ${option.date} (${option.source})`;
 
 export function Gpus({ report, state, go }: ViewProps) {
   const { answer, error } = usePrediction();
@@ -271,11 +273,11 @@ export function Gpus({ report, state, go }: ViewProps) {
   if (error !== "")
     return (
       <section class="card" aria-labelledby="gpus">
-        <h2 id="gpus">This job cannot be carried over to other GPUs</h2>
+        <h2 id="gpus">No forecast for other GPUs</h2>
         <Refusal why={error} command="headroom predict" trace={report.inputs[0]?.path ?? "TRACE"} />
       </section>
     );
-  if (answer === null || all.length === 0) return <p class="dim">Replaying the job on every GPU that is known …</p>;
+  if (answer === null || all.length === 0) return <p class="dim">Forecasting the job for every known GPU …</p>;
   const recorded = all.find((row) => row.recorded) ?? null;
   const doubts = doubtsOf(rows);
   const memory = all.find((row) => row.memory_bytes !== null)?.memory_bytes ?? null;
@@ -286,12 +288,12 @@ export function Gpus({ report, state, go }: ViewProps) {
         <h2 id="gpus">This job on {rows.length} GPUs</h2>
         <p class="dim">
           {recorded !== null &&
-            `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in all" : "per step"} without the profiler. `}
+            `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in total" : "per step"} without the profiler. `}
           {memory === null
-            ? `What memory it takes is not known: ${answer.baseline?.no_memory ?? "nothing tells"}.`
-            : `It takes ${formatBytes(memory)} of memory at the peak.`}
+            ? `Its memory is unknown: ${answer.baseline?.no_memory ?? "not recorded"}.`
+            : `Its peak memory is ${formatBytes(memory)}.`}
           {gpusOfJob > 1 &&
-            ` Energy and money are of all ${gpusOfJob} GPUs of the job, each of which is taken to do what this one does.`}
+            ` Energy and cost are for all ${gpusOfJob} GPUs of the job, assuming that every GPU does the same work.`}
           {answer.baseline?.steps_note != null && ` ${formatSentence(answer.baseline.steps_note)}.`}
         </p>
         <Best rows={rows} recorded={recorded} />
@@ -311,16 +313,16 @@ export function Gpus({ report, state, go }: ViewProps) {
             </label>
           ))}
           <label>
-            <input type="checkbox" checked={sure} onChange={() => set({ sure: sure ? "" : "1" })} /> Leave out what is
-            extrapolated*
+            <input type="checkbox" checked={sure} onChange={() => set({ sure: sure ? "" : "1" })} /> Hide extrapolated
+            GPUs*
           </label>
         </div>
         <Pareto rows={rows} cost={cost} onPick={pick} />
         {cost === "money" && answer.prices !== null && (
           <p class="dim">
-            On the cheapest{" "}
-            {gpusOfJob === 1 ? "instance with one such GPU" : `instances that hold the ${gpusOfJob} GPUs of the job`}.
-            Prices: {answer.prices}.{recorded?.money === null && ` Of ${recorded.gpu} itself, none is listed.`}
+            Prices are for the cheapest{" "}
+            {gpusOfJob === 1 ? "instance with one GPU of this type" : `instances with the ${gpusOfJob} GPUs of the job`}
+            . Source: {answer.prices}.{recorded?.money === null && ` The price list has no ${recorded.gpu}.`}
           </p>
         )}
       </section>

@@ -27,7 +27,7 @@ import "./memory.css";
 import type { ViewProps } from "./view";
 
 const HOLDERS: Column<MemoryHolder>[] = [
-  { key: "operator", title: "Allocated by", cell: (row) => row.operator ?? "outside of operators", kind: "name" },
+  { key: "operator", title: "Allocated by", cell: (row) => row.operator ?? "outside operators", kind: "name" },
   { key: "layer", title: "Layer", cell: (row) => row.layer ?? "", varies: true },
   {
     key: "line",
@@ -42,7 +42,7 @@ const HOLDERS: Column<MemoryHolder>[] = [
   {
     key: "pieces",
     title: "Pieces",
-    meaning: "Allocations that hold it",
+    meaning: "Number of allocations",
     cell: (row) => row.allocations,
     format: formatCount,
   },
@@ -50,8 +50,8 @@ const HOLDERS: Column<MemoryHolder>[] = [
 
 const STEPS: Column<MemoryUse["steps"][number]>[] = [
   { key: "step", title: "Step", cell: (row) => row.index, format: String },
-  { key: "peak", title: "Most in it", cell: (row) => row.peak_bytes, format: formatBytes },
-  { key: "end", title: "Left as it ends", cell: (row) => row.end_bytes, format: formatBytes },
+  { key: "peak", title: "Maximum in the step", cell: (row) => row.peak_bytes, format: formatBytes },
+  { key: "end", title: "At its end", cell: (row) => row.end_bytes, format: formatBytes },
 ];
 
 const COPIES: Column<KernelRow>[] = [
@@ -62,7 +62,7 @@ const COPIES: Column<KernelRow>[] = [
   {
     key: "share",
     title: "Share",
-    meaning: "Of all GPU time",
+    meaning: "Share of all GPU time",
     cell: (row) => row.share_pct,
     format: formatPercent,
     kind: "share",
@@ -77,7 +77,7 @@ const MOVERS: Column<Mover>[] = [
   {
     key: "bytes",
     title: "Traffic",
-    meaning: "Least traffic of all calls: each input and output once",
+    meaning: "Minimum traffic of all calls: each input and output once",
     cell: (row) => row.bytes,
     format: formatBytes,
   },
@@ -85,8 +85,8 @@ const MOVERS: Column<Mover>[] = [
   { key: "rate", title: "Rate", cell: (row) => row.bytesPerS, format: formatByteRate },
   {
     key: "peak",
-    title: "Of the bandwidth",
-    meaning: "Above 100 %: caches hold some of it",
+    title: "Share of the bandwidth",
+    meaning: "Above 100 %, caches serve part of the traffic",
     cell: (row) => row.peakPct,
     format: formatPercent,
     kind: "share",
@@ -100,7 +100,7 @@ function factsOf(report: Report): Fact[] {
     facts.push({ title: "Memory of the GPU", value: formatBytes(gpu.memory_bytes), note: gpu.name ?? "" });
   const bandwidth = report.efficiency.memory_bandwidth_gbs;
   if (bandwidth !== null)
-    facts.push({ title: "Its bandwidth", value: formatByteRate(bandwidth * 1e9), note: "by its data sheet" });
+    facts.push({ title: "Bandwidth of the GPU", value: formatByteRate(bandwidth * 1e9), note: "from its data sheet" });
   for (const row of report.gpu_time.slice(0, 1)) {
     const which = report.gpu_time.length > 1 ? `, the first of ${formatCount(report.gpu_time.length)} GPUs` : "";
     facts.push({
@@ -109,20 +109,20 @@ function factsOf(report: Report): Fact[] {
       note: `of ${formatMs(row.busy_ms)} in which the GPU works${which}`,
     });
     facts.push({
-      title: "Nothing else runs meanwhile",
+      title: "Without overlapping GPU work",
       value: formatMs(row.exposed_memory_ms),
-      note: "what copies and sets cost",
+      note: "cost of copies and sets",
     });
   }
   return facts;
 }
 
-const WORTH_SHOWING_BYTES = 1e6; // Of the host, which holds a few scalars in most traces.
+const WORTH_SHOWING_BYTES = 1e6; // Hides small uses of the host: most traces have a few scalars there.
 
 const memoryOfGpu = (report: Report, device: number | null): number | null =>
   report.inputs[0]?.devices.find((one) => one.id === device)?.memory_bytes ?? null;
 
-/** By the trace's own records: what the peak is for, over time, and who holds it. */
+/** From the trace's own records: purposes and holders at the peak, and the use over time. */
 function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Report }) {
   const series = useMemo(() => curveOf(use), [use]);
   const byBytes = useOrder("bytes");
@@ -139,7 +139,7 @@ function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Rep
       <p>
         {use.most_reserved_bytes !== null &&
           use.most_reserved_bytes > 0 &&
-          `${formatBytes(use.most_reserved_bytes)} were taken from the driver`}
+          `${formatBytes(use.most_reserved_bytes)} were reserved from the driver`}
         {use.most_reserved_bytes !== null &&
           use.most_reserved_bytes > 0 &&
           all !== null &&
@@ -147,32 +147,31 @@ function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Rep
         {use.most_reserved_bytes !== null && use.most_reserved_bytes > 0 && ". "}
         {grows && (
           <strong>
-            Each step leaves {formatBytes(use.growth_bytes_per_step)} more than the one before: something holds on to
-            tensors of past steps.
+            Memory grows by {formatBytes(use.growth_bytes_per_step)} per step: the program keeps tensors of past steps.
           </strong>
         )}
       </p>
-      <Purposes label={`What the peak of ${name} is for`} purposes={recordedPurposes(use)} />
+      <Purposes label={`Peak of ${name} by purpose`} purposes={recordedPurposes(use)} />
       <h3>Over time</h3>
       <Chart
-        label={`Memory of ${name} over time, by what it is for; ${formatBytes(use.peak_bytes)} at most, at ${formatMs(use.peak_ms)}.`}
+        label={`Memory of ${name} over time by purpose; at most ${formatBytes(use.peak_bytes)}, at ${formatMs(use.peak_ms)}.`}
         series={series}
         x={{ label: "time since the trace began", format: formatMs }}
         y={{ label: "allocated", format: formatBytes, min: 0 }}
         marks={use.steps.map((step) => ({ x: step.start_ms, label: `step ${step.index}` }))}
         height={260}
       />
-      <h3>Who holds it at the peak</h3>
+      <h3>Holders at the peak</h3>
       {use.holders.length > 0 ? (
         <DataTable
-          label={`Who holds the memory of ${name} at its peak`}
+          label={`Holders of the memory of ${name} at its peak`}
           columns={HOLDERS}
           rows={use.holders}
           limit={12}
           {...byBytes}
         />
       ) : (
-        <p class="dim">Nothing that was allocated while it was recorded.</p>
+        <p class="dim">No allocation made during the recording.</p>
       )}
       {use.steps.length > 1 && (
         <DataTable label={`Memory of ${name} in each step`} columns={STEPS} rows={use.steps} limit={12} {...byStep} />
@@ -181,23 +180,24 @@ function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Rep
   );
 }
 
-/** By the shapes of the operators: what a step needs, and how that grows. */
+/** From the shapes of the operators: memory per step, and its growth with the batch. */
 function Modelled({ memory, recorded, gpuBytes }: { memory: StepMemory; recorded: boolean; gpuBytes: number | null }) {
   const series = useMemo(() => batchSeriesOf(memory, gpuBytes), [memory, gpuBytes]);
   return (
     <section class="card more" aria-labelledby="step">
       <h2 id="step">
         A step needs {formatBytes(memory.peak_bytes)}
-        {memory.samples === null ? "" : ` with ${formatCount(memory.samples)} samples`}, by the shapes of its operators
+        {memory.samples === null ? "" : ` with ${formatCount(memory.samples)} samples`}, from the shapes of its
+        operators
       </h2>
       <p class="dim">
-        The moment at which most is alive. {formatBytes(memory.reserved_bytes)} are taken from the driver for it.
-        {!recorded && " What was truly allocated over time is in a profile with profile_memory=True."}
+        At the peak, the allocator reserves {formatBytes(memory.reserved_bytes)} from the driver.
+        {!recorded && " Profile with profile_memory=True to record the true allocations over time."}
       </p>
-      <Purposes label="What the peak of a step is for" purposes={modelledPurposes(memory)} />
+      <Purposes label="Peak of a step by purpose" purposes={modelledPurposes(memory)} />
       {memory.batch_sizes.length > 1 && (
         <>
-          <h3>Against the batch</h3>
+          <h3>Memory over the batch size</h3>
           <Chart
             label={`Memory of a step against its samples: ${memory.batch_sizes.map((row) => `${formatCount(row.samples)} take ${formatBytes(row.reserved_bytes)}`).join(", ")}.`}
             series={series}
@@ -214,7 +214,7 @@ function Modelled({ memory, recorded, gpuBytes }: { memory: StepMemory; recorded
       )}
       {memory.sharded.length > 0 && (
         <p>
-          Of {memory.sharded[0]?.ranks} GPUs that share out what the job keeps, each with the same batch, one needs{" "}
+          With {memory.sharded[0]?.ranks} GPUs that share the state of the job, each with the same batch, one GPU needs{" "}
           {memory.sharded.map((row) => `${formatBytes(row.peak_bytes)} with ZeRO ${row.zero_stage}`).join(", ")}.
         </p>
       )}
@@ -237,7 +237,7 @@ export function Memory({ report }: ViewProps) {
   const unknown = error !== "" ? error : (answer?.baseline?.no_memory ?? "");
   return (
     <>
-      <h2>How much memory the job takes and what for, and who moves how much of it.</h2>
+      <h2>This view shows the memory of the job by purpose, and the memory traffic of operators.</h2>
       {facts.length > 0 && (
         <section class="card" aria-label="Memory of the GPU">
           <Facts facts={facts} />
@@ -251,26 +251,26 @@ export function Memory({ report }: ViewProps) {
       )}
       {pending && (
         <section class="card more modelling" aria-labelledby="step">
-          <h2 id="step">What a step needs by its shapes</h2>
-          <p class="dim">Working it out from the shapes of its operators …</p>
+          <h2 id="step">Memory of a step, from its shapes</h2>
+          <p class="dim">Computing it from the shapes of the operators …</p>
         </section>
       )}
       {modelled === null && unknown !== "" && (
         <section class="card more" aria-labelledby="step">
-          <h2 id="step">What a step needs by its shapes is not known</h2>
+          <h2 id="step">The memory of a step is unknown</h2>
           <Refusal isError={false} why={unknown} command="headroom predict" trace={report.inputs[0]?.path ?? "TRACE"} />
           {uses.length === 0 && (
             <p class="dim">
-              <code>torch.profiler.profile(profile_memory=True, record_shapes=True)</code> records what is allocated and
-              freed, when and by whom.
+              <code>torch.profiler.profile(profile_memory=True, record_shapes=True)</code> records every allocation and
+              free, with its time and holder.
             </p>
           )}
         </section>
       )}
       <section aria-labelledby="use">
-        <h2 id="use">How full it was</h2>
+        <h2 id="use">Used memory over time</h2>
         {metrics.length > 0 ? (
-          <MetricTable label="How full it was" rows={metrics} />
+          <MetricTable label="Used memory over time" rows={metrics} />
         ) : (
           <p class="card">
             Not recorded. <code>headroom record -o run.pftrace -- python train.py</code> records used and free memory of
@@ -279,12 +279,12 @@ export function Memory({ report }: ViewProps) {
         )}
       </section>
       <section aria-labelledby="traffic">
-        <h2 id="traffic">Who moves most of it</h2>
+        <h2 id="traffic">Operators with the most traffic</h2>
         {movers.length > 0 ? (
-          <DataTable label="Who moves most of it" columns={MOVERS} rows={movers} limit={20} {...byTraffic} />
+          <DataTable label="Operators with the most traffic" columns={MOVERS} rows={movers} limit={20} {...byTraffic} />
         ) : (
           <p class="dim">
-            No operator has known traffic: record GPU activity, with ProfilerActivity.CPU and record_shapes=True.
+            No operator has known traffic: record GPU activity with ProfilerActivity.CPU and record_shapes=True.
           </p>
         )}
       </section>
@@ -293,7 +293,7 @@ export function Memory({ report }: ViewProps) {
         {copies.length > 0 ? (
           <DataTable label="Copies and sets" columns={COPIES} rows={copies} {...byTime} />
         ) : (
-          <p class="dim">None were recorded on a GPU.</p>
+          <p class="dim">No copies or sets were recorded on a GPU.</p>
         )}
       </section>
     </>

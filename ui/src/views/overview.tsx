@@ -23,13 +23,13 @@ const VERDICTS: Record<string, string> = {
   unknown: "Unknown: this trace does not show what limits the step.",
 };
 
-/** A recording without steps is told of as a whole. */
+/** A recording without steps is described as a whole. */
 function stepHeading({ steps, stretch }: Report): string {
   if (steps.step_time_ms !== null) return `${formatMs(steps.step_time_ms)} per step`;
-  return stretch ? `${formatMs(stretch.wall_ms)} in all, without steps` : "No whole step was recorded";
+  return stretch ? `${formatMs(stretch.wall_ms)} in total, without steps` : "No complete step was recorded";
 }
 
-/** What headroom data says is a view here. */
+/** The view Data covers the findings of headroom data. */
 const OF_INPUT = "data-wait";
 
 interface CardProps {
@@ -46,7 +46,7 @@ function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
       <h3>{formatSentence(finding.title)}</h3>
       <p class="gain">
         {finding.saves_ms === null ? (
-          <span class="dim">{finding.saves_note ?? "What it would save is not known."}</span>
+          <span class="dim">{finding.saves_note ?? "The saving is unknown."}</span>
         ) : (
           <>
             saves <strong>{formatMs(finding.saves_ms.mid)}</strong> per step{" "}
@@ -70,7 +70,7 @@ function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
       </details>
       {finding.id === OF_INPUT && (
         <p>
-          <a href={writeState({ view: "data", query: {} })}>What headroom data says: the view Data</a>
+          <a href={writeState({ view: "data", query: {} })}>See the view Data</a>
         </p>
       )}
       {events !== null && <a href={writeState({ view: "timeline", query: { find: events.find } })}>{events.title}</a>}
@@ -85,7 +85,7 @@ function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
   );
 }
 
-/** Where What if, which replays every step, may say a little else than the findings do. */
+/** Explains why What if, which replays every step, may differ a little from the findings. */
 function Replayed({ report }: { report: Report }) {
   const window = report.engine_window;
   const all = report.steps.count;
@@ -94,8 +94,8 @@ function Replayed({ report }: { report: Report }) {
   const steps = window.steps === 1 ? `step ${window.first_step}` : `steps ${window.first_step} to ${window.last_step}`;
   return (
     <p class="dim">
-      Savings are those of {steps}, which stand for all {formatCount(all)}. What if replays every step: its figures may
-      differ a little.
+      Savings are from {steps}, which represent all {formatCount(all)} steps. What if replays every step, so its figures
+      may differ a little.
     </p>
   );
 }
@@ -104,7 +104,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
   const onTry = (scenario: string) => go({ view: "what-if", query: { scenario } });
   const { steps, bottleneck, health } = report;
   const breakdown = report.step_breakdown;
-  const isFile = embeddedAnswers() !== null; // Where nothing can be searched for.
+  const isFile = embeddedAnswers() !== null; // A file has no search.
   return (
     <>
       <section aria-labelledby="verdict" class="card">
@@ -136,7 +136,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         <ChangeSince report={report} />
         <Kinds report={report} />
         {breakdown === null ? (
-          <p class="dim">The step cannot be split: record CPU and GPU activity of whole steps.</p>
+          <p class="dim">The step has no breakdown: record CPU and GPU activity of complete steps.</p>
         ) : (
           <table class="step-parts">
             <caption class="dim">
@@ -187,7 +187,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
       <section aria-labelledby="health" class="card">
         <h2 id="health">Trace health: {health.grade}</h2>
         {health.issues.length === 0 ? (
-          <p class="dim">Nothing is damaged, nothing is missing.</p>
+          <p class="dim">The trace is complete and undamaged.</p>
         ) : (
           <ul>
             {health.issues.map((issue) => (

@@ -1,4 +1,4 @@
-// The views in the order of their links. A new one: its file, and its line here.
+// The views in the order of their links. A new view requires its file and a line here.
 import type { ComponentType } from "preact";
 import { Compare } from "./compare";
 import { Data } from "./data";

@@ -17,7 +17,7 @@ import "./roofline.css";
 
 const nameOf = (one: Placed) => (one.rank === null ? one.name : `${one.name} (rank ${one.rank})`);
 
-/** By name, which is a button: what a click on a dot does, keys do there. */
+/** The name is a button, so that keys can do what a click on a dot does. */
 const columnsOf = (picked: string, pick: (operator: string) => void): Column<Placed>[] => [
   {
     key: "name",
@@ -29,7 +29,7 @@ const columnsOf = (picked: string, pick: (operator: string) => void): Column<Pla
         type="button"
         class="long-name operator-name"
         aria-pressed={nameOf(row) === picked}
-        title="Show it alone, or with all"
+        title="Show only this operator, or all"
         onClick={() => pick(nameOf(row) === picked ? "" : nameOf(row))}
       >
         {row.name}
@@ -41,7 +41,7 @@ const columnsOf = (picked: string, pick: (operator: string) => void): Column<Pla
   {
     key: "share",
     title: "Share",
-    meaning: "Of all GPU time",
+    meaning: "Share of all GPU time",
     cell: (row) => row.sharePct,
     format: formatPercent,
     kind: "share",
@@ -49,22 +49,22 @@ const columnsOf = (picked: string, pick: (operator: string) => void): Column<Pla
   { key: "bound", title: "Bound by", cell: (row) => row.bound },
   {
     key: "roof",
-    title: "Of the roof",
-    meaning: "Achieved share of what the roofs allow",
+    title: "Share of the roof",
+    meaning: "Achieved share of the roofline bound",
     cell: (row) => row.rooflinePct,
     format: formatPercent,
   },
   {
     key: "lost",
-    title: "Beyond the roof",
-    meaning: "GPU time that it takes longer than at the roof",
+    title: "Time beyond the roof",
+    meaning: "GPU time beyond the roofline bound",
     cell: (row) => row.lostUs,
     format: formatUs,
   },
   {
     key: "intensity",
     title: "Intensity",
-    meaning: "Work for each byte of memory traffic",
+    meaning: "Arithmetic per byte of memory traffic",
     cell: (row) => row.intensity,
     format: formatIntensity,
   },
@@ -72,7 +72,7 @@ const columnsOf = (picked: string, pick: (operator: string) => void): Column<Pla
   {
     key: "traffic",
     title: "Memory",
-    meaning: "Least traffic over time",
+    meaning: "Minimum traffic divided by time",
     cell: (row) => row.bytesPerS,
     format: formatByteRate,
   },
@@ -87,38 +87,39 @@ export function Roofline({ report, state, go }: ViewProps) {
   const { order, onOrder } = useOrder("lost");
   const shown = picked === "" ? placed : placed.filter((one) => nameOf(one) === picked);
   const facts = [
-    ["Bound by arithmetic", efficiency.compute_bound_pct],
-    ["Bound by memory", efficiency.memory_bound_pct],
-    ["Work is known of", efficiency.costed_pct],
+    ["Compute-bound", efficiency.compute_bound_pct],
+    ["Memory-bound", efficiency.memory_bound_pct],
+    ["With known work", efficiency.costed_pct],
     ["MFU", efficiency.mfu_pct],
   ] as const;
 
   return (
     <>
-      <h2>How close each operator comes to what the GPU can do: far under a roof, there is much to gain.</h2>
+      <h2>
+        This view shows how close each operator comes to the GPU's peak. An operator far below its roof has much to
+        gain.
+      </h2>
       {placed.length === 0 ? (
         <p class="card">
-          No operator has known work and traffic: record GPU activity, with ProfilerActivity.CPU and record_shapes=True.
+          No operator has known work and traffic: record GPU activity with ProfilerActivity.CPU and record_shapes=True.
         </p>
       ) : (
         <>
           <section class="card" aria-label="Roofline">
             <p>
-              Each dot is an operator, its area its share of GPU time. Under the slanted roof it waits for memory: fewer
-              bytes help (fusion, smaller types). Under a flat one it waits for arithmetic: tensor cores help.
+              Each dot is an operator; its area is its share of GPU time. Under the slanted roof it is memory-bound:
+              fewer bytes help (fusion, smaller types). Under a flat roof it is compute-bound: tensor cores help.
             </p>
             <Chart
-              label={`Roofline of ${efficiency.device_name ?? "an unknown GPU"} with ${placed.length} operators: achieved work over time by work for each byte.`}
+              label={`Roofline of ${efficiency.device_name ?? "an unknown GPU"} with ${placed.length} operators: achieved FLOP/s over arithmetic intensity.`}
               series={series}
-              x={{ label: "work for each byte (FLOP/B)", format: formatIntensity, tick: formatNumber, log: true }}
-              y={{ label: "achieved work over time", format: formatFlopRate, tick: formatFlopTick, log: true }}
+              x={{ label: "arithmetic intensity (FLOP/B)", format: formatIntensity, tick: formatNumber, log: true }}
+              y={{ label: "achieved FLOP/s", format: formatFlopRate, tick: formatFlopTick, log: true }}
               height={440}
               onPick={(point) => pick(point.name ?? "")}
             />
             {series.length > 0 && efficiency.peaks.length === 0 && (
-              <p class="dim">
-                No roofs: the trace does not name its GPU, or it is of a kind without a data sheet here.
-              </p>
+              <p class="dim">No roofs: the trace does not name its GPU, or Headroom has no data sheet of that GPU.</p>
             )}
           </section>
           <section class="card" aria-label="Shares of GPU time">
@@ -138,7 +139,10 @@ export function Roofline({ report, state, go }: ViewProps) {
           </section>
           <p>
             {picked === "" ? (
-              <>Those at the top lose most against their roof. Copies do no work: they are in the table alone.</>
+              <>
+                Operators at the top lose the most time against their roof. Copies do no arithmetic, so only the table
+                has them.
+              </>
             ) : (
               <button type="button" onClick={() => pick("")}>
                 Show all operators

@@ -55,7 +55,7 @@ function Controls({ settings, clusters, scenario, onChange }: ControlsProps) {
       {select(
         "Machines and network",
         settings.cluster,
-        [["", "by bandwidth"], ...clusters.map((one): [string, string] => [one.cluster, one.description])],
+        [["", "custom bandwidth"], ...clusters.map((one): [string, string] => [one.cluster, one.description])],
         (cluster) => onChange({ cluster }),
       )}
       {settings.cluster === "" && (
@@ -74,13 +74,13 @@ function Controls({ settings, clusters, scenario, onChange }: ControlsProps) {
         </fieldset>
       )}
       {settings.cluster === "" &&
-        select("GPUs of a machine", String(settings.perNode), numbers(PER_NODE), (value) =>
+        select("GPUs per machine", String(settings.perNode), numbers(PER_NODE), (value) =>
           onChange({ perNode: Number(value) }),
         )}
-      {select("Up to so many GPUs", String(settings.most), numbers(MOST_GPUS), (value) =>
+      {select("Largest number of GPUs", String(settings.most), numbers(MOST_GPUS), (value) =>
         onChange({ most: Number(value) }),
       )}
-      {select("Gradients are exchanged by", settings.schedule, SCHEDULES, (schedule) => onChange({ schedule }))}
+      {select("Gradient exchange", settings.schedule, SCHEDULES, (schedule) => onChange({ schedule }))}
       <fieldset>
         <legend>More GPUs</legend>
         <label>
@@ -88,8 +88,8 @@ function Controls({ settings, clusters, scenario, onChange }: ControlsProps) {
           take more samples (weak)
         </label>
         <label>
-          <input type="radio" name="mode" checked={settings.strong} onChange={() => onChange({ strong: true })} /> share
-          the batch out (strong)
+          <input type="radio" name="mode" checked={settings.strong} onChange={() => onChange({ strong: true })} /> split
+          the batch (strong scaling)
         </label>
       </fieldset>
       {scenario !== "" && (
@@ -109,11 +109,11 @@ function Controls({ settings, clusters, scenario, onChange }: ControlsProps) {
   );
 }
 
-/** One sentence on what limits, and the figures that it rests on. */
+/** A sentence on the limit, and the figures behind it. */
 function Verdict({ scaling }: { scaling: Answer }) {
   const verdict = verdictOf(scaling);
   if (verdict === null)
-    return <p>Cannot be told: {scaling.why ?? scaling.points[0]?.why ?? "no point could be forecast"}.</p>;
+    return <p>No forecast: {scaling.why ?? scaling.points[0]?.why ?? "no number of GPUs has a forecast"}.</p>;
   const { at, since } = verdict;
   const limit = at.limited_by === null ? "" : LIMITS[at.limited_by];
   const { baseline } = scaling;
@@ -125,9 +125,9 @@ function Verdict({ scaling }: { scaling: Answer }) {
         {at.gpus === 1 ? "GPU" : "GPUs"}
       </p>
       <p>
-        What limits it{since === null ? "" : ` from ${formatCount(since)} GPUs on`}: {limit}.
+        Limit{since === null ? "" : ` from ${formatCount(since)} GPUs on`}: {limit}.
         {exposed > 0 &&
-          ` On ${formatCount(at.gpus)}, ${formatMs(exposed)} of a step of ${formatMs(at.step_ms.mid)} wait for the network.`}
+          ` On ${formatCount(at.gpus)}, ${formatMs(exposed)} of the ${formatMs(at.step_ms.mid)} step wait for the network.`}
         {at.why !== "" && ` ${formatSentence(at.why)}.`}
       </p>
       <p class="dim">
@@ -142,7 +142,7 @@ function Verdict({ scaling }: { scaling: Answer }) {
   );
 }
 
-/** As many as have room below a chart, the last among them. */
+/** Returns evenly spaced counts that fit below a chart, including the last. */
 function evenly(counts: number[]): number[] {
   const every = Math.ceil(counts.length / 9);
   return counts.filter((_, index) => (counts.length - 1 - index) % every === 0);
@@ -153,7 +153,7 @@ function Curves({ points }: { points: ScalePoint[] }) {
   const formatDone = throughput.inSamples ? (value: number) => formatRate(value, "samples") : formatSpeedup;
   const done = useMemo((): ChartSeries[] => {
     const ideal: ChartSeries = {
-      label: "as many times one GPU",
+      label: "linear scaling",
       points: throughput.ideal,
       dashed: true,
       color: "--dim",
@@ -180,7 +180,7 @@ function Curves({ points }: { points: ScalePoint[] }) {
           series={done}
           x={x}
           y={{
-            label: throughput.inSamples ? "samples per second" : "times one GPU",
+            label: throughput.inSamples ? "samples per second" : "throughput of one GPU = 1",
             format: (value) => (value < 10 ? String(value) : count(value)),
             log: true,
           }}
@@ -193,7 +193,7 @@ function Curves({ points }: { points: ScalePoint[] }) {
           label={`Efficiency over GPUs: ${formatPercent(last.efficiency_pct)} on ${last.gpus}.`}
           series={efficiency}
           x={x}
-          y={{ label: "of so many times one GPU", format: formatPercent, min: 0, max: 110 }}
+          y={{ label: "share of linear scaling", format: formatPercent, min: 0, max: 110 }}
           height={260}
         />
       </div>

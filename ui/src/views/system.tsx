@@ -18,7 +18,7 @@ const TIMINGS: Column<TimingRow>[] = [
   {
     key: "share",
     title: "Share",
-    meaning: "Of the steps' time on the host",
+    meaning: "Share of the steps' time on the host",
     cell: (row) => row.share_pct,
     format: formatPercent,
     kind: "share",
@@ -26,7 +26,13 @@ const TIMINGS: Column<TimingRow>[] = [
   { key: "mean", title: "Mean", meaning: "A step", cell: (row) => row.mean_ms, format: formatMs },
   { key: "p50", title: "Median", meaning: "A step", cell: (row) => row.p50_ms, format: formatMs },
   { key: "p99", title: "99 %", meaning: "A step", cell: (row) => row.p99_ms, format: formatMs },
-  { key: "gpu", title: "GPU work", meaning: "GPU work launched in it", cell: (row) => row.gpu_ms, format: formatMs },
+  {
+    key: "gpu",
+    title: "GPU work",
+    meaning: "GPU work launched in this part",
+    cell: (row) => row.gpu_ms,
+    format: formatMs,
+  },
 ];
 
 const CALLBACKS: Column<CallbackRow>[] = [
@@ -38,14 +44,14 @@ const CALLBACKS: Column<CallbackRow>[] = [
   {
     key: "self",
     title: "Itself",
-    meaning: "Without callbacks that it calls",
+    meaning: "Self time: without nested callbacks",
     cell: (row) => row.self_ms,
     format: formatMs,
   },
   {
     key: "share",
     title: "Share",
-    meaning: "Of the whole steps",
+    meaning: "Share of the complete steps",
     cell: (row) => row.share_pct,
     format: formatPercent,
     kind: "share",
@@ -60,7 +66,7 @@ const REGIONS: Column<RegionRow>[] = [
   {
     key: "self",
     title: "Itself",
-    meaning: "While no other region is open inside",
+    meaning: "Self time: without nested regions",
     cell: (row) => row.self_ms,
     format: formatMs,
   },
@@ -70,7 +76,7 @@ const REGIONS: Column<RegionRow>[] = [
   { key: "gpu", title: "GPU work", meaning: "GPU work launched inside", cell: (row) => row.gpu_ms, format: formatMs },
 ];
 
-/** A heading, and the rows or what would record them. */
+/** A heading, and the rows or, without rows, how to record them. */
 function Section<Row extends object>({
   id,
   title,
@@ -100,7 +106,7 @@ function Section<Row extends object>({
 interface GroupProps {
   group: MetricGroup;
   overTime: MetricsOverTime | null;
-  asked: string[]; // Metrics that the address names, of this and of other groups.
+  asked: string[]; // Metrics in the address, from this and other groups.
   onMetrics: (names: string[]) => void;
 }
 
@@ -136,7 +142,7 @@ function Group({ group: { title, rows }, overTime, asked, onMetrics }: GroupProp
   );
 }
 
-/** Between names in the address; one that holds a line break itself is not found again. */
+/** Separates names in the address. A name with a line break is not restored. */
 const SEPARATOR = "\n";
 
 export function System({ report, state, go }: ViewProps) {
@@ -145,12 +151,12 @@ export function System({ report, state, go }: ViewProps) {
   const asked = (state.query.metric ?? "").split(SEPARATOR).filter((name) => name !== "");
   return (
     <>
-      <h2>The machine while the job ran, and the parts of the loop that its host went through.</h2>
+      <h2>This view shows the metrics of the machine during the job, and the phases of the loop on the host.</h2>
       {groups.length === 0 && (
         <p class="card">
           No metrics of the machine were recorded. <code>headroom record -o run.pftrace -- python train.py</code>{" "}
-          records processors, memory, disks, network and GPUs beside the program; <code>headroom monitor</code> shows
-          them live.
+          records processors, memory, disks, network and GPUs during the run; <code>headroom monitor</code> shows them
+          live.
         </p>
       )}
       {error !== "" && (
@@ -170,7 +176,7 @@ export function System({ report, state, go }: ViewProps) {
       <Section
         id="timings"
         title="Parts of the loop"
-        missing="No whole step was recorded: profile with ProfilerActivity.CPU and call prof.step() after each iteration."
+        missing="No complete step was recorded: profile with ProfilerActivity.CPU and call prof.step() after each iteration."
         columns={TIMINGS}
         rows={report.timings}
       />

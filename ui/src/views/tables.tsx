@@ -34,47 +34,62 @@ const NAME: Column<AnyRow> = { key: "name", title: "Name", cell: (row) => row.na
 const RANK: Column<AnyRow> = { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true };
 const COUNT: Column<AnyRow> = { key: "count", title: "Calls", cell: (row) => row.count, format: formatCount };
 const SHARE: Column<AnyRow> = {
-  ...figure("share_pct", "Share", formatPercent, "GPU time over that of all GPU work of the rank"),
+  ...figure("share_pct", "Share", formatPercent, "GPU time as a share of all GPU work of the rank"),
   kind: "share",
 };
 
-/** All that any table has: those of which no row knows anything are not shown. */
+/** Columns of all tables; columns without values are hidden. */
 const COLUMNS: Column<AnyRow>[] = [
   NAME,
   RANK,
   COUNT,
-  figure("total_us", "GPU time", formatUs, "Summed durations of its GPU tasks"),
+  figure("total_us", "GPU time", formatUs, "Sum of the durations of its GPU tasks"),
   SHARE,
-  figure("total_ms", "Host time", formatMs, "Summed durations; entries inside one of the same name count once"),
-  figure("self_ms", "Self", formatMs, "Time in which no other region is open inside"),
+  figure("total_ms", "Host time", formatMs, "Sum of the durations; nested entries of the same name count once"),
+  figure("self_ms", "Self", formatMs, "Time without nested regions"),
   figure("gpu_ms", "GPU time", formatMs, "GPU work launched inside"),
-  figure("self_host_us", "Host, itself", formatUs, "Host time without what is called inside"),
-  figure("forward_us", "Forward", formatUs, "The part of GPU time that was launched in the forward pass"),
-  figure("backward_us", "", formatUs, ""), // Each table's own: columnsOf().
+  figure("self_host_us", "Host, self", formatUs, "Host time without nested calls"),
+  figure("forward_us", "Forward", formatUs, "GPU time launched in the forward pass"),
+  figure("backward_us", "", formatUs, ""), // Each table has its own title: columnsOf().
   figure("flops", "Work", formatFlops, "Floating-point operations of all calls; a multiply-add is two"),
-  figure("bytes", "Traffic", formatBytes, "Least device-memory traffic: each input and output once"),
+  figure("bytes", "Traffic", formatBytes, "Minimum device-memory traffic: each input and output once"),
   word("bound", "Bound by", "The nearer roof of the device: arithmetic or memory"),
-  figure("roofline_pct", "Of the roof", formatPercent, "Achieved share of what the roofline allows"),
+  figure("roofline_pct", "Share of the roof", formatPercent, "Achieved share of the roofline bound"),
   word("class", "Kind", "Kind of work, by the kernel's name"),
   word("family", "Kind", "Kind of work, by the operator's name"),
-  word("tensor_cores", "Tensor cores", "Whether the kernel runs on tensor cores, by its name"),
-  figure("sm_active_pct", "SMs busy", formatPercent, "Multiprocessors, by hardware counters, while it runs alone"),
-  figure("tensor_active_pct", "Tensor busy", formatPercent, "Tensor cores, by hardware counters, while it runs alone"),
-  figure("dram_active_pct", "Memory busy", formatPercent, "Device memory, by hardware counters, while it runs alone"),
+  word("tensor_cores", "Tensor cores", "Yes if the kernel's name shows that it uses tensor cores"),
+  figure(
+    "sm_active_pct",
+    "SMs busy",
+    formatPercent,
+    "Busy multiprocessors, from hardware counters, while it runs alone",
+  ),
+  figure(
+    "tensor_active_pct",
+    "Tensor busy",
+    formatPercent,
+    "Busy tensor cores, from hardware counters, while it runs alone",
+  ),
+  figure(
+    "dram_active_pct",
+    "Memory busy",
+    formatPercent,
+    "Busy device memory, from hardware counters, while it runs alone",
+  ),
 ];
 
-/** As the table means them. */
+/** Adjusts the titles for the table. */
 const columnsOf = (kind: TableKind, columns: Column<AnyRow>[]): Column<AnyRow>[] =>
   columns.map((column) => (column.key === "backward_us" ? { ...column, ...kind.backward } : column));
 
-/** Of single calls. */
+/** Columns of single calls. */
 const CALL_COLUMNS: Column<AnyRow>[] = [
-  figure("host_us", "Host, all", formatUs, "Host time of the calls, what they call included"),
+  figure("host_us", "Host, all", formatUs, "Host time of the calls, including nested calls"),
   ...(["mean_us", "p50_us", "min_us", "max_us"] as const).map((key) =>
-    figure(key, titleOfCall(key), formatUs, "GPU time of one call"),
+    figure(key, titleOfCall(key), formatUs, "GPU time per call"),
   ),
   ...(["mean_ms", "p50_ms", "p99_ms", "min_ms", "max_ms"] as const).map((key) =>
-    figure(key, titleOfCall(key), formatMs, "Of single entries"),
+    figure(key, titleOfCall(key), formatMs, "Statistics of single entries"),
   ),
 ];
 
@@ -210,7 +225,7 @@ export function Tables({ report, state, go }: ViewProps) {
   if (kind === undefined) return null;
   return (
     <div class="tables-view">
-      <h2>Where the time goes, by name: the rows at the top are worth a change.</h2>
+      <h2>This view shows the time by name. The rows at the top are worth a change.</h2>
       <Tabs report={report} kind={kind} state={state} />
       <p>{rows.length === 0 ? kind.missing : kind.meaning}</p>
       {rows.length > 0 && <Contents key={kind.id} kind={kind} rows={rows} state={state} go={go} />}

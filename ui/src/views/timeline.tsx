@@ -23,13 +23,13 @@ import { around, clip, pan, readViewport, type Viewport, writeViewport, zoom } f
 import type { ViewProps } from "./view";
 import "./timeline.css";
 
-/** What is written to the address while one moves: as seldom as browsers want it. */
+/** Delay before the view is written to the address: browsers limit the rate of changes. */
 const ADDRESS_DELAY_MS = 400;
 const SEARCH_DELAY_MS = 150;
-/** One and the same: another list would be drawn anew. */
+/** A constant, because a new list would redraw. */
 const NO_LINKS: SpanPlace[] = [];
 
-/** All steps; where there are none, all. */
+/** Returns the range of all steps; without steps, the whole trace. */
 function firstView(tracks: Tracks): Viewport {
   const [first, last] = [tracks.steps[0], tracks.steps.at(-1)];
   if (first === undefined || last === undefined) return { begin: 0, end: tracks.length_ns };
@@ -93,24 +93,23 @@ function RangePanel({
           Zoom in
         </button>{" "}
         <button type="button" onClick={onDrop}>
-          Let go
+          Clear
         </button>
       </p>
       <ul>
         {range.streams.map((stream) => (
           <li key={stream.track}>
-            {titleOf(tracks.tracks, stream.track)}: busy {share(stream.busy_ns)}; idle as work was launched too late{" "}
-            {share(stream.idle_for_host_ns)}, idle for other GPU work {share(stream.idle_for_others_ns)}
-            {stream.idle_unknown_ns > 0 && `, idle for reasons that were not recorded ${share(stream.idle_unknown_ns)}`}
-            {stream.idle_others_work_ns > 0 &&
-              `; nothing to do while another stream works ${share(stream.idle_others_work_ns)}`}
+            {titleOf(tracks.tracks, stream.track)}: busy {share(stream.busy_ns)}; idle because of late launches{" "}
+            {share(stream.idle_for_host_ns)}, idle while waiting for other GPU work {share(stream.idle_for_others_ns)}
+            {stream.idle_unknown_ns > 0 && `, idle for unknown reasons ${share(stream.idle_unknown_ns)}`}
+            {stream.idle_others_work_ns > 0 && `; idle while another stream works ${share(stream.idle_others_work_ns)}`}
             .
           </li>
         ))}
       </ul>
       <div class="totals-pair">
         <Totals title="On the GPU" rows={range.gpu} length={length} />
-        <Totals title="On threads, each with what it contains" rows={range.host} length={length} />
+        <Totals title="On threads, including nested spans" rows={range.host} length={length} />
       </div>
     </section>
   );
@@ -134,7 +133,7 @@ function SpanPanel({
         {selected.count > 1 && (
           <span class="dim">
             {" "}
-            The longest of {formatCount(selected.count)} that lie too close together to be drawn apart.
+            The longest of {formatCount(selected.count)} spans that are too close to draw separately.
           </span>
         )}
       </p>
@@ -173,7 +172,7 @@ function SpanPanel({
   );
 }
 
-/** Panes, once the tracks are there. */
+/** The panes, rendered once the tracks have arrived. */
 function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { tracks: Tracks }) {
   const scenario = state.query.scenario ?? "";
   const [shared] = useState(() => new SharedView(readViewport(state.query.t) ?? firstView(tracks), tracks.length_ns));
@@ -195,7 +194,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
     [catalogue],
   );
 
-  // What one sees is written to the address, and followed where the address is another's: Back, or a link.
+  // Writes the view to the address. Follows an address that something else changed, such as Back or a link.
   const written = useRef(state.query.t);
   const writing = useRef(0);
   useEffect(() => {
@@ -325,7 +324,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
         </label>
         {!isFile && (
           <button type="button" onClick={() => setRange(clip(shared.view, tracks.length_ns))}>
-            Measure what is shown
+            Measure this view
           </button>
         )}
         <label hidden={isFile}>
@@ -369,19 +368,19 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
       {selected !== null && <SpanPanel selected={selected} span={span} onGo={goTo} />}
       {isFile && (
         <p class="card">
-          This page is a file. To search, to see forecasts, what is known of a span and finer detail:{" "}
+          This page is a file. For search, forecasts, facts about spans and finer detail, run:{" "}
           <code>headroom ui TRACE</code>
         </p>
       )}
       <p class="dim">
-        Drag to move, Ctrl and the wheel or two fingers to zoom, Shift and drag to measure a stretch. Keys, but in a
-        field: W A S D, F for what is selected, / to search, arrows from span to span.
+        Drag to move, use Ctrl and the wheel or two fingers to zoom, Shift and drag to measure a range. Keys outside
+        fields: W A S D to move and zoom, F to show the selection, / to search, arrows to move between spans.
       </p>
     </>
   );
 }
 
-/** Selection here is by itself: the trace knows nothing of these spans. */
+/** A forecast's pane has its own selection, because the trace does not contain its spans. */
 function ForecastPane({
   forecast,
   shared,
@@ -437,6 +436,6 @@ export function Timeline({ catalogue, state, go }: ViewProps) {
     );
   }
   if (tracks === null) return <p class="dim">Laying out the timeline …</p>;
-  if (tracks.tracks.length === 0) return <p class="card">No spans were recorded: there is nothing to draw.</p>;
+  if (tracks.tracks.length === 0) return <p class="card">The trace has no spans to draw.</p>;
   return <Loaded tracks={tracks} catalogue={catalogue} state={state} go={go} />;
 }

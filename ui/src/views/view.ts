@@ -1,4 +1,4 @@
-// What the page hands to each of its views.
+// Properties of every view.
 import type { Report, Scenario } from "../api/types";
 import type { UrlState } from "../model/url_state";
 
@@ -6,6 +6,6 @@ export interface ViewProps {
   report: Report;
   catalogue: Scenario[];
   state: UrlState;
-  /** @param replace  the browser's back button does not lead to what is shown now */
+  /** @param replace  replaces the browser's history entry instead of adding one */
   go: (next: UrlState, replace?: boolean) => void;
 }

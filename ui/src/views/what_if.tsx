@@ -42,23 +42,23 @@ function KeyInput({ name, item, value, batch, onValue }: KeyInputProps) {
   return <input aria-label={label} type="text" value={value} onInput={(event) => onValue(event.currentTarget.value)} />;
 }
 
-/** The answer to one combination, as large as it deserves. */
+/** The forecast of one combination, in large type. */
 function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: number; steps: Report["steps"] }) {
   const { low, mid, high } = forecast.step_ms;
   const rate = forecast.batch_curve?.points.find((point) => point.step_ms === mid)?.samples_per_s;
-  if (!forecast.applies || mid === null) return <p>Cannot be told: {forecast.why}</p>;
+  if (!forecast.applies || mid === null) return <p>No forecast: {forecast.why}</p>;
   return (
     <>
       <p class="answer">
         {forecast.at_best && "At best "}
-        <strong>{formatMs(mid)}</strong> {isWhole(steps) ? "in all" : "per step"}, {forecast.at_best && "at most "}
+        <strong>{formatMs(mid)}</strong> {isWhole(steps) ? "in total" : "per step"}, {forecast.at_best && "at most "}
         <strong>{formatSpeedup(forecast.speedup)}</strong>
         {rate !== undefined && `, ${formatRate(rate, "samples")}`}
       </p>
       <p class="dim">
         {formatMs(low)} to {formatMs(high)}; now {formatMs(baseline)}, both without the profiler. Memory:{" "}
         {forecast.memory_delta_bytes === null
-          ? "not known"
+          ? "unknown"
           : `${forecast.memory_delta_bytes > 0 ? "+" : ""}${formatBytes(forecast.memory_delta_bytes)}`}
         .
       </p>
@@ -66,10 +66,10 @@ function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: n
         {formatSentence(forecast.why)}.{" "}
         <span class="dim">
           {forecast.validated === true
-            ? "Such forecasts were held against measurements."
+            ? "Forecasts of this kind were validated against measurements."
             : forecast.validated === "out of range"
-              ? "Held against measurements, but not with such values or on such a GPU."
-              : "Such forecasts were not held against measurements."}
+              ? "Validated against measurements, but not for these values or this GPU."
+              : "Forecasts of this kind were not validated against measurements."}
         </span>
       </p>
     </>
@@ -104,11 +104,11 @@ function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null
       <h2 id="batch">Batch size</h2>
       <p>
         {curve.knee_samples === null
-          ? "Up to the largest batch here, twice the samples bring 10 % more throughput or more each time."
-          : `From ${formatCount(curve.knee_samples)} samples on, twice the batch brings less than 10 % more throughput.`}
+          ? "Up to the largest batch here, doubling the batch always gains at least 10 % throughput."
+          : `From ${formatCount(curve.knee_samples)} samples on, doubling the batch gains less than 10 % throughput.`}
         {best !== undefined &&
           fitting.length < curve.points.length &&
-          ` Beyond ${formatCount(best.samples)}, it does not fit the GPU's memory.`}
+          ` Above ${formatCount(best.samples)} samples, the job does not fit in the GPU's memory.`}
         <span class="dim"> Recorded: {formatCount(curve.recorded_samples)}.</span>
       </p>
       <div class="curves">
@@ -131,7 +131,7 @@ function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null
             label="Memory over the batch size."
             series={memory}
             x={x}
-            y={{ label: "memory, against now", format: formatBytes }}
+            y={{ label: "change of memory", format: formatBytes }}
             height={190}
           />
         )}
@@ -140,26 +140,28 @@ function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null
   );
 }
 
-/** What the parts of a combination add to it, in the order in which they apply. */
+/** Shows the contribution of each part of a combination, in the order in which they apply. */
 function Parts({ answer, whole, baseline }: { answer: Answer; whole: Forecast; baseline: number }) {
   const bars = barsOf(baseline, answer.scenarios, whole);
   if (bars === null) return null;
   return (
     <section class="card more" aria-labelledby="parts">
-      <h2 id="parts">What each change adds</h2>
+      <h2 id="parts">Effect of each change</h2>
       <Waterfall baselineMs={baseline} bars={bars} low={whole.step_ms.low ?? 0} high={whole.step_ms.high ?? 0} />
-      {bars.length > 1 && <p class="dim">Each on top of those above it: alone, a change may save more, or less.</p>}
+      {bars.length > 1 && (
+        <p class="dim">Each change applies on top of those above it. Alone, a change may save more or less.</p>
+      )}
     </section>
   );
 }
 
 interface ChangeProps {
   item: Scenario;
-  values: Record<string, string> | undefined; // Not switched on.
-  alone: Alone | undefined; // Not ranked.
+  values: Record<string, string> | undefined; // Undefined: not switched on.
+  alone: Alone | undefined; // Undefined: not ranked.
   baseline: number;
   batch: number | null;
-  why: string; // It does not apply; empty: it may.
+  why: string; // Why it does not apply; empty: it may.
   onToggle: () => void;
   onKey: (key: string, value: string) => void;
 }
@@ -178,11 +180,7 @@ function Change({ item, values, alone, baseline, batch, why, onToggle, onKey }: 
         </span>
       )}
       <div class="dim">{item.summary}</div>
-      {savesMs !== null && item.keys.length > 0 && (
-        <div class="dim">
-          {savesMs < 0 ? "Costs" : "Saves"} that with {valuesText(item)}
-        </div>
-      )}
+      {savesMs !== null && item.keys.length > 0 && <div class="dim">with {valuesText(item)}</div>}
       {why !== "" && <p class="abstains">{formatSentence(why)}.</p>}
       {savesMs !== null && savesMs > 0 && baseline > 0 && (
         <Bar
@@ -219,7 +217,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const batch = report.throughput?.batch_size ?? null;
 
   const { answer, error, pending } = useAnswer<Answer>(scenario === "" ? null : pathOf([scenario]), true);
-  // The number comes first: what it is made of, and what each change is worth alone, are asked for behind it.
+  // The main forecast is requested first, then those of its parts and of each change alone.
   const answered = scenario === "" || answer !== null || error !== "";
   const [asksRanking, setAsksRanking] = useState(answered);
   useEffect(() => {
@@ -278,11 +276,11 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
     <div class="whatif">
       <div class="shown">
         <section class="card sticky" aria-live="polite" aria-labelledby="result">
-          <h2 id="result">{scenario === "" ? "What would a change buy?" : scenario}</h2>
+          <h2 id="result">{scenario === "" ? "Forecast of a change" : scenario}</h2>
           {scenario === "" && (
             <p class="dim">
               {baseline > 0 && `${sentenceOf(baseline, report.steps)} `}
-              Switch changes on; several together are one combination, replayed at once.
+              Switch on one or more changes; several are replayed together as one combination.
             </p>
           )}
           {error !== "" && <p class="error">{formatSentence(error)}</p>}
@@ -299,7 +297,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
           )}
         </section>
         {notes.length > 0 && (
-          <section class="card" aria-label="What the figures are of">
+          <section class="card" aria-label="Notes on the figures">
             {notes.map((note) => (
               <p key={note}>
                 <span class="severity warning">Steps.</span> {note}
@@ -319,23 +317,25 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
         )}
       </div>
       <section class="made" aria-labelledby="changes">
-        <h2 id="changes">Changes{ranking !== null && <span class="dim">, by what they save alone</span>}</h2>
+        <h2 id="changes">Changes{ranking !== null && <span class="dim">, sorted by their own savings</span>}</h2>
         <ul class="changes">{groups.telling.map((item) => change(item))}</ul>
         {groups.bounds.length > 0 && (
           <>
-            <h3>If a part of the work were faster</h3>
+            <h3>Upper bounds: a part of the work becomes faster</h3>
             <ul class="changes">{groups.bounds.map((item) => change(item))}</ul>
           </>
         )}
         {groups.asking.length > 0 && (
           <>
-            <h3>{ranking === null ? "All changes" : "With values of yours, or about more than this step"}</h3>
+            <h3>{ranking === null ? "All changes" : "Changes that need a value, or concern more than this step"}</h3>
             <ul class="changes">{groups.asking.map((item) => change(item))}</ul>
           </>
         )}
         {groups.abstaining.length > 0 && (
           <details open={groups.abstaining.some(({ item }) => choice[item.name] !== undefined)}>
-            <summary>{formatCount(groups.abstaining.length)} that do not apply to this job, and why</summary>
+            <summary>
+              {formatCount(groups.abstaining.length)} changes that do not apply to this job, with the reasons
+            </summary>
             <ul class="changes">{groups.abstaining.map(({ item, why }) => change(item, why))}</ul>
           </details>
         )}

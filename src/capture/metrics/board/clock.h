@@ -15,7 +15,7 @@ inline TimeNs ReadClock(clockid_t clock) {
 
 inline TimeNs MonotonicNow() { return ReadClock(CLOCK_MONOTONIC); }
 
-/// The moment halfway between two.
+/// Returns the midpoint of two times.
 inline TimeNs Middle(TimeNs a, TimeNs b) { return a + DurationNs((b - a).ns() / 2); }
 
 inline double Seconds(DurationNs duration) { return static_cast<double>(duration.ns()) / 1e9; }

@@ -1,4 +1,4 @@
-// Scanning of the kernel's small text files: lines, words and numbers.
+// Scans the kernel's small text files: lines, words and numbers.
 #pragma once
 
 #include <charconv>
@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// The lines of a text, without their ends.
+/// Iterates over the lines of a text, without line ends.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
@@ -25,7 +25,7 @@ class Lines {
   std::string_view rest_;
 };
 
-/// A whole text as a number; nullopt where it is none or does not fit.
+/// Parses a whole text as a number. Returns nullopt if it is not a number or does not fit.
 template <typename T = std::uint64_t>
 std::optional<T> ParseNumber(std::string_view text) {
   T value{};
@@ -34,12 +34,12 @@ std::optional<T> ParseNumber(std::string_view text) {
   return value;
 }
 
-/// The words of a line, apart by blanks and tabs.
+/// Iterates over the words of a line, separated by blanks and tabs.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_(line) {}
 
-  /// Empty at the end.
+  /// Returns the next word; empty at the end.
   std::string_view Next() {
     SkipBlanks();
     std::size_t end = 0;
@@ -58,7 +58,7 @@ class Fields {
     for (int i = 0; i < words; ++i) Next();
   }
 
-  /// What is left, without the blanks before it.
+  /// Returns the rest of the line, without leading blanks.
   std::string_view Rest() {
     SkipBlanks();
     return rest_;

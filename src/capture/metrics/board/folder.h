@@ -1,4 +1,4 @@
-// Listing of a folder of /proc or /sys.
+// Lists a folder of /proc or /sys.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace headroom {
 
-/// Names in a folder in the order of the alphabet, without "." and ".."; none where it cannot be
-/// read.
+/// Returns the names in a folder in alphabetical order, without "." and "..". Returns an empty list
+/// if the folder cannot be read.
 std::vector<std::string> FolderEntries(const std::string& path);
 
 }  // namespace headroom

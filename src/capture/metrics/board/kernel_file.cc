@@ -12,8 +12,8 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kFirstSize = 16 << 10;
-/// No record of such a file (a line of a table) is longer. The kernel ends a read between records
-/// once its page is full, so a read that comes short of this was the last.
+/// Above the length of any record (a line of a table) of such a file. The kernel ends a read
+/// between records once its page is full. A shorter read is therefore the last.
 constexpr std::size_t kSurelyLast = 2048;
 
 bool WillPass(int error) {

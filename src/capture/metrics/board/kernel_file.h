@@ -1,4 +1,4 @@
-// A small file of /proc or /sys that is read over and over: opened once, then one pread() a read.
+// A small file of /proc or /sys that is read repeatedly: opened once, then one pread() per read.
 #pragma once
 
 #include <optional>
@@ -14,27 +14,29 @@ using ReadBuffer = std::string;
 
 class KernelFile {
  public:
-  /// `hold`: keep the descriptor open between reads; else each read opens and closes.
+  /// `hold` keeps the descriptor open between reads; otherwise each read opens and closes.
   explicit KernelFile(std::string path, bool hold = true) : path_(std::move(path)), hold_(hold) {}
   KernelFile(KernelFile&& other) noexcept;
   KernelFile& operator=(KernelFile&&) = delete;
   ~KernelFile() { Close(); }
 
   struct Text {
-    std::string_view text;  ///< Until the next read into the buffer.
-    TimeNs at;              ///< In the middle of the read.
+    std::string_view text;  ///< Valid until the next read into the buffer.
+    TimeNs at;              ///< Time in the middle of the read.
   };
 
-  /// The whole content; nullopt where it cannot be read. After a failure that will not pass (no
-  /// such file, no permission, the process is gone) it is not tried again: see failed(). Others
-  /// (out of descriptors or memory) leave the next read to try.
+  /// Returns the whole content; nullopt if it cannot be read.
+  ///
+  /// A permanent failure (no such file, no permission, the process has exited) ends all further
+  /// attempts: see failed(). After a transient failure (out of descriptors or memory), the next
+  /// read tries again.
   std::optional<Text> Read(ReadBuffer& buffer);
 
   bool failed() const { return failed_; }
 
  private:
   void Close();
-  /// Notes a failure of errno `error`.
+  /// Records a failure with errno `error`.
   std::nullopt_t Failed(int error);
 
   std::string path_;

@@ -18,7 +18,7 @@ MetricBoard::Id MetricBoard::Add(Metric metric, MetricKind kind, CounterRule rul
   metric.kind = kind;
   metrics_.push_back(std::move(metric));
   counters_.push_back({.rule = rule, .last = std::nullopt, .at = TimeNs(), .wrapped = 0});
-  // A metric may join while a sample is in the making.
+  // A metric may join during a sample.
   reading_.values.push_back(kMissing);
   reading_.totals.push_back(kMissing);
   return metrics_.size() - 1;

@@ -1,5 +1,5 @@
-// The metrics that there are, and the sample in the making: sources write here, and counters become
-// rates here.
+// The board holds the metrics and the current sample. Sources write to it, and it converts counters
+// to rates.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,11 @@
 
 namespace headroom {
 
-/// How a counter becomes a rate and a total.
+/// Conversion of a counter to a rate and a total.
 struct CounterRule {
-  double rate_scale = 1;   ///< Of the rate: increase x this / seconds.
-  double total_scale = 1;  ///< Of the total in `Metric::counter`.
-  /// Where the counter is known to begin again: it then counts modulo this. 0: unknown, so that a
-  /// counter that went backwards says nothing.
+  double rate_scale = 1;   ///< Rate = increase x this / seconds.
+  double total_scale = 1;  ///< Scale of the total in `Metric::counter`.
+  /// The counter counts modulo this. 0: unknown; a counter that went backwards then gives no rate.
   std::uint64_t wraps_at = 0;
 };
 
@@ -28,33 +27,33 @@ class MetricBoard {
   Id AddGauge(Metric metric);
   Id AddShare(Metric metric);
   Id AddRate(Metric metric, CounterRule rule = CounterRule());
-  /// Its value is the counter times `scale`.
+  /// Adds a metric whose value is the counter times `scale`.
   Id AddTotal(Metric metric, double scale = 1);
 
-  /// One whose value and total another board computes, of the kind that it has there.
+  /// Adds a metric whose value and total another board computes. It keeps its kind there.
   Id AddComputed(Metric metric);
 
-  /// The metric is from here on of another instance, whose counter begins anew.
+  /// Assigns the metric to another instance, whose counter starts anew.
   void Rename(Id id, std::string instance);
 
   const std::vector<Metric>& metrics() const { return metrics_; }
   const Reading& reading() const { return reading_; }
   std::vector<ResourceUser>& users() { return reading_.users; }
 
-  /// Begins a sample: every value is missing.
+  /// Begins a sample: all values are missing.
   void Begin();
   void SetTime(TimeNs time) { reading_.time = time; }
-  /// Values that are not finite are missing.
+  /// Sets a value. Values that are not finite are missing.
   void Set(Id id, double value);
-  /// What the counter of a kRate or kTotal stood at. nullopt: what it counted since last time is
-  /// unknown, so the next rate is missing, too.
+  /// Reports the reading of a kRate or kTotal counter. nullopt: the increase since the last reading
+  /// is unknown, so the next rate is missing.
   void Count(Id id, TimeNs at, std::optional<std::uint64_t> counted);
-  /// Of AddComputed().
+  /// Sets the value and total of a metric from AddComputed().
   void SetComputed(Id id, double value, double total) {
     reading_.values[id] = value;
     reading_.totals[id] = total;
   }
-  /// Takes the rates and shares of this sample back: their interval is too short to mean anything.
+  /// Removes the rates and shares of this sample: their interval is too short.
   void DropRates();
 
  private:
@@ -62,7 +61,7 @@ class MetricBoard {
     CounterRule rule;
     std::optional<std::uint64_t> last;
     TimeNs at;
-    double wrapped = 0;  ///< What was counted before the last wrap.
+    double wrapped = 0;  ///< Sum counted before the last wrap.
   };
 
   Id Add(Metric metric, MetricKind kind, CounterRule rule);
@@ -72,14 +71,14 @@ class MetricBoard {
   Reading reading_;
 };
 
-/// The sum of counters that come and go (disks, interfaces), as one that only grows: what each has
-/// counted since it was last seen, whoever else is there.
+/// Sum of counters that come and go (disks, interfaces), as one growing counter. It adds each
+/// counter's growth since its last reading, independent of the others.
 class CounterSum {
  public:
-  /// `last` is what the same counter stood at in the sample before, nullopt where it is new; it
-  /// then adds nothing but in the first sample, which it gives its level.
+  /// `last` is the same counter's value in the previous sample; nullopt if it is new. A new counter
+  /// adds nothing, except in the first sample, where it adds its value.
   void Add(std::optional<std::uint64_t> last, std::uint64_t now);
-  /// Ends a sample: the sum, or nullopt where one of its counters went backwards.
+  /// Ends a sample. Returns the sum, or nullopt if one of its counters went backwards.
   std::optional<std::uint64_t> Take();
 
  private:

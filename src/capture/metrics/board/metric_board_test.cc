@@ -38,7 +38,7 @@ TEST(MetricBoard, ACounterThatWentBackwardsIsMissing) {
   EXPECT_TRUE(std::isnan(board.reading().values[id]));
   board.Begin();
   board.Count(id, At(3), 50);
-  EXPECT_DOUBLE_EQ(board.reading().values[id], 10) << "from where it began again";
+  EXPECT_DOUBLE_EQ(board.reading().values[id], 10) << "counts from its restart";
 }
 
 TEST(MetricBoard, AWrapOfKnownWidthCounts) {
@@ -51,7 +51,7 @@ TEST(MetricBoard, AWrapOfKnownWidthCounts) {
   EXPECT_DOUBLE_EQ(board.reading().values[id], 25);
   EXPECT_DOUBLE_EQ(board.reading().totals[id], 1015) << "the total does not wrap";
   board.Begin();
-  EXPECT_TRUE(std::isnan(board.reading().values[id])) << "not counted in this sample";
+  EXPECT_TRUE(std::isnan(board.reading().values[id])) << "no count in this sample";
 }
 
 TEST(MetricBoard, NoTimeNoRate) {
@@ -132,7 +132,7 @@ TEST(Ticker, KeepsItsGridAndLeavesOutWhatWasMissed) {
   ticker.Advance(TimeNs(99));
   EXPECT_EQ(ticker.next().ns(), 100) << "not reached yet";
   ticker.Advance(TimeNs(103));
-  EXPECT_EQ(ticker.next().ns(), 200) << "no drift by the 3 that the sample came late";
+  EXPECT_EQ(ticker.next().ns(), 200) << "no drift although the sample was 3 late";
   ticker.Advance(TimeNs(751));
   EXPECT_EQ(ticker.next().ns(), 800) << "no burst";
   ticker.Advance(TimeNs(800));
@@ -147,7 +147,7 @@ TEST(SampleInterval, KeepsTheShareOfWhatIsDearDown) {
   EXPECT_TRUE(pace.Due(TimeNs(100'000'000)));
   pace.Took(TimeNs(100'000'000), TimeNs(900'000'000));
   EXPECT_FALSE(pace.Due(TimeNs(1'099'000'000)));
-  EXPECT_TRUE(pace.Due(TimeNs(1'100'000'000))) << "but not for longer than was said";
+  EXPECT_TRUE(pace.Due(TimeNs(1'100'000'000))) << "at most the longest interval";
 }
 
 }  // namespace metric_board_test

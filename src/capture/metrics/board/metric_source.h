@@ -1,4 +1,4 @@
-// What each group of counters implements.
+// Interface of each group of counters.
 #pragma once
 
 #include "base/time.h"
@@ -7,18 +7,19 @@
 
 namespace headroom {
 
-/// Whatever one sample hands to its sources.
+/// Context of one sample for its sources.
 struct SampleRun {
   MetricBoard& board;
   ReadBuffer& buffer;
-  TimeNs now;         ///< When the sample began.
-  bool edge = false;  ///< First or last sample of a run: what is read seldom is read now.
-  /// Whether to read what changes seldom (limits, lists of children): about once a second.
+  TimeNs now;  ///< Begin of the sample.
+  /// First or last sample of a run, which also reads the rarely read sources.
+  bool edge = false;
+  /// Also reads rarely changing values (limits, lists of children): about once per second.
   bool slow = true;
 };
 
-/// A group of metrics of one origin. It adds its metrics to the board when it is made, or when what
-/// they tell of appears; it sets those that it can read and leaves the others missing.
+/// A group of metrics of one origin. Adds its metrics to the board at its construction, or when
+/// their subjects appear. Sets the metrics that it can read and leaves the others missing.
 class MetricSource {
  public:
   virtual ~MetricSource() = default;

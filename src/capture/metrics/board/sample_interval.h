@@ -1,4 +1,4 @@
-// How often something dear may be read: as seldom as its own cost asks for.
+// Limits how often an expensive reading runs, by its own cost.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace headroom {
 
-/// Keeps a reading that took time t from the next ones for `factor` x t, but not longer than
-/// `longest`: its share of one core stays below 1 / factor as far as that allows.
+/// Suppresses a reading of time t for `factor` x t, but at most for `longest`. Its share of one
+/// core therefore stays below 1 / factor, unless `longest` applies.
 class SampleInterval {
  public:
   SampleInterval(std::int64_t factor, DurationNs longest) : factor_(factor), longest_(longest) {}

@@ -1,5 +1,5 @@
-// For tests: a copy of a folder of testdata/ that can be changed between samples, and a board to
-// read a source into.
+// For tests: a copy of a folder of testdata/ that can change between samples, and a board to read a
+// source into.
 #pragma once
 
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace headroom {
 
 class TestRoot {
  public:
-  /// `folder` of testdata/; empty: nothing is there.
+  /// `folder` of testdata/; empty: no files.
   explicit TestRoot(const std::string& folder) {
     namespace fs = std::filesystem;
     std::string name = fs::temp_directory_path() / "headroom-metrics-XXXXXX";
@@ -37,7 +37,7 @@ class TestRoot {
 
   const std::string& path() const { return path_; }
 
-  /// Changes a file in place, as the kernel does: what is open stays open.
+  /// Changes a file in place, as the kernel does: open descriptors stay valid.
   void Write(const std::string& file, std::string_view text) const {
     const std::filesystem::path path = path_ + "/" + file;
     std::filesystem::create_directories(path.parent_path());
@@ -52,18 +52,18 @@ class TestRoot {
 constexpr const char* kFakeNvml = "libnvidia-ml.so.1";
 constexpr const char* kFakeRocmSmi = "librocm_smi64.so";
 
-/// Path of a library that stands in for a vendor's: in fake/ beside this program.
+/// Returns the path of a library that replaces a vendor's: in fake/ next to this program.
 inline std::string FakeLibrary(const char* name) {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fake" / name;
 }
 
-/// Reads one source again and again.
+/// Reads one source repeatedly.
 struct TestBoard {
   MetricBoard board;
   ReadBuffer buffer;
 
   void Sample(MetricSource& source, bool edge = false, bool slow = true) {
-    // Far enough from the one before for rates that tests can tell from others.
+    // Long enough after the previous sample for distinguishable rates.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     board.Begin();
     SampleRun run{
@@ -73,7 +73,7 @@ struct TestBoard {
   bool Has(std::string_view name, std::string_view instance = "") const {
     return Index(name, instance) < board.metrics().size();
   }
-  /// NaN: missing, or no such metric.
+  /// Returns NaN if the metric is missing or unknown.
   double Value(std::string_view name, std::string_view instance = "") const {
     return At(board.reading().values, name, instance);
   }

@@ -1,5 +1,5 @@
-// When to sample: on a grid of absolute deadlines, so that the period does not drift with the time
-// that a sample takes.
+// Sampling times on a grid of absolute deadlines, so that the period does not drift with the
+// sampling time.
 #pragma once
 
 #include <cassert>
@@ -17,8 +17,8 @@ class Ticker {
 
   TimeNs next() const { return next_; }
 
-  /// Goes to the first deadline after `now`. Those that were missed are left out: samples made up
-  /// for in a burst would have intervals too short for rates.
+  /// Moves to the first deadline after `now`. Skips missed deadlines: a burst of samples would have
+  /// intervals too short for rates.
   void Advance(TimeNs now) {
     if (now < next_) return;
     const std::int64_t missed = (now - next_).ns() / period_.ns();

@@ -1,7 +1,7 @@
-/* A small NVML for tests: GPU 0 works, GPU 1 cannot tell its utilization, GPU 2 is lost after its
-   first reading, GPU 3 fails to tell its power every second time. With FAKE_NVML_HANGS=reading,
-   GPU 0 never answers its second reading; =opening, the library never opens. Opened as the real one
-   is. */
+/* A small NVML for tests, opened like the real one. GPU 0 works. GPU 1 does not report its
+   utilization. GPU 2 is lost after its first reading. GPU 3 fails to report its power every second
+   time. With FAKE_NVML_HANGS=reading, GPU 0 never answers its second reading. With
+   FAKE_NVML_HANGS=opening, the library never opens. */
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are the
 // library's.
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 struct device {
   unsigned index;
-  unsigned calls; /* Of the utilization. */
+  unsigned calls; /* Number of utilization calls. */
   unsigned power_calls;
 };
 

@@ -1,5 +1,5 @@
-/* A small ROCm SMI for tests: one GPU, which tells its power only as an average and has no sensor
-   at its edge. Processes 10 and 99 use it, and 11 another one. */
+/* A small ROCm SMI for tests: one GPU, which reports only average power and has no edge sensor.
+   Processes 10 and 99 use it. Process 11 uses another GPU. */
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are the
 // library's.
 #include <stddef.h>
@@ -39,7 +39,7 @@ API int rsmi_dev_power_ave_get(uint32_t device, uint32_t sensor, uint64_t* micro
   *microwatts = 250000000 + device + sensor;
   return SUCCESS;
 }
-/* As ROCm 6 writes it. */
+/* Layout of ROCm 6. */
 API int rsmi_dev_gpu_clk_freq_get(uint32_t device, int clock, void* out) {
   const uint32_t head[4] = {1, 2, 1, 0};
   const uint64_t frequencies[2] = {500000000, clock == 0 ? 2100000000 : 900000000};
@@ -77,7 +77,7 @@ API int rsmi_compute_process_gpus_get(uint32_t pid, uint32_t* devices, uint32_t*
 API int rsmi_compute_process_info_by_device_get(uint32_t pid, uint32_t device,
                                                 struct process* process) {
   (void)device;
-  process->vram = pid == 10 ? 300 : UINT64_MAX; /* As it tells within another namespace. */
+  process->vram = pid == 10 ? 300 : UINT64_MAX; /* As reported in another namespace. */
   return SUCCESS;
 }
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

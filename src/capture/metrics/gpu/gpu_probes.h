@@ -1,4 +1,5 @@
-// Reading one GPU through its vendor's library, call by call: one that fails harms no other.
+// Reads one GPU through its vendor's library, call by call. A failing call does not affect the
+// others.
 #pragma once
 
 #include <deque>
@@ -12,48 +13,47 @@
 
 namespace headroom {
 
-/// How a call of a vendor's library ended.
+/// Result of a call to a vendor's library.
 enum class GpuCall {
   kOk,
   kTransient,  ///< Tried again at the next sample.
-  kPermanent,  ///< This GPU cannot, or we may not: never tried again.
-  kLost,       ///< The GPU is gone (fell off the bus): no call of it is tried again.
+  kPermanent,  ///< Unsupported by this GPU, or not permitted: never tried again.
+  kLost,       ///< The GPU fell off the bus: no call of it is tried again.
 };
 
 class GpuProbes {
  public:
   using Probe = std::function<GpuCall(SampleRun& run)>;
 
-  /// Adds a call that sets one metric or several.
+  /// Adds a call that sets one or several metrics.
   void Add(Probe probe) { probes_.push_back(std::move(probe)); }
 
-  /// Makes every call that still may succeed. Each call goes through the driver, and some take
-  /// hundreds of microseconds: all are left out of a sample as long as their share of one core
-  /// would be above 0.1 %, but for 0.9 s at most.
+  /// Makes every call that can still succeed. Each call goes through the driver, and some take
+  /// hundreds of microseconds. A sample skips all of them while their share of one core would
+  /// exceed 0.1 %, but for at most 0.9 s.
   void Read(SampleRun& run);
 
  private:
   std::vector<Probe> probes_;
-  SampleInterval pace_{
-      /*factor=*/1000,
-      DurationNs(
-          900'000'000)};  // Less than a second: for samples per second apart it must have passed.
+  SampleInterval pace_{/*factor=*/1000,
+                       // The limit is below 1 s so that samples 1 s apart are never skipped.
+                       DurationNs(900'000'000)};
 };
 
-/// What is known of a GPU without reading it.
+/// Identity of a GPU, known without reading it.
 struct GpuIdentity {
   std::string instance;  ///< "GPU 0", as the program numbers it.
-  std::string name;      ///< "NVIDIA H200"; empty: not told.
-  std::string uuid;      ///< Empty: not told.
+  std::string name;      ///< "NVIDIA H200"; empty if not reported.
+  std::string uuid;      ///< Empty if not reported.
 };
 
-/// What is read at a time: one GPU, or what a library tells of all of them together. A driver may
-/// answer for one and never for another.
+/// Unit of reading: one GPU, or a library's data on all GPUs together. A driver may answer for one
+/// unit and never for another.
 struct GpuPart {
   explicit GpuPart(std::string name) : instance(std::move(name)) {}
 
-  std::string instance;  ///< "GPU 0"; "": of all.
-  MetricBoard board;     ///< Its own.
+  std::string instance;  ///< "GPU 0"; empty: all GPUs.
+  MetricBoard board;     ///< Metrics of this part.
   GpuProbes probes;
 };
 
@@ -64,20 +64,20 @@ class GpuSource {
   GpuSource(const GpuSource&) = delete;
   GpuSource& operator=(const GpuSource&) = delete;
 
-  /// In the order in which the program numbers them.
+  /// GPUs in the program's order.
   const std::vector<GpuIdentity>& gpus() const { return gpus_; }
-  /// One thread may read one of them while others read others.
+  /// Parts to read. Threads may read different parts concurrently.
   std::deque<GpuPart>& parts() { return parts_; }
 
  protected:
   GpuSource() = default;
 
   std::vector<GpuIdentity> gpus_;
-  /// Probes may hold on to their own, and to the library: cleared before that is closed.
+  /// Probes may own resources and use the library, so they are cleared before it is closed.
   std::deque<GpuPart> parts_;
 };
 
-/// A metric of a GPU.
+/// Returns a metric of a GPU.
 Metric GpuMetric(std::string name, std::string unit, std::string instance,
                  std::string counter = {});
 

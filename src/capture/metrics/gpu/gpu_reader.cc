@@ -14,9 +14,9 @@
 
 namespace headroom {
 
-/// One thread, the server, reads the parts that are asked for, one after the other. A part that
-/// keeps it too long is given up: that thread is then the part's own, and ends with it; another
-/// one serves. Parts that were late get threads of their own from then on.
+/// One thread, the server, reads the requested parts one after the other. A part that blocks it too
+/// long keeps this thread until its end, and a new server starts. From then on, late parts are read
+/// on their own threads.
 class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
  public:
   explicit Work(Open open) : open_(std::move(open)) {}
@@ -37,18 +37,19 @@ class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
     });
   }
 
-  /// Whether the library is open, or is in time.
+  /// Returns true if the library opens in time.
   bool Opened(DurationNs patience) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, Nanoseconds(patience), [this] { return opened_; });
   }
-  /// Null: there is none here. REQUIRES: opened.
+  /// Returns null if there is no library. REQUIRES: opened.
   GpuSource* source() { return source_.get(); }
 
-  /// Asks for all parts that are not being read still, and waits for those that were not late.
+  /// Requests all parts that are not being read, and waits for those that were not late.
   void Read(const SampleRun& run, DurationNs patience);
 
-  /// Whether the part was read for this sample. It is the reader's until the next Read(), then.
+  /// Returns true if the part was read for this sample. The reader owns it then until the next
+  /// Read().
   bool Answered(std::size_t part) {
     const std::lock_guard lock(mutex_);
     return slots_[part].state == State::kRead && slots_[part].sample == sample_;
@@ -58,8 +59,8 @@ class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
     return cpu_time_;
   }
 
-  /// Ends all threads that do not wait for a driver. Where none does, waits for them: the last one
-  /// closes the library.
+  /// Ends all threads that do not wait for a driver. If no thread waits for one, waits for all: the
+  /// last one closes the library.
   void End(DurationNs patience) {
     std::unique_lock lock(mutex_);
     ending_ = true;
@@ -72,28 +73,28 @@ class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
 
  private:
   enum class State {
-    kRead,     ///< Or never asked for.
-    kAsked,    ///< By the server next.
-    kReading,  ///< By a thread.
+    kRead,     ///< Read, or never requested.
+    kAsked,    ///< Waits for the server.
+    kReading,  ///< A thread reads it.
   };
   struct Slot {
     State state = State::kRead;
-    bool late = false;        ///< It was given up, and has not answered in time since.
-    bool by_server = false;   ///< Who reads it.
-    std::int64_t sample = 0;  ///< For which it was read last.
-    TimeNs since;             ///< That it is being read.
+    bool late = false;        ///< Missed its time, and has not answered in time since.
+    bool by_server = false;   ///< The server reads it.
+    std::int64_t sample = 0;  ///< Sample that it was last read for.
+    TimeNs since;             ///< Begin of the current reading.
   };
-  /// Of a thread that reads.
+  /// State of a reading thread.
   struct Reading {
     ReadBuffer buffer;
-    TimeNs cpu;  ///< What of it is counted.
+    TimeNs cpu;  ///< CPU time counted so far.
   };
 
   static std::chrono::nanoseconds Nanoseconds(DurationNs time) {
     return std::chrono::nanoseconds(time.ns());
   }
 
-  /// REQUIRES of these, as of all below: the lock is held.
+  /// REQUIRES, for all functions up to the next note: the lock is held.
   template <typename Body>
   void StartThread(Body body) {
     ++threads_;
@@ -131,19 +132,20 @@ class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
     return std::all_of(slots_.begin(), slots_.end(),
                        [](const Slot& slot) { return slot.state == State::kRead || slot.late; });
   }
-  /// Reads one that is kReading, without the lock meanwhile.
+  /// Reads a part in state kReading. Releases the lock during the reading.
   void ReadPart(std::size_t number, std::unique_lock<std::mutex>& lock, Reading& reading);
 
-  // Without the lock:
+  // Called without the lock:
   void Serve();
   void Leave();
 
   const Open open_;
 
-  std::mutex mutex_;  ///< Of all below. A part that is being read is its thread's.
+  std::mutex
+      mutex_;  ///< Guards all members below, except a part that is being read: its thread owns it.
   std::condition_variable changed_;
   std::unique_ptr<GpuSource> source_;
-  std::vector<Slot> slots_;  ///< By part.
+  std::vector<Slot> slots_;  ///< One slot per part.
   DurationNs cpu_time_;
   DurationNs patience_;
   std::int64_t sample_ = 0;
@@ -175,8 +177,8 @@ void GpuReader::Work::Read(const SampleRun& run, DurationNs patience) {
     return changed_.wait_for(lock, Nanoseconds(left), [this] { return Done(); });
   };
   if (wait_until(begin + patience)) return;
-  // One keeps the server, or all are slow together: from here on each has a thread of its own, and
-  // as much time as the first one had.
+  // One part blocks the server, or all are slow together. From here on, each part has its own
+  // thread, and as much time as the first one had.
   for (Slot& slot : slots_) {
     if (slot.state == State::kReading && slot.since + patience <= MonotonicNow()) GiveUp(slot);
   }
@@ -215,16 +217,16 @@ void GpuReader::Work::Serve() {
     const std::size_t part = *NextAsked();
     BeginReading(slots_[part], /*by_server=*/true);
     ReadPart(part, lock, reading);
-    if (!slots_[part].by_server) return;  // Another one serves.
+    if (!slots_[part].by_server) return;  // A new server has started.
   }
 }
 
 void GpuReader::Work::Leave() {
   std::unique_lock lock(mutex_);
-  if (--threads_ > 0) return;  // The server ends at the end alone.
+  if (--threads_ > 0) return;  // The server only ends at the end.
   std::unique_ptr<GpuSource> source = std::move(source_);
   lock.unlock();
-  source.reset();  // Here: closing the library asks the driver, too.
+  source.reset();  // Here, without the lock: closing the library also calls the driver.
   lock.lock();
   closed_ = true;
   changed_.notify_all();

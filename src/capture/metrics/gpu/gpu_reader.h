@@ -1,4 +1,4 @@
-// The GPUs of this machine, read on threads of their own: a driver in trouble may never answer.
+// Reads the GPUs of this machine on separate threads, because a failing driver may never answer.
 #pragma once
 
 #include <functional>
@@ -12,49 +12,50 @@
 
 namespace headroom {
 
-/// How long a driver is waited for.
+/// Time limits for a driver.
 struct GpuPatience {
-  /// One that nobody uses starts its GPUs first, which takes seconds; it then joins late.
+  /// An idle driver first starts its GPUs, which takes seconds. It then joins late.
   DurationNs to_open{2'000'000'000};
   DurationNs to_read{2'000'000'000};  ///< Eight GPUs take less than a second.
 };
 
 class GpuReader : public MetricSource {
  public:
-  /// Opens a vendor's library; null: there is none here.
+  /// Opens a vendor's library; null if there is none.
   using Open = std::function<std::unique_ptr<GpuSource>()>;
 
-  /// Returns when the library is open, or after patience.to_open: its metrics then join when it
-  /// answers.
+  /// Returns when the library is open, or after patience.to_open. In the second case, its metrics
+  /// join when it answers.
   explicit GpuReader(Open open, MetricBoard& board, GpuPatience patience = GpuPatience());
-  /// Closes the library. Leaves threads that wait for their driver alone.
+  /// Closes the library. Detaches threads that wait for their driver.
   ~GpuReader() override;
   GpuReader(const GpuReader&) = delete;
   GpuReader& operator=(const GpuReader&) = delete;
 
-  /// In the order in which the program numbers them.
+  /// GPUs in the program's order.
   const std::vector<GpuIdentity>& gpus() const { return gpus_; }
 
-  /// Takes twice patience.to_read at most, however many GPUs do not answer. One that did not is
-  /// asked on a thread of its own and not waited for until it has answered in time once: its
-  /// metrics are missing until then.
+  /// Takes at most twice patience.to_read, for any number of silent GPUs. A GPU that did not answer
+  /// in time is read on its own thread without waiting. Its metrics are missing until it has
+  /// answered in time once.
   void Read(SampleRun& run) override;
 
-  /// Who was asked for the last sample, or one before, and had not answered in time: "GPU 1", or
-  /// "the GPUs' driver" where it was not open yet.
+  /// Names of the GPUs that did not answer this or an earlier sample in time: "GPU 1". The name is
+  /// "the GPUs' driver" if the driver is not open yet.
   const std::vector<std::string>& silent() const { return silent_; }
 
-  /// Processor time of its threads, up to the last readings that came back.
+  /// CPU time of its threads, up to the last completed readings.
   DurationNs cpu_time() const { return cpu_time_; }
 
  private:
-  class Work;  ///< What the threads work on; lives as long as they do.
+  class Work;  ///< State of the threads; lives as long as they do.
 
-  /// Adds the metrics that there are to the sampler's board.
+  /// Adds the available metrics to the sampler's board.
   void Join(MetricBoard& board);
 
   std::shared_ptr<Work> work_;
-  std::vector<std::vector<MetricBoard::Id>> ids_;  ///< On the sampler's board, by part and metric.
+  std::vector<std::vector<MetricBoard::Id>>
+      ids_;  ///< Ids on the sampler's board, by part and metric.
   std::vector<GpuIdentity> gpus_;
   std::vector<std::string> silent_;
   DurationNs cpu_time_;

@@ -20,7 +20,7 @@ namespace gpu_reader_test {
 
 constexpr GpuPatience kLittle{.to_open = DurationNs(50'000'000), .to_read = DurationNs(50'000'000)};
 
-/// Something that a driver waits for.
+/// A gate that a driver waits for.
 class Gate {
  public:
   void Set(bool open) {
@@ -39,10 +39,10 @@ class Gate {
   bool open_ = true;
 };
 
-/// Shared with a driver that outlives its test's end.
+/// State shared with a driver that outlives its test.
 struct Driver {
   Gate opening;
-  std::array<Gate, 8> reading;  ///< By GPU.
+  std::array<Gate, 8> reading;  ///< One gate per GPU.
   std::atomic<int> readings = 0, closed = 0;
 };
 
@@ -81,7 +81,7 @@ struct Reader : TestBoard {
       return std::make_unique<Gpus>(driver, count);
     };
   }
-  /// Whatever it costs.
+  /// Samples regardless of the cost limit.
   void Sample(GpuReader& reader) { TestBoard::Sample(reader, /*edge=*/true); }
 
   std::shared_ptr<Driver> driver = std::make_shared<Driver>();
@@ -96,7 +96,7 @@ TEST(GpuReader, TellsWhatItsSourceTells) {
     ASSERT_EQ(reader.gpus().size(), 1u);
     test.Sample(reader);
     EXPECT_EQ(test.Value("gpu_power_w", "GPU 0"), 101);
-    EXPECT_TRUE(test.Missing("gpu_sent_per_s", "GPU 0")) << "a rate";
+    EXPECT_TRUE(test.Missing("gpu_sent_per_s", "GPU 0")) << "the first value of a rate is missing";
     EXPECT_EQ(test.Total("gpu_sent_per_s", "GPU 0"), 1000);
     EXPECT_EQ(test.board.reading().users.size(), 1u);
     test.Sample(reader);
@@ -105,7 +105,7 @@ TEST(GpuReader, TellsWhatItsSourceTells) {
     EXPECT_EQ(reader.silent(), Names());
     EXPECT_GT(reader.cpu_time().ns(), 0);
     test.board.DropRates();
-    EXPECT_TRUE(test.Missing("gpu_sent_per_s", "GPU 0")) << "it is still known to be a rate";
+    EXPECT_TRUE(test.Missing("gpu_sent_per_s", "GPU 0")) << "its kind is still rate";
   }
   EXPECT_EQ(test.driver->closed, 1);
 }
@@ -119,25 +119,26 @@ TEST(GpuReader, ADriverThatDoesNotAnswerIsWaitedForOnce) {
   EXPECT_EQ(reader.silent(), Names{"GPU 0"});
   EXPECT_TRUE(test.Missing("gpu_power_w", "GPU 0"));
   EXPECT_TRUE(test.board.reading().users.empty());
-  EXPECT_EQ(reader.gpus().size(), 1u) << "it is there still";
+  EXPECT_EQ(reader.gpus().size(), 1u) << "it is still listed";
   const TimeNs begin = MonotonicNow();
   constexpr int kSamples = 20;
   for (int i = 0; i < kSamples; ++i) test.Sample(reader);
   EXPECT_EQ(reader.silent(), Names{"GPU 0"});
-  // Each pauses for 2 ms itself; to wait for the driver each time would take twenty patiences.
+  // Each sample pauses for 2 ms. Waiting for the driver each time would take twenty patiences.
   EXPECT_LT((MonotonicNow() - begin).ns(), kSamples / 2 * kLittle.to_read.ns());
 
   test.driver->reading[0].Set(true);
   while (test.driver->readings < 2) std::this_thread::yield();
   while (!reader.silent().empty()) test.Sample(reader);
-  EXPECT_GE(test.driver->readings, 3) << "what the late reading found is of an earlier sample";
+  EXPECT_GE(test.driver->readings, 3) << "the late reading belongs to an earlier sample";
   EXPECT_EQ(test.Value("gpu_power_w", "GPU 0"), 100 + test.driver->readings);
 }
 
 TEST(GpuReader, AGpuThatDoesNotAnswerHarmsNoOther) {
   Reader test;
   {
-    constexpr DurationNs kMuch(400'000'000);  // GPU 1 must answer within, on a busy machine.
+    // GPU 1 must answer within this time, even on a busy machine.
+    constexpr DurationNs kMuch(400'000'000);
     GpuReader reader(test.Opens(3), test.board, {.to_open = kMuch, .to_read = kMuch});
     test.Sample(reader);
     EXPECT_EQ(test.board.reading().users.size(), 3u);
@@ -176,7 +177,8 @@ TEST(GpuReader, HoweverManyDoNotAnswerTheyAreWaitedForTogether) {
   const TimeNs begin = MonotonicNow();
   test.Sample(reader);
   EXPECT_EQ(reader.silent().size(), 8u);
-  EXPECT_LT((MonotonicNow() - begin).ns(), 6 * kLittle.to_read.ns()) << "twice, and some";
+  EXPECT_LT((MonotonicNow() - begin).ns(), 6 * kLittle.to_read.ns())
+      << "twice the limit, plus a margin";
   for (Gate& gate : test.driver->reading) gate.Set(true);
   while (!reader.silent().empty()) test.Sample(reader);
   EXPECT_FALSE(test.Missing("gpu_power_w", "GPU 7"));
@@ -202,7 +204,7 @@ TEST(GpuReader, IsLeftAloneByWhoEnds) {
     test.driver->reading[0].Set(false);
     test.Sample(reader);
     EXPECT_EQ(reader.silent(), Names{"GPU 0"});
-  }  // Would wait for ever otherwise.
+  }  // Would otherwise wait forever.
   EXPECT_EQ(test.driver->closed, 0);
   test.driver->reading[0].Set(true);
   while (test.driver->closed == 0) std::this_thread::yield();

@@ -33,7 +33,7 @@ GpuCall Outcome(nvml::Return result) {
   }
 }
 
-/// False where the library lacks what every driver of the last ten years has.
+/// Returns false if the library lacks entry points that every driver of the last ten years has.
 bool FindEntries(const SharedLibrary& library, nvml::Api& api) {
   const bool enough = library.Find("nvmlInit_v2", api.init) &&
                       library.Find("nvmlShutdown", api.shutdown) &&
@@ -63,11 +63,11 @@ bool FindEntries(const SharedLibrary& library, nvml::Api& api) {
   return enough;
 }
 
-/// The GPU's own counters (Hopper and later), as means between two of its samples, which must be
-/// 100 ms apart.
+/// The GPU's own counters (Hopper and later), as means between two of its samples. The samples must
+/// be at least 100 ms apart.
 class Gpm {
  public:
-  /// nullopt where this GPU or this library has none.
+  /// Returns null if this GPU or this library has none.
   static std::unique_ptr<Gpm> Make(const nvml::Api& api, nvml::Device device,
                                    const std::string& instance, MetricBoard& board) {
     nvml::GpmSupport support{.version = 1, .supported = 0};
@@ -164,9 +164,9 @@ class Nvml : public GpuSource {
   void AddGpus(const std::optional<std::string>& visible);
 
  private:
-  /// `device` is the GPU, `part` what of it the program sees: the same, or a MIG instance.
+  /// `device` is the GPU. `part` is the part that the program sees: the same, or a MIG instance.
   void AddProbes(nvml::Device device, nvml::Device part, GpuPart& gpu);
-  /// A call that gives one number.
+  /// Adds a call that returns one number.
   template <typename Value, typename Call>
   void AddGauge(GpuPart& gpu, const char* name, const char* unit, double scale, Call call) {
     const MetricBoard::Id id = gpu.board.AddGauge(GpuMetric(name, unit, gpu.instance));
@@ -198,7 +198,7 @@ void Nvml::AddGpus(const std::optional<std::string>& visible) {
   std::vector<nvml::Device> devices(count, nullptr);
   std::vector<std::string> uuids(count);
   for (unsigned i = 0; i < count; ++i) {
-    // One that cannot be opened keeps its number, and its metrics stay missing.
+    // A GPU that cannot be opened keeps its number, and its metrics stay missing.
     if (api_.by_index(i, &devices[i]) != nvml::kSuccess) devices[i] = nullptr;
     uuids[i] = TextOf(api_.uuid, devices[i]);
   }
@@ -233,7 +233,7 @@ void Nvml::AddGpus(const std::optional<std::string>& visible) {
 void Nvml::AddProbes(nvml::Device device, nvml::Device part, GpuPart& gpu) {
   const std::string& instance = gpu.instance;
   MetricBoard& board = gpu.board;
-  // Determined's two are there for every GPU, whatever it can tell.
+  // Every GPU has the two metrics of Determined, even if it cannot report them.
   const MetricBoard::Id util = board.AddGauge(GpuMetric("gpu_util", "%", instance));
   const MetricBoard::Id free = board.AddGauge(GpuMetric("gpu_free_memory", "bytes", instance));
   if (device == nullptr) return;
@@ -343,7 +343,7 @@ void Nvml::AddNvlink(nvml::Device device, GpuPart& gpu) {
     const nvml::Return result = call(device, static_cast<int>(values.size()), values.data());
     return result != nvml::kSuccess ? result : values[0].result;
   };
-  // Most GPUs have no such link; they get no metrics for it.
+  // GPUs without NVLink get no metrics for it.
   std::array<nvml::FieldValue, 2> values;
   if (Outcome(read(values)) != GpuCall::kOk) return;
   const auto add = [&](const char* name, const char* counter) {
@@ -370,7 +370,8 @@ void Nvml::AddProcesses(nvml::Device device, GpuPart& gpu) {
     std::array<nvml::ProcessInfo, 64> processes{};
     unsigned count = processes.size();
     const nvml::Return result = call(device, &count, processes.data());
-    if (result == nvml::kInsufficientSize) return GpuCall::kOk;  // More than anybody would read.
+    if (result == nvml::kInsufficientSize)
+      return GpuCall::kOk;  // More processes than a user would read.
     for (unsigned i = 0; result == nvml::kSuccess && i < count; ++i) {
       const nvml::ProcessInfo& process = processes[i];
       run.board.users().push_back({.resource = instance,

@@ -1,4 +1,4 @@
-// NVIDIA GPUs through NVML, which is opened at run time.
+// Reads NVIDIA GPUs through NVML, which is opened at run time.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-/// Null where the library is not there or finds no driver. `libraries`: the first that can be
-/// opened is used. `visible`: CUDA_VISIBLE_DEVICES; nullopt: not set.
+/// Returns null if the library is missing or finds no driver. `libraries`: uses the first that can
+/// be opened. `visible`: CUDA_VISIBLE_DEVICES; nullopt: not set.
 std::unique_ptr<GpuSource> OpenNvml(const std::vector<std::string>& libraries,
                                     const std::optional<std::string>& visible);
 

@@ -1,5 +1,5 @@
-// The part of NVML that is used, declared here: its header is not needed to build. Names, numbers
-// and layouts are those of the NVML API reference; they are stable across drivers.
+// The part of NVML in use, declared here so that its header is not needed to build. Names, numbers
+// and layouts come from the NVML API reference and are stable across drivers.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ constexpr Return kGpuIsLost = 15;
 
 struct Utilization {
   unsigned gpu;     ///< % of the driver's last period (1/6 to 1 s) with a kernel running.
-  unsigned memory;  ///< % of it with memory read or written.
+  unsigned memory;  ///< % of that period with memory read or written.
 };
 
 struct Memory {
@@ -28,11 +28,11 @@ struct Memory {
 
 struct FieldValue {
   unsigned field;
-  unsigned scope;  ///< Of NVLink: which link, kAllLinks: the sum.
+  unsigned scope;  ///< NVLink: number of the link; kAllLinks: the sum.
   long long timestamp, latency;
   unsigned type;
   Return result;
-  unsigned long long value;  ///< A union; of our fields, this member.
+  unsigned long long value;  ///< A union; the fields in use have this member.
 };
 static_assert(sizeof(FieldValue) == 40);
 constexpr unsigned kNvlinkSent = 138;  ///< KiB.
@@ -41,7 +41,7 @@ constexpr unsigned kAllLinks = UINT32_MAX;
 
 struct ProcessInfo {
   unsigned pid;
-  unsigned long long memory;  ///< Bytes; kNotAvailable: not told.
+  unsigned long long memory;  ///< Bytes; kNotAvailable if not reported.
   unsigned gpu_instance, compute_instance;
 };
 static_assert(sizeof(ProcessInfo) == 24);
@@ -56,7 +56,7 @@ constexpr unsigned long long kReasonPowerCap = 0x4, kReasonHwSlowdown = 0x8,
                              kReasonHwThermal = 0x40, kReasonPowerBrake = 0x80;
 
 struct GpmSupport {
-  unsigned version;  ///< 1
+  unsigned version;  ///< Must be 1.
   unsigned supported;
 };
 
@@ -68,16 +68,16 @@ struct GpmMetric {
 };
 static_assert(sizeof(GpmMetric) == 40);
 
-/// Later drivers know more metrics and a longer array; they read `count` of them.
+/// Later drivers have more metrics and a longer array. They read `count` entries.
 constexpr unsigned kGpmMost = 512;
 struct GpmMetrics {
-  unsigned version;  ///< 1
+  unsigned version;  ///< Must be 1.
   unsigned count;
   GpmSample first, second;
   GpmMetric metrics[kGpmMost];
 };
 
-/// Entry points; null where this library has none.
+/// Entry points; null if the library lacks one.
 struct Api {
   Return (*init)();
   Return (*shutdown)();

@@ -1,4 +1,4 @@
-// NVML and ROCm SMI through their real way, dlopen(), with the libraries of fake_nvml.c and
+// Tests NVML and ROCm SMI through their real path, dlopen(), with the libraries of fake_nvml.c and
 // fake_rocm_smi.c.
 #include "capture/metrics/gpu/nvml.h"
 
@@ -41,13 +41,13 @@ TEST(Nvml, ReadsAGpu) {
   EXPECT_EQ(gpus.Value("gpu_memory_clock_mhz", gpu), 2619);
   EXPECT_EQ(gpus.Value("gpu_power_w", gpu), 350.5);
   EXPECT_GT(gpus.Value("gpu_energy_j", gpu), 1000);
-  EXPECT_TRUE(gpus.Missing("gpu_mean_power_w", gpu)) << "a rate";
+  EXPECT_TRUE(gpus.Missing("gpu_mean_power_w", gpu)) << "the first value of a rate is missing";
   EXPECT_EQ(gpus.Value("gpu_throttle_reasons", gpu), 0x44);
   EXPECT_EQ(gpus.Value("gpu_throttle_power_cap_pct", gpu), 100);
   EXPECT_EQ(gpus.Value("gpu_throttle_sw_thermal_pct", gpu), 0);
   EXPECT_FALSE(gpus.Has("gpu_temperature_c", gpu)) << "this library has no such function";
   EXPECT_EQ(gpus.Total("gpu_nvlink_sent_bytes_per_s", gpu), 1024.0 * (1 << 20)) << "KiB";
-  EXPECT_FALSE(gpus.Has("gpu_nvlink_sent_bytes_per_s", "GPU 1")) << "no such link";
+  EXPECT_FALSE(gpus.Has("gpu_nvlink_sent_bytes_per_s", "GPU 1")) << "no NVLink";
   gpus.Sample();
   EXPECT_GT(gpus.Value("gpu_mean_power_w", gpu), 0);
 }
@@ -58,15 +58,15 @@ TEST(Nvml, TakesMeansOfHoppersCountersBetweenSamplesFarEnoughApart) {
   EXPECT_TRUE(gpus.Missing("gpu_sm_util_pct", "GPU 0"));
   EXPECT_FALSE(gpus.Has("gpu_sm_util_pct", "GPU 1"));
   gpus.Sample();
-  EXPECT_TRUE(gpus.Missing("gpu_sm_util_pct", "GPU 0")) << "2 ms";
+  EXPECT_TRUE(gpus.Missing("gpu_sm_util_pct", "GPU 0")) << "only 2 ms have passed";
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   gpus.Sample();
   EXPECT_EQ(gpus.Value("gpu_sm_util_pct", "GPU 0"), 2);
   EXPECT_EQ(gpus.Value("gpu_pcie_recv_bytes_per_s", "GPU 0"), 21.0 * (1 << 20)) << "MiB";
-  EXPECT_TRUE(gpus.Missing("gpu_tensor_util_pct", "GPU 0")) << "one that it does not have";
+  EXPECT_TRUE(gpus.Missing("gpu_tensor_util_pct", "GPU 0")) << "this GPU lacks the counter";
 }
 
-// Determined's sampler stops reading every GPU when one call on one of them fails.
+// Determined's sampler stops reading every GPU after one failed call on one of them.
 TEST(Nvml, OneFailingMetricOrGpuHarmsNoOther) {
   Gpus gpus;
   for (int sample = 0; sample < 3; ++sample) {
@@ -79,7 +79,7 @@ TEST(Nvml, OneFailingMetricOrGpuHarmsNoOther) {
       EXPECT_EQ(gpus.Value("gpu_util", "GPU 2"), 42);
     } else {
       EXPECT_TRUE(gpus.Missing("gpu_util", "GPU 2")) << "lost";
-      EXPECT_TRUE(gpus.Missing("gpu_free_memory", "GPU 2")) << "and all of it";
+      EXPECT_TRUE(gpus.Missing("gpu_free_memory", "GPU 2")) << "lost with all its metrics";
     }
   }
 }
@@ -110,13 +110,13 @@ TEST(Nvml, APartOfAGpuHasItsOwnMemory) {
   EXPECT_EQ(gpus.reader.gpus()[0].uuid, "MIG-aaaa");
   gpus.Sample();
   EXPECT_EQ(gpus.Value("gpu_free_memory", "GPU 0"), 77);
-  EXPECT_EQ(gpus.Value("gpu_util", "GPU 0"), 43) << "of the GPU that it is a part of";
+  EXPECT_EQ(gpus.Value("gpu_util", "GPU 0"), 43) << "the value of its whole GPU";
 }
 
 TEST(Nvml, IsNotThereWithoutALibrary) {
   EXPECT_FALSE(OpenNvml({"libno-such.so.1"}, std::nullopt));
   EXPECT_FALSE(OpenNvml({FakeLibrary(kFakeRocmSmi)}, std::nullopt))
-      << "a library without its functions";
+      << "the library lacks the functions";
 }
 
 void ExpectUsersOfAGpu(const std::string& nvml, const std::string& rocm_smi) {
@@ -157,14 +157,14 @@ TEST(RocmSmi, ReadsAGpu) {
   EXPECT_EQ(board.Value("gpu_power_w", "GPU 0"), 250);
   EXPECT_EQ(board.Value("gpu_sm_clock_mhz", "GPU 0"), 2100);
   EXPECT_EQ(board.Value("gpu_memory_clock_mhz", "GPU 0"), 900);
-  EXPECT_EQ(board.Value("gpu_temperature_c", "GPU 0"), 61.5) << "at the junction";
+  EXPECT_EQ(board.Value("gpu_temperature_c", "GPU 0"), 61.5) << "the junction sensor";
   EXPECT_FALSE(board.Has("gpu_energy_j", "GPU 0"));
 }
 
 TEST(CurrentFrequency, ReadsBothLayouts) {
   std::array<std::uint32_t, 80> old{};
-  old[0] = 3;  // Frequencies.
-  old[1] = 2;  // The current one.
+  old[0] = 3;  // Number of frequencies.
+  old[1] = 2;  // Index of the current one.
   old[2] = 500'000'000;
   old[4] = 1'000'000'000;
   old[6] = 1'700'000'000;

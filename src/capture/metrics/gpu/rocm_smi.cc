@@ -15,7 +15,7 @@
 namespace headroom {
 namespace {
 
-/// The part of ROCm SMI that is used, declared here (rocm_smi/rocm_smi.h).
+/// The part of ROCm SMI in use, declared here (rocm_smi/rocm_smi.h).
 using Status = int;
 constexpr Status kSuccess = 0;
 constexpr Status kNotSupported = 2, kPermission = 4, kNotImplemented = 9;
@@ -24,10 +24,10 @@ constexpr int kSystemClock = 0, kMemoryClock = 4;  ///< RSMI_CLK_TYPE_SYS, RSMI_
 constexpr std::uint32_t kFirstSensor = 0;
 constexpr std::uint32_t kEdge = 0, kJunction = 1;  ///< RSMI_TEMP_TYPE_EDGE, RSMI_TEMP_TYPE_JUNCTION
 constexpr int kCurrentTemperature = 0;             ///< RSMI_TEMP_CURRENT
-/// Room for rsmi_frequencies_t of any version: 33 frequencies of 8 bytes and a head of 16.
+/// Room for rsmi_frequencies_t of any version: 33 frequencies of 8 bytes and a header of 16.
 using FrequencyWords = std::array<std::uint32_t, 256>;
 
-/// rsmi_process_info_t. The last is of later versions; before, there was padding.
+/// rsmi_process_info_t. The last field exists in later versions; earlier ones have padding there.
 struct ProcessInfo {
   std::uint32_t pid, address_space;
   std::uint64_t memory, copy_us;
@@ -191,7 +191,7 @@ void RocmSmi::AddPower(std::uint32_t device, GpuPart& gpu) {
       std::uint64_t microwatts = 0;
       int kind = 0;
       Status status = api.power != nullptr ? api.power(device, &microwatts, &kind) : kNotSupported;
-      // Before ROCm 6 there was the average only.
+      // Before ROCm 6, only the average was available.
       if (status != kSuccess && api.average_power != nullptr)
         status = api.average_power(device, kFirstSensor, &microwatts);
       if (status == kSuccess) run.board.Set(id, static_cast<double>(microwatts) * kMicrowatt);
@@ -201,7 +201,7 @@ void RocmSmi::AddPower(std::uint32_t device, GpuPart& gpu) {
   if (api.energy != nullptr) {
     std::uint64_t count = 0, stamp = 0;
     float resolution = 0;
-    // What a unit of the counter is, in microjoules, is of the hardware.
+    // The hardware determines the counter's unit, in microjoules.
     if (api.energy(device, &count, &resolution, &stamp) != kSuccess || !(resolution > 0)) return;
     const double joules = static_cast<double>(resolution) * 1e-6;
     const MetricBoard::Id energy =
@@ -228,7 +228,7 @@ void RocmSmi::AddTemperature(std::uint32_t device, GpuPart& gpu) {
   gpu.probes.Add([=, call = api_.temperature](SampleRun& run) {
     std::int64_t millidegrees = 0;
     Status status = call(device, kEdge, kCurrentTemperature, &millidegrees);
-    // The MI300 has no sensor at its edge.
+    // The MI300 has no edge sensor.
     if (status != kSuccess) status = call(device, kJunction, kCurrentTemperature, &millidegrees);
     if (status == kSuccess) run.board.Set(id, static_cast<double>(millidegrees) * 1e-3);
     return Outcome(status);
@@ -237,7 +237,7 @@ void RocmSmi::AddTemperature(std::uint32_t device, GpuPart& gpu) {
 
 void RocmSmi::AddProcesses(const std::vector<std::uint32_t>& devices) {
   if (devices.empty() || api_.processes == nullptr || api_.gpus_of_process == nullptr) return;
-  // The library tells those of all GPUs together.
+  // The library lists the processes of all GPUs together.
   parts_.emplace_back("").probes.Add([api = api_, devices](SampleRun& run) {
     std::array<ProcessInfo, 64> processes{};
     std::uint32_t count = processes.size();
@@ -248,7 +248,8 @@ void RocmSmi::AddProcesses(const std::vector<std::uint32_t>& devices) {
          std::span(processes).first(std::min<std::size_t>(count, processes.size()))) {
       std::array<std::uint32_t, 64> used{};
       std::uint32_t number = used.size();
-      if (api.gpus_of_process(process.pid, used.data(), &number) != kSuccess) continue;  // Gone.
+      if (api.gpus_of_process(process.pid, used.data(), &number) != kSuccess)
+        continue;  // The process has exited.
       for (const std::uint32_t device :
            std::span(used).first(std::min<std::size_t>(number, used.size()))) {
         const auto gpu = std::find(devices.begin(), devices.end(), device) - devices.begin();
@@ -282,8 +283,8 @@ std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> wor
     return at + 1 < words.size() ? words[at] | (static_cast<std::uint64_t>(words[at + 1]) << 32)
                                  : 0;
   };
-  // Old: number, current, frequencies. New: flag, number, current, padding, frequencies. The third
-  // and fourth word are the first frequency, thus some MHz, or the current one's index.
+  // Old: number, current, frequencies. New: flag, number, current, padding, frequencies. Words
+  // three and four contain either the first frequency, which is some MHz, or the current index.
   const bool old = entry(2, 0) > kMax && entry(2, 0) != UINT32_MAX;
   const std::uint32_t number = words[old ? 0 : 1];
   const std::uint32_t current = words[old ? 1 : 2];

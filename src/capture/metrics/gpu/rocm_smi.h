@@ -1,4 +1,4 @@
-// AMD GPUs through ROCm SMI, which is opened at run time.
+// Reads AMD GPUs through ROCm SMI, which is opened at run time.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace headroom {
 
-/// The clock that is set in a `rsmi_frequencies_t`, in Hz; nullopt: none, or no such structure. Its
-/// layout changed with ROCm 6.0, which put a flag before it; the library does not tell which one it
-/// writes. `bytes` were zero before.
+/// Returns the current clock of a `rsmi_frequencies_t`, in Hz; nullopt if there is none or the
+/// structure is invalid. ROCm 6.0 changed its layout: a flag comes first. The library does not
+/// report its layout. `words` were zero before the call.
 std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> words);
 
-/// Null where the library is not there or finds no driver. `visible`: the first that is set of
-/// ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES, all of which HIP reads.
+/// Returns null if the library is missing or finds no driver. `visible`: the first that is set of
+/// ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES. HIP reads all three.
 std::unique_ptr<GpuSource> OpenRocmSmi(const std::vector<std::string>& libraries,
                                        const std::optional<std::string>& visible);
 

@@ -1,4 +1,4 @@
-// A library that is opened at run time, if it is there.
+// A library that is opened at run time, if it exists.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace headroom {
 
 class SharedLibrary {
  public:
-  /// Opens the first of `names` that there is; see ok().
+  /// Opens the first existing library of `names`; see ok().
   explicit SharedLibrary(const std::vector<std::string>& names);
   SharedLibrary(SharedLibrary&& other) noexcept;
   SharedLibrary& operator=(SharedLibrary&&) = delete;
@@ -16,8 +16,7 @@ class SharedLibrary {
 
   bool ok() const { return handle_ != nullptr; }
 
-  /// Sets `function` to the symbol of that name; null where there is none. Returns whether there
-  /// is.
+  /// Sets `function` to the symbol of that name, or to null. Returns true if the symbol exists.
   template <typename Function>
   bool Find(const char* name, Function*& function) const {
     function = reinterpret_cast<Function*>(Symbol(name));

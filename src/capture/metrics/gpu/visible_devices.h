@@ -1,4 +1,4 @@
-// CUDA_VISIBLE_DEVICES and its AMD kin: which GPUs a program sees, and in which order.
+// CUDA_VISIBLE_DEVICES and AMD's equivalents: the GPUs that a program sees, and their order.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,21 @@
 
 namespace headroom {
 
-/// A GPU as the program numbers it: the first is its "GPU 0".
+/// A GPU in the program's numbering: the first is its "GPU 0".
 struct VisibleDevice {
-  std::size_t index = 0;  ///< Among all GPUs of the machine.
-  std::string mig = {};   ///< UUID of the part of it (MIG) that the program sees; empty: the whole.
+  std::size_t index = 0;  ///< Index among all GPUs of the machine.
+  std::string mig = {};   ///< UUID of the MIG instance that the program sees; empty: the whole GPU.
 };
 
-/// The GPU that a part of one (MIG) belongs to.
+/// Returns the GPU of a MIG instance.
 using FindMigParent = std::function<std::optional<std::size_t>(const std::string& mig_uuid)>;
 
-/// Reads the variable as CUDA does: numbers, UUIDs ("GPU-8932f937...", or as many of its characters
-/// as tell it from others) and parts of GPUs ("MIG-<uuid>", or "MIG-GPU-<uuid>/gi/ci"). The first
-/// entry that names no GPU ends the list; a GPU named twice counts once. nullopt: the variable is
-/// not set, all are visible; set and empty: none. `uuids` are those of all GPUs of the machine, ""
-/// for one that does not tell.
+/// Reads the variable as CUDA does. Entries are numbers, UUIDs ("GPU-8932f937...", or a unique
+/// prefix) and MIG instances ("MIG-<uuid>", or "MIG-GPU-<uuid>/gi/ci").
+///
+/// The first entry that names no GPU ends the list. A GPU named twice counts once. nullopt: the
+/// variable is not set, so all are visible. Empty: none. `uuids` lists all GPUs of the machine,
+/// with "" if a GPU does not report its UUID.
 std::vector<VisibleDevice> ResolveVisible(std::optional<std::string_view> variable,
                                           const std::vector<std::string>& uuids,
                                           const FindMigParent& find_mig_parent);

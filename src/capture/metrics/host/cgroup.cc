@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// A path in mountinfo with \040 for a blank and the like.
+/// Decodes a path of mountinfo, with \040 for a blank and similar codes.
 std::string Unescape(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -26,7 +26,7 @@ std::string Unescape(std::string_view text) {
   return plain;
 }
 
-/// Whether `word` is one of a list with commas.
+/// Returns true if a comma-separated list contains `word`.
 bool Lists(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
@@ -37,15 +37,15 @@ bool Lists(std::string_view list, std::string_view word) {
 }
 
 struct Mount {
-  std::string group;  ///< The group that the mount shows at its top.
+  std::string group;  ///< Group at the top of the mount.
   std::string point;
 };
 
-/// The mount of a hierarchy: of version 2, or the one of version 1 with this controller.
+/// Returns the mount of a hierarchy: that of version 2, or that of version 1 with this controller.
 std::optional<Mount> FindMount(std::string_view mounts, bool v2, std::string_view controller) {
   Lines lines(mounts);
   for (std::string_view line; lines.Next(line);) {
-    // id parent major:minor ROOT POINT options [tags] - TYPE source OPTIONS
+    // Format: id parent major:minor ROOT POINT options [tags] - TYPE source OPTIONS
     const std::size_t dash = line.find(" - ");
     if (dash == std::string_view::npos) continue;
     Fields behind(line.substr(dash + 3));
@@ -68,8 +68,8 @@ bool IsFolder(const std::string& path) {
 }
 
 std::vector<std::string> Levels(const Mount& mount, std::string path, const std::string& root) {
-  // What is above the mount cannot be seen. A path that leads out of it ("/../..", of a process
-  // outside this namespace) or to nowhere leaves the top of the mount.
+  // Groups above the mount are invisible. A path that leaves it ("/../..", of a process outside
+  // this namespace) or does not exist yields only the top of the mount.
   const std::string top = root + (mount.point == "/" ? "" : mount.point);
   if (mount.group != "/" && (path == mount.group || path.starts_with(mount.group + "/")))
     path.erase(0, mount.group.size());
@@ -89,7 +89,7 @@ CgroupLevels LevelsOf(std::string_view controller, std::string_view membership,
   std::optional<std::string_view> v1, v2;
   Lines lines(membership);
   for (std::string_view line; lines.Next(line);) {
-    // ID:CONTROLLERS:PATH, and a path may hold colons.
+    // The format is ID:CONTROLLERS:PATH. A path may contain colons.
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string_view::npos || second == std::string_view::npos) continue;

@@ -17,7 +17,7 @@ Metric CgroupMetric(std::string name, std::string unit, std::string counter = {}
           .counter = std::move(counter)};
 }
 
-/// What a counter grew by, nullopt where that is unknown.
+/// Returns the growth of a counter; nullopt if unknown.
 std::optional<std::uint64_t> Grown(std::optional<std::uint64_t> last,
                                    std::optional<std::uint64_t> now) {
   return last && now && *now >= *last ? std::optional(*now - *last) : std::nullopt;
@@ -93,7 +93,7 @@ std::optional<double> CgroupSource::Limit(CpuLevel& level, ReadBuffer& buffer) {
   }
   const std::optional<KernelFile::Text> quota = level.quota->Read(buffer);
   if (!quota) return std::nullopt;
-  const std::string text(quota->text);  // The next read takes its place.
+  const std::string text(quota->text);  // Copied: the next read overwrites the buffer.
   const std::optional<KernelFile::Text> period = level.period->Read(buffer);
   return period ? CpuQuota(text, period->text) : std::nullopt;
 }
@@ -166,7 +166,7 @@ void CgroupSource::ReadMemory(SampleRun& run) {
 }
 
 void CgroupSource::ReadIo(SampleRun& run) {
-  // As for pressure, the kernel adds up what each of its cores has counted, group by group.
+  // As for pressure, the read makes the kernel sum the counters of all cores, group by group.
   if (!io_ || !run.slow) return;
   const std::optional<KernelFile::Text> read = io_->Read(run.buffer);
   if (!read) return;

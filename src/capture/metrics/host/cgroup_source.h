@@ -1,4 +1,4 @@
-// What the control group of a process may use, uses, and where it is held back.
+// Limits, use and throttling of a process's control group.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace headroom {
 
-/// Limits are the least of the group and the groups around it; of throttling, the level that was
-/// held back most in an interval counts.
+/// Limits are the smallest of the group and its parents. Throttling is that of the level throttled
+/// most in an interval.
 class CgroupSource : public MetricSource {
  public:
   CgroupSource(const Cgroups& groups, MetricBoard& board);
@@ -45,7 +45,7 @@ class CgroupSource : public MetricSource {
   std::optional<KernelFile> io_;
   bool io_v2_ = false;
   std::optional<PressureSource> pressure_;
-  std::uint64_t throttled_ns_ = 0;  ///< Sum over intervals of the level held back most.
+  std::uint64_t throttled_ns_ = 0;  ///< Sum over intervals of the level throttled most.
 
   MetricBoard::Id cores_id_ = 0, limit_id_ = 0, periods_id_ = 0, throttled_id_ = 0;
   MetricBoard::Id memory_id_ = 0, memory_limit_id_ = 0, memory_free_id_ = 0, kills_id_ = 0;

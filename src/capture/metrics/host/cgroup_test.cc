@@ -67,8 +67,8 @@ TEST(ParseMemoryLimit, UnlimitedIsNoNumber) {
     const char* text;
     std::optional<std::uint64_t> limit;
   } kCases[] = {{"max\n", std::nullopt},
-                {"9223372036854771712\n", std::nullopt},  // 2^63 less a page of 4 KiB.
-                {"9223372036854710272\n", std::nullopt},  // Less one of 64 KiB.
+                {"9223372036854771712\n", std::nullopt},  // 2^63 minus a page of 4 KiB.
+                {"9223372036854710272\n", std::nullopt},  // 2^63 minus a page of 64 KiB.
                 {"9223372036854775807\n", std::nullopt},
                 {"18446744073709551615\n", std::nullopt},
                 {"8589934592\n", 8589934592},
@@ -86,7 +86,7 @@ TEST(CpuLimits, AreInCores) {
   EXPECT_EQ(CpuQuota("150000\n", "0\n"), std::nullopt);
 }
 
-// wandb reads the limits of the leaf only, and finds none in a pod whose limits are a level up.
+// wandb reads the limits of the leaf only, so it finds none in a pod with limits one level up.
 TEST(CgroupSource, TheLeastLimitOfAllLevelsHolds) {
   const TestRoot root("linux-5.15-cgroup-v2");
   TestBoard board;
@@ -96,7 +96,7 @@ TEST(CgroupSource, TheLeastLimitOfAllLevelsHolds) {
   EXPECT_EQ(board.Value("cgroup_memory_limit_bytes"), 8589934592);
   EXPECT_EQ(board.Value("cgroup_memory_bytes"), 1e9);
   EXPECT_EQ(board.Value("cgroup_memory_free_bytes"), 8589934592 - 8e9)
-      << "what its siblings use is gone, too";
+      << "its siblings also use memory";
   EXPECT_EQ(board.Value("cgroup_oom_kills"), 1);
   EXPECT_EQ(board.Total("cgroup_disk_read_bytes_per_s"), 1459300);
   EXPECT_TRUE(board.Missing("cgroup_cpu_cores"));
@@ -112,8 +112,8 @@ TEST(CgroupSource, TheLeastLimitOfAllLevelsHolds) {
              "some avg10=9.00 avg60=0.00 avg300=0.00 total=2200000\n");
   board.Sample(group);
   EXPECT_DOUBLE_EQ(board.Value("cgroup_cpu_throttled_periods_pct"), 40);
-  // Rates of a few milliseconds would be those of when each file was read.
-  EXPECT_NEAR(board.Total("cgroup_cpu_throttled_cores"), 0.2, 1e-9) << "seconds held back";
+  // Rates over a few milliseconds would only show the times of the reads.
+  EXPECT_NEAR(board.Total("cgroup_cpu_throttled_cores"), 0.2, 1e-9) << "seconds throttled";
   EXPECT_NEAR(board.Total("cgroup_cpu_cores") - used_before, 0.1, 1e-9) << "seconds used";
   EXPECT_GT(board.Value("cgroup_cpu_throttled_cores"), board.Value("cgroup_cpu_cores"));
   EXPECT_GT(board.Value("cgroup_cpu_pressure_some_pct"), 0);
@@ -125,7 +125,7 @@ TEST(CgroupSource, Version1) {
   CgroupSource group(GroupsOf(root), board.board);
   board.Sample(group);
   EXPECT_EQ(board.Value("cgroup_cpu_limit_cores"), 1.5);
-  EXPECT_TRUE(board.Missing("cgroup_memory_limit_bytes")) << "no limit is no number";
+  EXPECT_TRUE(board.Missing("cgroup_memory_limit_bytes")) << "no limit means missing";
   EXPECT_EQ(board.Value("cgroup_memory_bytes"), 1073741824);
   EXPECT_DOUBLE_EQ(board.Total("cgroup_cpu_cores"), 30) << "seconds";
   EXPECT_TRUE(board.Missing("cgroup_oom_kills")) << "this kernel does not count them";
@@ -167,21 +167,21 @@ TEST(PressureSource, TakesRatesOfTheTotals) {
   EXPECT_TRUE(none.board.metrics().empty());
 }
 
-// The energy counter of a package begins again after some minutes.
+// The energy counter of a package restarts after some minutes.
 TEST(RaplSource, CountsAcrossAWrapOfItsCounter) {
   const TestRoot root("linux-5.15-cgroup-v2");
   TestBoard board;
   RaplSource rapl(root.path(), board.board);
   ASSERT_TRUE(board.Has("cpu_power_w", "package-0"));
   ASSERT_TRUE(board.Has("cpu_power_w", "package-0 dram"));
-  EXPECT_EQ(board.board.metrics().size(), 2u) << "intel-rapl-mmio counts the same once more";
+  EXPECT_EQ(board.board.metrics().size(), 2u) << "intel-rapl-mmio counts the same energy again";
   board.Sample(rapl);
   EXPECT_TRUE(board.Missing("cpu_power_w", "package-0"));
   const double before = board.Total("cpu_power_w", "package-0");
   root.Write("sys/class/powercap/intel-rapl:0/energy_uj", "671150\n");
   root.Write("sys/class/powercap/intel-rapl:0:0/energy_uj", "2000000\n");
   board.Sample(rapl);
-  // 328,850 uJ to the end and 671,150 from the start are 1 J.
+  // 328,850 uJ to the end plus 671,150 uJ from the start are 1 J.
   EXPECT_NEAR(board.Total("cpu_power_w", "package-0") - before, 1, 1e-9);
   EXPECT_GT(board.Value("cpu_power_w", "package-0"), 0);
 }

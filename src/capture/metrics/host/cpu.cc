@@ -105,8 +105,7 @@ void CpuSource::Read(SampleRun& run) {
       board.Set(steal_, shares->steal);
     }
   }
-  // Cores come in the order of their numbers in both; one that was switched on or off meanwhile is
-  // left out.
+  // Both readings list cores by number. Skips cores that were switched on or off in between.
   std::optional<double> busiest;
   auto last = last_.cores.begin();
   for (const ProcStat::Core& core : now_.cores) {

@@ -1,4 +1,4 @@
-// /proc/stat: how busy the processors are.
+// Reads the processor use of /proc/stat.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-/// A line `cpu...` of /proc/stat, in ticks of the kernel. What a kernel does not count is 0. The
-/// columns guest and guest_nice are not kept: their time is in user and nice already.
+/// A line `cpu...` of /proc/stat, in ticks of the kernel. Missing columns are 0. The columns guest
+/// and guest_nice are not kept: user and nice already include their time.
 struct CpuTimes {
   std::uint64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0,
                 steal = 0;
@@ -19,7 +19,7 @@ struct CpuTimes {
 
 struct ProcStat {
   struct Core {
-    int id = 0;  ///< As the kernel numbers it; numbers are missing where cores are off.
+    int id = 0;  ///< Kernel number; offline cores leave gaps.
     CpuTimes times;
   };
   std::optional<CpuTimes> all;
@@ -28,7 +28,7 @@ struct ProcStat {
   std::optional<std::uint64_t> running, blocked;  ///< Tasks.
 };
 
-/// Fills `stat`, whose memory is used again.
+/// Fills `stat` and reuses its memory.
 void ParseProcStat(std::string_view text, ProcStat& stat);
 
 /// Shares of the time between two readings, in %.
@@ -36,9 +36,9 @@ struct CpuShares {
   double busy, user, system, iowait, steal;
 };
 
-/// nullopt where no time passed or a counter of busy time went backwards. Waiting for I/O is no
-/// busy time, as psutil has it. The counters of idle time do go backwards at times (proc(5) warns
-/// of iowait): they then count as not having moved.
+/// Returns nullopt if no time passed or a counter of busy time went backwards. Waiting for I/O does
+/// not count as busy, as in psutil. Idle counters can go backwards (proc(5) warns of iowait); they
+/// then count as unchanged.
 std::optional<CpuShares> SharesBetween(const CpuTimes& last, const CpuTimes& now);
 
 class CpuSource : public MetricSource {

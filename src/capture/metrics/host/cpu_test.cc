@@ -54,8 +54,7 @@ TEST(ParseProcStat, ReadsShortLinesAndSurvivesNonsense) {
   EXPECT_FALSE(stat.all);
 }
 
-// dynolog assumed that cores are numbered without gaps, and read others' counters for those behind
-// one.
+// dynolog assumed core numbers without gaps, and read the wrong counters after a gap.
 TEST(CpuSource, CoreNumbersMayHaveGapsAndCoresMayComeAndGo) {
   const TestRoot root("linux-5.15-cgroup-v2");
   TestBoard board;
@@ -64,7 +63,7 @@ TEST(CpuSource, CoreNumbersMayHaveGapsAndCoresMayComeAndGo) {
   EXPECT_TRUE(board.Missing("cpu_util_simple"));
   EXPECT_EQ(board.Value("tasks_running"), 3);
   EXPECT_EQ(board.Value("tasks_blocked"), 2);
-  // Core 1 went off, core 26 came on, core 207 was busy all the time, the others were idle.
+  // Core 1 goes offline, core 26 comes online, core 207 is always busy, and the others are idle.
   std::string cores;
   int count = 0;
   for (int id = 2; id < 208; ++id) {

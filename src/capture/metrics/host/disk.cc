@@ -12,10 +12,10 @@ namespace headroom {
 
 namespace {
 
-/// Beyond so many disks one file for all is cheaper than one each.
+/// Above this number of disks, one file for all is cheaper than one file each.
 constexpr std::size_t kFewDisks = 4;
 
-/// What stands behind a disk's name.
+/// Parses the counters after a disk's name.
 std::optional<DiskCounters> ParseCounters(Fields& fields) {
   const auto next = [&] { return fields.NextNumber(); };
   const auto reads = next();
@@ -25,9 +25,9 @@ std::optional<DiskCounters> ParseCounters(Fields& fields) {
   const auto writes = next();
   fields.Skip(1);
   const auto sectors_written = next();
-  fields.Skip(2);  // Time, requests under way.
+  fields.Skip(2);  // Time, requests in flight.
   const auto busy_ms = next();
-  // Before Linux 2.6.25 a partition had four numbers.
+  // Before Linux 2.6.25, a partition had four numbers.
   if (!reads || !sectors_read || !writes || !sectors_written || !busy_ms) return std::nullopt;
   return DiskCounters{.reads = *reads,
                       .writes = *writes,
@@ -67,7 +67,7 @@ DiskSource::DiskSource(const std::string& root, MetricBoard& board)
           {.rate_scale = kSectorBytes, .total_scale = kSectorBytes})) {}
 
 std::string DiskSource::FolderOf(std::string_view name) const {
-  // A name may hold a slash (cciss/c0d0), which sysfs writes as an exclamation mark.
+  // A name may contain a slash (cciss/c0d0), which sysfs writes as an exclamation mark.
   std::string file(name);
   std::replace(file.begin(), file.end(), '/', '!');
   return root_ + "/sys/block/" + file;
@@ -86,9 +86,9 @@ void DiskSource::Count(Disk& disk, const DiskCounters& now, TimeNs at, MetricBoa
     // The kernel counts the time in 32 bits and lets it wrap.
     const auto grown =
         static_cast<std::uint32_t>(now.busy_ms) - static_cast<std::uint32_t>(disk.last->busy_ms);
-    // One that went backwards seems to have wrapped and to have been busy for weeks.
+    // A counter that went backwards looks like a wrap after weeks of work.
     const double percent = 100 * (static_cast<double>(grown) / 1e3) / seconds;
-    constexpr double kImpossible = 200;  // Ticks of the kernel may add a little to 100.
+    constexpr double kImpossible = 200;  // The kernel's ticks may exceed 100 % slightly.
     if (percent < kImpossible) board.Set(disk.busy, std::min(percent, 100.0));
   }
   disk.last = now;
@@ -116,7 +116,7 @@ std::optional<TimeNs> DiskSource::ReadAll(SampleRun& run) {
     Disk& disk = found->second;
     if (!disk.counted) continue;
     any = disk.present = true;
-    // The file of a disk that was gone in between is another one.
+    // A disk that disappeared and returned has a new file.
     if (!disk.stat || disk.stat->failed()) disk.stat.emplace(FolderOf(line.name) + "/stat");
     Count(disk, line.counters, read->at, run.board);
   }

@@ -1,4 +1,4 @@
-// /proc/diskstats and /sys/block/NAME/stat: traffic of the disks.
+// Reads the disk traffic of /proc/diskstats and /sys/block/NAME/stat.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 
 namespace headroom {
 
-/// A line of /proc/diskstats, from when the disk came; /sys/block/NAME/stat has the same numbers.
+/// A line of /proc/diskstats, counted since the disk appeared. /sys/block/NAME/stat has the same
+/// numbers.
 struct DiskCounters {
   std::uint64_t reads = 0, writes = 0;                  ///< Completed.
-  std::uint64_t sectors_read = 0, sectors_written = 0;  ///< Of kSectorBytes each.
-  std::uint64_t busy_ms = 0;  ///< Time with requests under way; a 32-bit number in the kernel.
+  std::uint64_t sectors_read = 0, sectors_written = 0;  ///< Sectors of kSectorBytes each.
+  std::uint64_t busy_ms = 0;  ///< Time with requests in flight; a 32-bit number in the kernel.
 };
 
-/// What a sector of /proc/diskstats is, whatever those of the disk are.
+/// Sector size of /proc/diskstats, independent of the disk's own.
 constexpr std::uint64_t kSectorBytes = 512;
 
 struct DiskLine {
@@ -27,15 +28,16 @@ struct DiskLine {
   DiskCounters counters;
 };
 
-/// Fills `disks` with every block device of the text: disks, partitions, whatever else.
+/// Fills `disks` with every block device of the text, including partitions.
 void ParseDiskStats(std::string_view text, std::vector<DiskLine>& disks);
-/// Of /sys/block/NAME/stat; nullopt where the text is no such line.
+/// Parses /sys/block/NAME/stat. Returns nullopt if the text is not such a line.
 std::optional<DiskCounters> ParseDiskStat(std::string_view text);
 
-/// Sums are over whole disks that are hardware (of a virtual machine, too): what goes to a
-/// partition or to a volume made of disks (device mapper, RAID) is there once more under its own
-/// name. Which disks there are is looked up about once a second; in between, where they are few,
-/// each is asked by itself, which spares the kernel from adding up every partition and loop device.
+/// Sums cover whole hardware disks (including virtual machines' disks). Partitions and volumes made
+/// of disks (device mapper, RAID) repeat their traffic under other names.
+///
+/// Looks for disks about once per second. In between, if there are few, reads each disk's own file.
+/// This spares the kernel from summing every partition and loop device.
 class DiskSource : public MetricSource {
  public:
   DiskSource(const std::string& root, MetricBoard& board);
@@ -43,19 +45,20 @@ class DiskSource : public MetricSource {
 
  private:
   struct Disk {
-    bool counted = false;            ///< Whether it is a whole disk.
+    bool counted = false;            ///< A whole disk.
     std::optional<KernelFile> stat;  ///< Its own file in /sys.
     std::optional<DiskCounters> last;
     TimeNs at;
-    bool present = false;  ///< In this sample.
+    bool present = false;  ///< Present in this sample.
     MetricBoard::Id busy = 0;
   };
-  /// The folder of a whole disk in /sys/block.
+  /// Returns the folder of a whole disk in /sys/block.
   std::string FolderOf(std::string_view name) const;
-  /// Counts all disks of /proc/diskstats. Returns when they were read; nullopt: not, or none
-  /// counts.
+  /// Counts all disks of /proc/diskstats. Returns the time of the read; nullopt if it failed or no
+  /// disk counts.
   std::optional<TimeNs> ReadAll(SampleRun& run);
-  /// The same by the disks' own files. nullopt where that cannot be done; nothing is counted then.
+  /// As ReadAll(), from the disks' own files. Returns nullopt and counts nothing if a file cannot
+  /// be read or there are many disks.
   std::optional<TimeNs> ReadEach(SampleRun& run);
   void Count(Disk& disk, const DiskCounters& now, TimeNs at, MetricBoard& board);
 

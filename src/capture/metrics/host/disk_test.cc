@@ -13,7 +13,7 @@ TEST(ParseDiskStats, ReadsOldAndNewLines) {
   ParseDiskStats(
       "   8       0 sda 1000 10 80000 500 2000 20 160000 900 0 700 1400\n"
       " 259 0 nvme0n1 5 0 6 9 7 0 8 90 0 990 990 10 0 80 5 3 1\n"
-      "   8       1 sda1 900 70000 1900 150000\n"  // Before 2.6.25.
+      "   8       1 sda1 900 70000 1900 150000\n"  // Format before 2.6.25.
       "garbage\n\n",
       disks);
   ASSERT_EQ(disks.size(), 2u);
@@ -78,9 +78,9 @@ TEST(DiskSource, BetweenLooksAtAllDisksEachIsAskedByItself) {
   EXPECT_GT(board.Value("disk_iops"), 0);
   EXPECT_EQ(board.Value("disk_busy_pct", "sda"), 0);
 
-  root.Write("sys/block/sda/stat", "");  // A disk that goes: the other file still has it.
+  root.Write("sys/block/sda/stat", "");  // A disk disappears, but the other file still lists it.
   board.Sample(disks, /*edge=*/false, /*slow=*/false);
-  EXPECT_TRUE(board.Missing("disk_iops")) << "100 + 20, and were 110 + 20";
+  EXPECT_TRUE(board.Missing("disk_iops")) << "100 + 20 after 110 + 20";
   EXPECT_FALSE(board.Has("disk_busy_pct", "loop0"));
 }
 

@@ -1,4 +1,5 @@
-// /sys/class/infiniband: RDMA traffic, which the counters of the network interfaces leave out.
+// Reads the RDMA traffic of /sys/class/infiniband, which the counters of network interfaces
+// exclude.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace headroom {
 
-/// One instance a port: "mlx5_0:1".
+/// One instance per port: "mlx5_0:1".
 class InfinibandSource : public MetricSource {
  public:
   InfinibandSource(const std::string& root, MetricBoard& board);

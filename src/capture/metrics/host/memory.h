@@ -1,4 +1,4 @@
-// /proc/meminfo: the memory of the host.
+// Reads the host's memory from /proc/meminfo.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// In bytes; nullopt where a kernel does not tell. (The file says kB and means KiB.)
+/// Values in bytes; nullopt if the kernel does not report one. (The file says kB and means KiB.)
 struct MemInfo {
   std::optional<std::uint64_t> total, available, buffers, cached, shared, dirty, writeback;
 };

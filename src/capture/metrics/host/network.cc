@@ -12,9 +12,10 @@ void ParseNetDev(std::string_view text, std::vector<InterfaceLine>& interfaces) 
   interfaces.clear();
   Lines lines(text);
   for (std::string_view line; lines.Next(line);) {
-    // "  eth0: 123 ..."; old kernels leave no blank behind the colon. An alias has one in its name.
+    // "  eth0: 123 ...". Old kernels omit the blank after the colon. The name of an alias contains
+    // a colon.
     const std::size_t colon = line.rfind(':');
-    if (colon == std::string_view::npos) continue;  // The two lines of headings.
+    if (colon == std::string_view::npos) continue;  // The two header lines.
     InterfaceLine found;
     found.name = Fields(line.substr(0, colon)).Next();
     Fields fields(line.substr(colon + 1));

@@ -1,4 +1,4 @@
-// /proc/net/dev: traffic of the network interfaces.
+// Reads the traffic of network interfaces from /proc/net/dev.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace headroom {
 
 struct InterfaceLine {
   std::string_view name;                 ///< Part of the text.
-  std::uint64_t received = 0, sent = 0;  ///< Bytes since the interface came.
+  std::uint64_t received = 0, sent = 0;  ///< Bytes since the interface appeared.
 };
 
 /// Fills `interfaces` with every interface of the text.
 void ParseNetDev(std::string_view text, std::vector<InterfaceLine>& interfaces);
 
-/// Sums are over the interfaces that are hardware (of a virtual machine, too): what goes through a
-/// bond, a bridge or a tunnel goes through one of them as well. Where there is none, as in most
-/// containers, they are over all but loopback. Without RDMA: see infiniband.h.
+/// Sums cover the hardware interfaces (including virtual machines' interfaces). Traffic of a bond,
+/// a bridge or a tunnel also passes through one of them. Without any hardware interface, as in most
+/// containers, sums cover all but loopback. RDMA is not included: see infiniband.h.
 class NetworkSource : public MetricSource {
  public:
   NetworkSource(const std::string& root, MetricBoard& board);
@@ -30,10 +30,10 @@ class NetworkSource : public MetricSource {
  private:
   struct Interface {
     bool hardware = false;
-    std::uint64_t received = 0, sent = 0;  ///< In the sample before, if `known`.
+    std::uint64_t received = 0, sent = 0;  ///< Values in the previous sample, if `known`.
     bool known = false;
     bool present = false;
-    /// Metrics of its own, once it has carried anything.
+    /// Separate metrics, set once it has carried traffic.
     std::optional<MetricBoard::Id> received_id, sent_id;
   };
 

@@ -40,7 +40,7 @@ PressureSource::PressureSource(const std::string& prefix, const std::string& suf
           {.rate_scale = 100 * kMicrosecond, .total_scale = kMicrosecond});
     };
     Resource added{KernelFile(path), add("some", "waiting"), std::nullopt};
-    // That no task at all has a processor is told of groups only; of the host it is always 0.
+    // "full" of the processor is defined for groups only; for the host it is always 0.
     if (resource != "cpu") added.full = add("full", "stalled");
     resources_.push_back(std::move(added));
   }
@@ -55,7 +55,7 @@ PressureSource PressureSource::OfCgroup(const std::string& folder, MetricBoard& 
 }
 
 void PressureSource::Read(SampleRun& run) {
-  // To read it makes the kernel add up what each of its cores has counted.
+  // Reading makes the kernel sum the counters of all cores.
   if (!run.slow) return;
   for (Resource& resource : resources_) {
     const std::optional<KernelFile::Text> read = resource.file.Read(run.buffer);

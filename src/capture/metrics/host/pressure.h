@@ -1,4 +1,4 @@
-// Pressure stall information: the share of time that tasks wait for a processor, memory or I/O.
+// Pressure stall information: the share of time in which tasks wait for a processor, memory or I/O.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace headroom {
 
-/// Microseconds since boot, or since the group was made.
+/// Microseconds since boot, or since the group's creation.
 struct PressureTotals {
   std::optional<std::uint64_t> some;  ///< At least one task waited.
-  std::optional<std::uint64_t> full;  ///< All tasks that are not idle did.
+  std::optional<std::uint64_t> full;  ///< All non-idle tasks waited.
 };
 
 PressureTotals ParsePressure(std::string_view text);
 
-/// The files cpu, io and memory of a folder. Rates come from the totals: the averages in the files
-/// are of other windows than ours.
+/// Reads the files cpu, io and memory of a folder. Computes rates from the totals, because the
+/// averages in the files cover other windows.
 class PressureSource : public MetricSource {
  public:
-  /// Of the host: /proc/pressure/cpu.
+  /// Reads the host's files: /proc/pressure/cpu.
   static PressureSource OfHost(const std::string& root, MetricBoard& board);
-  /// Of a group: FOLDER/cpu.pressure.
+  /// Reads a group's files: FOLDER/cpu.pressure.
   static PressureSource OfCgroup(const std::string& folder, MetricBoard& board);
 
   void Read(SampleRun& run) override;

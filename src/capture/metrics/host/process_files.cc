@@ -20,7 +20,7 @@ std::optional<ProcessStat> ParseProcessStat(std::string_view text) {
   const auto pid = Fields(text.substr(0, open)).NextNumber<std::int64_t>();
   stat.name = text.substr(open + 1, close - open - 1);
   Fields fields(text.substr(close + 1));
-  // Numbers of the fields as in proc(5), where the state behind the name is the third.
+  // Field numbers are those of proc(5), where the state after the name is field 3.
   fields.Skip(1);
   const auto parent = fields.NextNumber<std::int64_t>();  // 4
   fields.Skip(7);

@@ -1,4 +1,4 @@
-// What /proc/PID tells of a process: stat, io, schedstat, status.
+// Parses the files of /proc/PID: stat, io, schedstat, status.
 #pragma once
 
 #include <cstdint>
@@ -8,45 +8,49 @@
 
 namespace headroom {
 
-/// Of the kernel's processor times.
+/// Returns the resolution of the kernel's processor times.
 double TicksPerSecond();
 
-/// /proc/PID/stat. Times in ticks, of all its threads.
+/// /proc/PID/stat. Times are in ticks, summed over all its threads.
 struct ProcessStat {
   std::int64_t pid = 0;
-  std::string_view name;  ///< Any bytes but NUL, at most 15; part of the text.
+  std::string_view name;  ///< Any bytes except NUL, at most 15; part of the text.
   std::int64_t parent = 0;
   std::uint64_t major_faults = 0;
   std::uint64_t user_ticks = 0, system_ticks = 0;
-  /// The same of its children that it waited for, and of those that they had waited for.
+  /// Totals of the children that it waited for, and of the children that those waited for.
   std::uint64_t child_major_faults = 0;
   std::uint64_t child_user_ticks = 0, child_system_ticks = 0;
   std::uint64_t threads = 0;
-  std::uint64_t start_ticks = 0;  ///< Since boot; tells a process from a later one of its number.
+  /// Since boot; distinguishes a process from a later one with the same pid.
+  std::uint64_t start_ticks = 0;
   std::uint64_t resident_pages = 0;
 };
-/// nullopt where the text is no such line. The name ends at the last ')': it may hold others.
+/// Parses a line of /proc/PID/stat. Returns nullopt if the text is not such a line. The name ends
+/// at the last ')', because it may contain others.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text);
 
-/// /proc/PID/io, in bytes; of its children that it waited for, too.
+/// /proc/PID/io, in bytes. Includes children that it waited for.
 struct ProcessIo {
-  std::uint64_t read = 0, written = 0;  ///< By system calls, from whatever, page cache included.
-  std::uint64_t disk_read = 0, disk_written = 0;  ///< That had to go to a disk.
+  /// By system calls, from any source, including the page cache.
+  std::uint64_t read = 0, written = 0;
+  std::uint64_t disk_read = 0, disk_written = 0;  ///< Traffic to and from disks.
 };
 std::optional<ProcessIo> ParseProcessIo(std::string_view text);
 
-/// The second number of /proc/PID/schedstat: nanoseconds that a thread could run and waited for a
-/// processor. In /proc/PID it is of the first thread only.
+/// Returns the second number of /proc/PID/schedstat: nanoseconds in which a thread was ready and
+/// waited for a processor. /proc/PID covers the first thread only.
 std::optional<std::uint64_t> ParseRunQueueWait(std::string_view text);
 
-/// Of /proc/PID/status; nullopt where a line is not there.
+/// Values of /proc/PID/status; nullopt if a line is missing.
 struct ProcessStatus {
-  std::optional<std::uint64_t> preemptions;    ///< Of the first thread, since it began.
-  std::optional<std::uint64_t> allowed_cores;  ///< That it may run on.
+  std::optional<std::uint64_t> preemptions;    ///< Preemptions of the first thread since its start.
+  std::optional<std::uint64_t> allowed_cores;  ///< Cores that it may run on.
 };
 ProcessStatus ParseProcessStatus(std::string_view text);
 
-/// How many a list of the kernel names: "0-3,8" is 5. nullopt where it is no such list.
+/// Returns the number of entries in a kernel list: "0-3,8" has 5. Returns nullopt if the text is
+/// not such a list.
 std::optional<std::uint64_t> CountInList(std::string_view list);
 
 }  // namespace headroom

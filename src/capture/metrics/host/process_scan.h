@@ -1,4 +1,4 @@
-// Who uses the processors: a scan of all processes, as seldom as its cost asks for.
+// Scans all processes for users of the processors. The cost of a scan limits its frequency.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace headroom {
 
-/// Names the processes outside the tree that took a quarter of a core or more between two scans,
-/// the five largest. A process that came and went between two scans is not seen.
+/// Reports the five largest processes outside the tree that used at least a quarter of a core
+/// between two scans. Misses a process that starts and ends between two scans.
 class ProcessScan : public MetricSource {
  public:
-  /// `tree` takes in the processes of each scan and outlives this; null: every process is foreign.
+  /// `tree` adopts the processes of each scan and outlives this. Null: every process is foreign.
   ProcessScan(std::string root, ProcessTreeSource* tree, double ticks_per_second = TicksPerSecond())
       : root_(std::move(root)), tree_(tree), ticks_per_second_(ticks_per_second) {}
   void Read(SampleRun& run) override;
@@ -32,7 +32,7 @@ class ProcessScan : public MetricSource {
   SampleInterval pace_{/*factor=*/5000, DurationNs(60'000'000'000)};
   std::map<std::int64_t, Seen> last_;
   TimeNs last_at_;
-  std::vector<ResourceUser> users_;  ///< Of the last interval, until the next scan.
+  std::vector<ResourceUser> users_;  ///< Users in the last interval, until the next scan.
 };
 
 }  // namespace headroom

@@ -13,9 +13,9 @@
 namespace headroom {
 namespace {
 
-/// Processes whose files stay open: four each, of the 1024 descriptors that a process usually has.
+/// Processes whose files stay open: four each, of the usual limit of 1024 descriptors.
 constexpr std::size_t kHeldOpen = 64;
-/// Processes that have metrics of their own at a time; beyond them only the sums grow.
+/// Processes with separate metrics at a time; further ones count in the sums only.
 constexpr std::size_t kMaxWithMetrics = 64;
 constexpr double kNanosecond = 1e-9;
 
@@ -124,7 +124,7 @@ std::vector<std::int64_t> ProcessTreeSource::pids() const {
 }
 
 void ProcessTreeSource::Adopt(const std::vector<ScannedProcess>& scan) {
-  // A parent may have a larger number than its child: numbers begin again.
+  // A parent may have a larger pid than its child, because pids wrap.
   for (bool grew = true; grew;) {
     grew = false;
     for (const ScannedProcess& process : scan) {
@@ -152,8 +152,8 @@ void ProcessTreeSource::Read(SampleRun& run) {
   const TimeNs at = run.now;
   const auto now_ticks =
       static_cast<std::uint64_t>(Seconds(ReadClock(CLOCK_BOOTTIME) - TimeNs()) * ticks_per_second_);
-  // Grows while it runs, by the children that are found. Parents come first: a child that is there
-  // when it is read had handed nothing on when its parent was.
+  // Grows in the loop by new children. Parents come first: if a child still exists when it is read,
+  // its parent's counters did not include it yet.
   for (std::size_t next = 0; next < order_.size();) {
     const std::int64_t pid = order_[next++];
     Member& member = members_.at(pid);
@@ -182,7 +182,7 @@ void ProcessTreeSource::Read(SampleRun& run) {
 }
 
 void ProcessTreeSource::Bury() {
-  // Children before their parents, so that what was counted of both is handed on together.
+  // Children before their parents, so that the counted parts of both are handed on together.
   for (std::size_t left = order_.size(); left > 0;) {
     const auto member = members_.find(order_[--left]);
     if (!member->second.gone) continue;
@@ -205,7 +205,7 @@ void ProcessTreeSource::AddGrowth(Member& member) {
     std::uint64_t found = 0;
     if (level.last && *level.now > *level.last) {
       std::uint64_t handed_on = *level.now - *level.last;
-      // What the process took itself is no child's, however much is owed.
+      // The process's own growth is not from a child, for any amount owed.
       if (level.last_ended && level.now_ended)
         handed_on = *level.now_ended - std::min(*level.now_ended, *level.last_ended);
       const std::uint64_t before = std::min(handed_on, level.owed_before);
@@ -225,13 +225,13 @@ bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& 
   if (!read) return !member.stat.failed();
   const std::optional<ProcessStat> stat = ParseProcessStat(read->text);
   if (!stat) return true;
-  // Another process with the number of one that is gone.
+  // Another process reuses the pid of an exited one.
   if (member.start_ticks && *member.start_ticks != stat->start_ticks) return false;
   const bool known = member.start_ticks.has_value();
   const bool began_since = !known && listed_at_ && stat->start_ticks >= *listed_at_;
   member.start_ticks = stat->start_ticks;
   member.parent = stat->parent;
-  const std::string name(stat->name);  // The next read takes its place.
+  const std::string name(stat->name);  // Copied: the next read overwrites the buffer.
   const TimeNs at = run.now;
   std::array<Level, kHanded>& levels = member.levels;
   const std::uint64_t cpu_ticks = stat->user_ticks + stat->system_ticks;
@@ -265,7 +265,7 @@ bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& 
     wait_.Add(member.wait_ns, *wait_ns);
     member.wait_ns = wait_ns;
   }
-  // One that is there for the second time gets metrics of its own.
+  // A process gets separate metrics when it is seen a second time.
   if (known && !member.metrics)
     member.metrics = TakeMetrics(fmt::format("{} {}", pid, name), run.board);
   if (member.metrics) {

@@ -1,4 +1,4 @@
-// A process, and whatever it starts: launchers, ranks, loader workers.
+// A process and all its descendants: launchers, ranks, loader workers.
 #pragma once
 
 #include <array>
@@ -14,28 +14,29 @@
 
 namespace headroom {
 
-/// A process as a scan of all of them finds it.
+/// A process found by a scan of all processes.
 struct ScannedProcess {
   std::int64_t pid = 0, parent = 0;
   std::uint64_t start_ticks = 0;
-  std::uint64_t cpu_ticks = 0;  ///< User and system, all threads.
+  std::uint64_t cpu_ticks = 0;  ///< User and system ticks of all threads.
   std::string name;             ///< Any bytes.
 };
 
-/// Reads /proc/PID/stat of every process that there is.
+/// Reads /proc/PID/stat of every process.
 std::vector<ScannedProcess> ScanProcesses(const std::string& root, ReadBuffer& buffer);
 
-/// Figures of each process and of all together. Children are found in the list that the kernel
-/// keeps of the first thread's, at each slow sample, and in scans of all processes; a process once
-/// in the tree stays, also when its parent is gone. What children took that came and went between
-/// two samples is in the counters of the processes that waited for them.
+/// Figures of each process and of all together.
+///
+/// Finds children in the kernel's list for the first thread, at each slow sample, and in scans of
+/// all processes. A process stays in the tree even if its parent exits. Counters of waiting parents
+/// include the work of children that started and ended between two samples.
 class ProcessTreeSource : public MetricSource {
  public:
   ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board,
                     double ticks_per_second = TicksPerSecond());
 
   void Read(SampleRun& run) override;
-  /// Takes in the processes of a scan whose parents are in the tree.
+  /// Adds the processes of a scan whose parents are in the tree.
   void Adopt(const std::vector<ScannedProcess>& scan);
   bool empty() const { return members_.empty(); }
   bool Contains(std::int64_t pid) const { return members_.contains(pid); }
@@ -46,8 +47,8 @@ class ProcessTreeSource : public MetricSource {
   struct OwnMetrics {
     MetricBoard::Id cpu, resident, disk_read, disk_written, wait;
   };
-  /// What a process hands on when it ends: the kernel adds it to that of the parent, once that
-  /// waits for it.
+  /// Counters that a process hands on when it ends: the kernel adds them to the parent's, once the
+  /// parent waits for it.
   enum Handed : std::size_t {
     kCpuTicks,
     kMajorFaults,
@@ -56,17 +57,17 @@ class ProcessTreeSource : public MetricSource {
     kDiskWritten,
     kHanded
   };
-  /// One such counter of a process, with what its ended children handed on.
+  /// One such counter of a process, including the part that its ended children handed on.
   struct Level {
     std::optional<std::uint64_t> last, now;
-    /// Of `last` and `now`, what ended children handed on, where the kernel tells that by itself.
+    /// Part of `last` and `now` that ended children handed on, if the kernel reports it separately.
     std::optional<std::uint64_t> last_ended, now_ended;
-    /// Counted already, as that of children that are gone since the sample before: part of what
-    /// `now` grew by.
+    /// Part of the growth of `now` that is already counted: the counters of children that ended
+    /// since the previous sample.
     std::uint64_t owed = 0;
-    /// The same of the sample before, as far as it was not found then: a child that ended between
-    /// the reading of its parent and its own shows at its parent a sample later. Whatever is left
-    /// after that was handed to nobody.
+    /// Rest of `owed` that the previous sample did not find. A child that ended between the reading
+    /// of its parent and its own appears at its parent one sample later. Any rest after that was
+    /// handed to no process.
     std::uint64_t owed_before = 0;
   };
   struct Member {
@@ -81,13 +82,13 @@ class ProcessTreeSource : public MetricSource {
   };
 
   Member& Add(std::int64_t pid);
-  /// Metrics for one more process; nullopt: too many have some.
+  /// Returns metrics for one more process; nullopt if too many processes have some.
   std::optional<OwnMetrics> TakeMetrics(const std::string& instance, MetricBoard& board);
-  /// false: the process is gone.
+  /// Returns false if the process has exited.
   bool ReadMember(std::int64_t pid, Member& member, SampleRun& run);
-  /// Takes the gone ones out, and notes at their parents what was counted of them.
+  /// Removes exited processes, and records at their parents the counters already counted.
   void Bury();
-  /// Adds what `member` and its ended children counted since the sample before.
+  /// Adds the growth of `member` and its ended children since the previous sample.
   void AddGrowth(Member& member);
   void ReadStatus(SampleRun& run);
   void FindChildren(Member& member, ReadBuffer& buffer);
@@ -97,14 +98,15 @@ class ProcessTreeSource : public MetricSource {
   double ticks_per_second_;
   double page_bytes_;
   std::map<std::int64_t, Member> members_;
-  std::vector<std::int64_t> order_;  ///< Of the members: each behind its parent.
-  /// When the children were listed last, in ticks since boot: what began later is new as a whole.
+  std::vector<std::int64_t> order_;  ///< Members in order: each after its parent.
+  /// Time of the last listing of children, in ticks since boot. A process that began later counts
+  /// from 0.
   std::optional<std::uint64_t> listed_at_;
   std::size_t with_metrics_ = 0;
-  std::vector<OwnMetrics> free_metrics_;  ///< Of processes that ended.
+  std::vector<OwnMetrics> free_metrics_;  ///< Metrics of ended processes.
   KernelFile status_;
 
-  // Sums of the sample in the making.
+  // Sums of the current sample.
   double resident_ = 0;
   std::uint64_t threads_ = 0;
   bool any_io_ = false, any_wait_ = false;

@@ -24,7 +24,7 @@ std::string StatLine(int pid, const std::string& name, int parent, int ticks, st
          " 1000000 100 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17\n";
 }
 
-// A name may hold what else ends it: "(a) b" is followed by a blank and a state.
+// A name may contain its own terminator: "(a) b" is followed by a blank and a state.
 TEST(ParseProcessStat, NamesMayHoldAnything) {
   const struct {
     const char* what;
@@ -35,7 +35,7 @@ TEST(ParseProcessStat, NamesMayHoldAnything) {
                 {"all of it", ") S 1 1 ("},
                 {"a line break", "two\nlines"},
                 {"empty", ""},
-                {"bytes that are no text", "\xff\xfe"}};
+                {"bytes that are not text", "\xff\xfe"}};
   for (const auto& c : kCases) {
     const std::string line = StatLine(4711, c.name, 17, 42, 99, 8);
     const auto stat = ParseProcessStat(line);
@@ -81,7 +81,8 @@ TEST(ProcessTreeSource, FollowsChildrenAndTheirs) {
   EXPECT_EQ(board.Value("process_tree_processes"), 3) << "from the lists of children";
   tree.Adopt(ScanProcesses(root.path(), board.buffer));
   board.Sample(tree);
-  EXPECT_EQ(board.Value("process_tree_processes"), 4) << "a scan finds the one started elsewhere";
+  EXPECT_EQ(board.Value("process_tree_processes"), 4)
+      << "a scan finds the one started by another thread";
   EXPECT_TRUE(tree.Contains(13));
   EXPECT_FALSE(tree.Contains(99));
   EXPECT_EQ(board.Value("process_tree_threads"), 7);
@@ -91,7 +92,7 @@ TEST(ProcessTreeSource, FollowsChildrenAndTheirs) {
   EXPECT_TRUE(board.Has("process_cpu_pct", "10 python (train) x"));
 }
 
-// The kernel's ticks are not of 100 a second everywhere.
+// Not all kernels have 100 ticks per second.
 TEST(ProcessTreeSource, CpuTimeIsInTicksOfTheSystem) {
   const TestRoot root("processes");
   TestBoard board;
@@ -108,7 +109,7 @@ TEST(ProcessTreeSource, CpuTimeIsInTicksOfTheSystem) {
   EXPECT_DOUBLE_EQ(board.Value("process_tree_cpu_pct"),
                    board.Value("process_cpu_pct", "11 pt_data_worker"));
   EXPECT_EQ(board.Value("process_cpu_pct", "12 pt_data_worker"), 0);
-  // Its 100 ticks beside the 2 ms that it waited, over the same time.
+  // Compares its 100 ticks with the 2 ms that it waited, over the same time.
   EXPECT_NEAR(board.Value("process_cpu_pct", "11 pt_data_worker") /
                   board.Value("process_runqueue_wait_pct", "11 pt_data_worker"),
               100 / kTicksPerSecond / 2e-3, 1e-6);
@@ -123,13 +124,13 @@ TEST(ProcessTreeSource, ProcessesMayEndAndTheirNumbersComeAgain) {
   root.Remove("proc/11");
   root.Write("proc/12/stat", StatLine(12, "somebody else", 1, 100000, 777));
   board.Sample(tree);
-  // Files of a real /proc fail once their process is gone; here they stay open, and the number of
-  // 12 tells by its start.
+  // Files of a real /proc fail once their process has exited. Here they stay open, and the start
+  // time distinguishes the new process 12.
   EXPECT_FALSE(std::isinf(board.Value("process_tree_cpu_pct")));
-  EXPECT_EQ(board.Value("process_tree_cpu_pct"), 0) << "another's 1,000 s are not ours";
+  EXPECT_EQ(board.Value("process_tree_cpu_pct"), 0) << "the other process's 1,000 s do not count";
 }
 
-// The workers of a loader are new ones in each epoch.
+// A data loader starts new workers in each epoch.
 TEST(ProcessTreeSource, MetricsOfProcessesThatEndedServeLaterOnes) {
   constexpr int kMaxWithMetrics = 64, kEpochs = 5, kWorkers = 32;
   const TestRoot root("processes");
@@ -168,13 +169,13 @@ class EndedChildren : public testing::Test {
     board_.Sample(tree_);
     before_ = board_.Total("process_tree_cpu_pct");
   }
-  /// 10's own ticks, and those of its children that ended.
+  /// Writes 10's own ticks, and those of its ended children.
   void WriteParent(int ticks, int child_ticks) {
     root_.Write("proc/10/stat", StatLine(10, "python", 1, ticks, 10, child_ticks));
   }
-  /// Files of a fake /proc outlive their process; that another has its number tells, too.
+  /// Files of a fake /proc outlive their process, so the pid is reused to mark the end.
   void End11() { root_.Write("proc/11/stat", StatLine(11, "another", 1, 0, 777)); }
-  /// Ticks that the tree counted since the last call.
+  /// Returns the ticks that the tree counted since the last call.
   long Counted() {
     board_.Sample(tree_);
     const double total = board_.Total("process_tree_cpu_pct");
@@ -202,7 +203,7 @@ TEST_F(EndedChildren, ThatWereSeenCountBeyondWhatWasCounted) {
   EXPECT_EQ(Counted(), 0);
 }
 
-// Parents are read before their children, one of which may end in between.
+// Parents are read before their children, and a child may end in between.
 TEST_F(EndedChildren, MayShowAtTheirParentsASampleLater) {
   End11();
   EXPECT_EQ(Counted(), 0);
@@ -210,24 +211,25 @@ TEST_F(EndedChildren, MayShowAtTheirParentsASampleLater) {
   EXPECT_EQ(Counted(), 100);
 }
 
-// The kernel hands nothing on where the parent ignores SIGCHLD.
+// The kernel hands nothing on if the parent ignores SIGCHLD.
 TEST_F(EndedChildren, MayBeHandedToNobody) {
   End11();
   EXPECT_EQ(Counted(), 0);
   EXPECT_EQ(Counted(), 0);
   WriteParent(150, 70);
-  EXPECT_EQ(Counted(), 70) << "others'";
+  EXPECT_EQ(Counted(), 70) << "the ticks of others";
 }
 
 TEST_F(EndedChildren, HideNothingThatTheirParentTookItself) {
-  End11();  // And hands its 150 ticks to nobody.
+  End11();  // Its 150 ticks go to no process.
   WriteParent(190, 0);
   EXPECT_EQ(Counted(), 40);
   WriteParent(240, 0);
   EXPECT_EQ(Counted(), 50);
 }
 
-// 13 ended, 12 took its time, and 10 that of both, between two samples.
+// Between two samples, 13 ended and 12 collected its time. Then 12 ended and 10 collected the time
+// of both.
 TEST_F(EndedChildren, MayEndTogether) {
   tree_.Adopt(ScanProcesses(root_.path(), board_.buffer));
   EXPECT_EQ(Counted(), 0);
@@ -238,7 +240,7 @@ TEST_F(EndedChildren, MayEndTogether) {
   EXPECT_EQ(Counted(), 5);
 }
 
-// The kernel adds what a child read to what its parent did.
+// The kernel adds a child's reads to its parent's.
 TEST_F(EndedChildren, BytesAreNotCountedTwice) {
   const double before = board_.Total("process_tree_disk_read_bytes_per_s");
   End11();
@@ -259,7 +261,7 @@ TEST_F(EndedChildren, ANewProcessCountsFromItsBeginning) {
   EXPECT_EQ(Counted(), 1 + 2);
 }
 
-/// Takes so much processor time.
+/// Uses this much processor time.
 void Burn(double seconds) {
   while (Seconds(ReadClock(CLOCK_PROCESS_CPUTIME_ID) - TimeNs()) < seconds) {
   }

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-/// The first word of a small file; empty where it cannot be read.
+/// Returns the first word of a small file; empty if it cannot be read.
 std::string FirstWord(const std::string& path, ReadBuffer& buffer) {
   KernelFile file(path);
   const std::optional<KernelFile::Text> read = file.Read(buffer);
@@ -24,8 +24,8 @@ RaplSource::RaplSource(const std::string& root, MetricBoard& board) {
   ReadBuffer buffer;
   const std::string folder = root + "/sys/class/powercap/";
   for (const std::string& entry : FolderEntries(folder)) {
-    // "intel-rapl:0" is a package, "intel-rapl:0:1" a zone inside it; AMD has the same names. What
-    // begins with intel-rapl-mmio counts the same energy once more.
+    // "intel-rapl:0" is a package and "intel-rapl:0:1" a zone inside it. AMD has the same names.
+    // Entries of intel-rapl-mmio count the same energy again.
     if (!entry.starts_with("intel-rapl:")) continue;
     const std::string zone = folder + entry;
     if (access((zone + "/energy_uj").c_str(), R_OK) != 0) continue;

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// One instance a zone: "package-0", "package-0 dram". Most systems let only root read them; few
+/// One instance per zone: "package-0", "package-0 dram". Most systems let only root read them. Few
 /// virtual machines have any.
 class RaplSource : public MetricSource {
  public:

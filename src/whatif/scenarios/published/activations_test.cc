@@ -1,4 +1,4 @@
-// vdnn and gist: activations that wait for the backward elsewhere, or encoded.
+// vdnn and gist: activations that are offloaded or encoded until the backward.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@ namespace activations_test {
 
 constexpr const char* kConvolution = "cutlass__5x_cudnn::Kernel";
 
-/// Two steps that only have kernels of 100 us one behind the other; the host is far ahead.
+/// Two steps of consecutive kernels of 100 us; the host is far ahead.
 class Steps {
  public:
   explicit Steps(int kernels) : kernels_(kernels) { b_.NameDevice(0, "NVIDIA H200"); }
@@ -20,13 +20,13 @@ class Steps {
     next_ = 0;
     b_.Step(step, kMain, 10 * kernels_ * step, 10 * kernels_);
   }
-  /// An operator with its kernel.
+  /// Adds an operator with its kernel.
   void Op(const char* name, int sequence, const char* dims, const char* types) {
     const int host = 10 * (kernels_ * step_ + next_);
     b_.Op(name, kMain, host, 8).Sequence(100 * step_ + sequence).Shapes(dims, types);
     Kernel(host);
   }
-  /// A convolution by one weight of one image of one channel.
+  /// Adds a convolution of one image with one channel by one weight.
   void Convolution(int sequence, const char* image) {
     const int host = 10 * (kernels_ * step_ + next_);
     b_.Op("aten::cudnn_convolution", kMain, host, 8)
@@ -60,7 +60,7 @@ class Steps {
 
 TEST(VdnnTest, CopiesHoldTheNextLayerBack) {
   // Four convolutions and their backwards. Each reads 1 x 1 x 500 x 750 floats: 1.5 MB, which take
-  // 150 us at 10 bytes a nanosecond.
+  // 150 us at 10 bytes per nanosecond.
   Steps job(8);
   for (int step = 0; step < 2; ++step) {
     job.Begin(step);
@@ -70,12 +70,13 @@ TEST(VdnnTest, CopiesHoldTheNextLayerBack) {
   }
   TestForecasts test(job.builder());
   EXPECT_DOUBLE_EQ(test.StepUs(), 800);
-  // The inputs of the first three are copied out while they run; the next waits 50 us for each.
-  // They are copied back while the backward of the next runs, and theirs wait 50 us for each.
+  // The inputs of the first three are copied out while they run, and the next convolution waits 50
+  // us for each. They are copied back during the backward of the next convolution, and their own
+  // backward waits 50 us for each.
   const Forecast forecast = test.Ask("vdnn:pcie-gbps=80");
   ASSERT_TRUE(forecast.applies) << forecast.why;
   EXPECT_DOUBLE_EQ(forecast.step_ms.mid * 1e3, 800 + 3 * 50 + 3 * 50);
-  // Three of 1.5 MB, less one in use and one on its way.
+  // Saves three inputs of 1.5 MB, except one in use and one in transfer.
   EXPECT_EQ(forecast.memory_delta_bytes, -1'500'000);
   EXPECT_EQ(forecast.validated, Validity::kNo);
   // Copies that are as fast as the convolutions cost nothing.
@@ -94,7 +95,7 @@ TEST(VdnnTest, AbstainsWithoutConvolutions) {
 }
 
 TEST(GistTest, OneKernelBeforeAPoolingTwoBeforeAConvolution) {
-  // ReLU, pooling, ReLU, convolution, their backwards, and an update behind. Both ReLUs put out
+  // ReLU, pooling, ReLU, convolution, their backwards, and an update. The output of both ReLUs is
   // 1000 x 1000 floats: 4 MB.
   Steps job(9);
   for (int step = 0; step < 2; ++step) {
@@ -111,15 +112,15 @@ TEST(GistTest, OneKernelBeforeAPoolingTwoBeforeAConvolution) {
   }
   TestForecasts test(job.builder());
   EXPECT_DOUBLE_EQ(test.StepUs(), 900);
-  // At 0.67 x 4.8 TB/s and 1.2 us a kernel: to one bit, 4.125 MB pass in 2.483 us; to half of the
-  // elements with five bytes each, 6.5 MB in 3.221 us, and back. Each kernel is 1.5 us behind the
-  // one before it.
+  // At 0.67 x 4.8 TB/s and 1.2 us per kernel: encoding to one bit moves 4.125 MB in 2.483 us.
+  // Encoding half of the elements with five bytes each moves 6.5 MB in 3.221 us, and so does
+  // decoding. Each kernel starts 1.5 us after the previous one.
   const Forecast forecast = test.Ask("gist:sparsity=0.5");
   ASSERT_TRUE(forecast.applies) << forecast.why;
   EXPECT_DOUBLE_EQ(forecast.step_ms.mid * 1e3, 900 + 2.483 + 2 * 3.221 + 3 * 1.5);
-  // 3.875 and 1.5 MB less, but one is decoded at a time: 4 MB.
+  // Saves 3.875 and 1.5 MB, but one output of 4 MB is decoded at a time.
   EXPECT_EQ(forecast.memory_delta_bytes, -1'375'000);
-  // A GPU of twice the speed runs the added kernels as fast; the gaps stay.
+  // A GPU of twice the speed also halves the added kernels; the gaps stay.
   EXPECT_DOUBLE_EQ(test.StepUs("gist+gpu-speed"), 450 + 1.242 + 2 * 1.611 + 3 * 1.5);
   EXPECT_NE(test.WhyNot("gist:sparsity=2").find("share"), std::string::npos);
 }

@@ -1,6 +1,6 @@
-// dgc: only the largest gradients are sent, the others are kept and added up (Lin et al., "Deep
-// Gradient Compression", ICLR 2018). Kernels choose them before each exchange and add what came
-// behind it; all-gathers replace all-reduces, as each member sends others.
+// dgc: sends only the largest gradients, and accumulates the others locally (Lin et al., "Deep
+// Gradient Compression", ICLR 2018). Kernels select them before each exchange and add the received
+// ones after it. All-gathers replace all-reduces, because each member sends different elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,27 +17,29 @@
 namespace headroom {
 namespace {
 
-/// Passes over the gradient to compress it, by the paper's algorithm: momentum reads two tensors
-/// and writes one, as does the sum; the threshold reads one; the mask reads one and clears two.
+/// Passes over the gradient to compress it, by the paper's algorithm. The momentum reads two
+/// tensors and writes one, and so does the sum. The threshold reads one; the mask reads one and
+/// clears two.
 constexpr double kCompressPasses = 10;
-/// To decompress it: clear one.
+/// Passes to decompress it: clearing one tensor.
 constexpr double kDecompressPasses = 1;
 
-/// Kernels that compress what waits for a task, by that task.
+/// Compression of all transfers that wait for a task, by that task.
 struct Compression {
   double bytes = 0;
-  TaskIndex needed_by = kNoTask;  ///< The first task that waits for what is sent.
+  TaskIndex needed_by = kNoTask;  ///< The first task that waits for the transfer.
   TaskIndex kernel = kNoTask;
 };
 
-/// Kernels that decompress what a task waits for, by that task.
+/// Decompression of all transfers that a task waits for, by that task.
 struct Decompression {
   double bytes = 0;
   std::vector<Dependency> after;
 };
 
 Effect NoLaunch() {
-  return Effect::Abstain("no launches were recorded beside the gradients, so no kernel fits there");
+  return Effect::Abstain(
+      "no launches were recorded around the gradients, so no kernel can be inserted there");
 }
 
 }  // namespace
@@ -50,13 +52,15 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
     return Effect::Abstain(
         "a ratio below 1 does not compress: ratio=100 sends one hundredth of the gradients");
   if (edit.FindChannel("links"))
-    return Effect::Abstain("what is compressed is gathered, not reduced in stages (blueconnect)");
+    return Effect::Abstain(
+        "compressed gradients are gathered, not reduced in stages (blueconnect)");
   Effect effect = MakeExchange(job, arguments, kBucketBytes, edit);
   if (!effect.applies) return effect;
   const std::uint32_t network = *edit.FindChannel(kNetwork);
   const auto n = static_cast<double>(edit.ChannelAt(network).members);
-  // All-gather: n - 1 others' shares instead of 2 (n - 1) / n of all. Through servers: a share out,
-  // at most n shares back, about the same. Never more than without.
+  // An all-gather moves the shares of n - 1 others instead of 2 (n - 1) / n of all bytes. Through
+  // servers, one share goes out and at most n come back, which is about the same. The factor is at
+  // most 1.
   const double factor = std::min(1.0, n / (2 * ratio));
 
   const auto recorded = static_cast<TaskIndex>(job.graph().tasks.size());
@@ -82,13 +86,13 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
     }
   }
   for (auto& [ready, compression] : compressions) {
-    // Behind the gradient, but in any case before what waits for it.
+    // The kernel runs after the gradient, but always before the task that waits for the transfer.
     const TaskIndex next = std::min(NextOnStream(job, ready), compression.needed_by);
     if (next == kNoTask || job.LaunchOf(next) == kNoTask) return NoLaunch();
     Edit::NewKernel kernel =
         KernelBefore(job, next, MemoryPassTime(kCompressPasses * compression.bytes, *job.device()));
     kernel.after = {{.task = ready}};
-    kernel.in_front = true;  // What was inserted there may wait for what is sent.
+    kernel.in_front = true;  // Kernels inserted there earlier may wait for the transfer.
     compression.kernel = edit.Insert(std::move(kernel));
   }
   for (Edit::ChannelTask& send : edit.channel_tasks()) {
@@ -106,11 +110,10 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
     edit.Insert(std::move(kernel));
   }
   effect.AlsoBecause(
-      factor < 1 ? fmt::format("1/{} of the gradients' bytes is sent", arguments.Text("ratio"))
-                 : fmt::format(
-                       "to gather 1/{} of the gradients of {:.0f} GPUs takes as long as to sum all "
-                       "of them, or longer: counted as that",
-                       arguments.Text("ratio"), n));
+      factor < 1 ? fmt::format("sends 1/{} of the gradients' bytes", arguments.Text("ratio"))
+                 : fmt::format("gathering 1/{} of the gradients of {:.0f} GPUs takes at least as "
+                               "long as summing all of them; counted as equal",
+                               arguments.Text("ratio"), n));
   return effect;
 }
 

@@ -1,9 +1,11 @@
-// gist: outputs of ReLUs are kept encoded between forward and backward (Jain et al., "Gist", ISCA
-// 2018). In front of a pooling, whose backward needs only their sign: one bit an element, and the
-// pooling keeps four bits an output element to say where its maximum was. In front of a
-// convolution: the elements above zero, with one byte for the place of each. Kernels encode them
-// when the forward has read them; those that a convolution reads again are decoded before its
-// backward.
+// gist: keeps the outputs of ReLUs encoded between forward and backward (Jain et al., "Gist", ISCA
+// 2018).
+// - Before a pooling, whose backward needs only their sign: one bit per element. The pooling keeps
+//   four bits per output element for the position of its maximum.
+// - Before a convolution: the elements above zero, with one byte for the position of each.
+//
+// Kernels encode the outputs after the forward reads them. Outputs that a convolution reads again
+// are decoded before its backward.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +22,7 @@
 namespace headroom {
 namespace {
 
-/// What reads a ReLU's output next.
+/// The next reader of a ReLU's output.
 enum class Reader : std::uint8_t { kOther, kPooling, kConvolution };
 
 /// A saved output of a ReLU.
@@ -28,8 +30,8 @@ struct Saved {
   double elements = 0;
   double element_bytes = 4;
   Reader reader = Reader::kOther;
-  TaskIndex read = kNoTask;      ///< First GPU task of what reads it next.
-  TaskIndex backward = kNoTask;  ///< First GPU task of that one's backward.
+  TaskIndex read = kNoTask;      ///< First GPU task of the next reader.
+  TaskIndex backward = kNoTask;  ///< First GPU task of that reader's backward.
 };
 
 bool IsRelu(std::string_view op) {
@@ -45,7 +47,8 @@ Reader ReaderOf(std::string_view op) {
 
 std::vector<Saved> FindSaved(const Job& job) {
   std::vector<Saved> saved;
-  std::map<HostEventId, std::size_t> reader;  // By its numbered operator.
+  // Index of the saved output, keyed by the reader's numbered operator.
+  std::map<HostEventId, std::size_t> reader;
   bool behind_relu = false;
   HostEventId last;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
@@ -88,7 +91,7 @@ Effect ApplyGist(const Job& job, const Arguments& arguments, Edit& edit) {
   if (job.device() == nullptr || !job.device()->memory_bandwidth_gbs)
     return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
   const double sparsity = arguments.Number("sparsity");
-  if (sparsity >= 1) return Effect::Abstain("sparsity is the share of zeros, below 1");
+  if (sparsity >= 1) return Effect::Abstain("sparsity must be below 1: it is the share of zeros");
   const std::vector<Saved> outputs = FindSaved(job);
   std::map<std::int32_t, double> saved_bytes, largest;
   for (const Saved& output : outputs) {
@@ -115,22 +118,21 @@ Effect ApplyGist(const Job& job, const Arguments& arguments, Edit& edit) {
     const auto is_relu = [&](const LaunchingOperator& op) {
       return IsRelu(NameOfOperator(job, op.op));
     };
-    return Effect::Abstain(
-        WhyNotFound(job,
-                    !HasAny(job, is_relu) ? "no ReLU runs in the job"
-                    : !HasBackward(job)
-                        ? "the recorded steps have no backward: nothing is kept for one"
-                        : "no ReLU in front of a pooling or convolution is kept for the backward",
-                    {"ReLUs", is_relu}));
+    return Effect::Abstain(WhyNotFound(
+        job,
+        !HasAny(job, is_relu) ? "no ReLU runs in the job"
+        : !HasBackward(job)   ? "the recorded steps have no backward, so nothing is saved for one"
+                              : "no ReLU before a pooling or convolution is saved for the backward",
+        {"ReLUs", is_relu}));
   }
-  // One decoded output is there at a time.
+  // One decoded output exists at a time.
   const std::int32_t step = saved_bytes.begin()->first;
   const double bytes = std::max(0.0, saved_bytes[step] - largest[step]);
   Effect effect;
   effect.gpu_error = 0.2;
   effect.memory_delta_bytes = -static_cast<std::int64_t>(bytes);
   effect.why = fmt::format(
-      "{:.0f} MB less is held at the recorded batch size, were a share of {} of it zero",
+      "uses {:.0f} MB less at the recorded batch size, if a share of {} of the elements is zero",
       bytes / 1e6, arguments.Text("sparsity"));
   return effect;
 }

@@ -1,6 +1,7 @@
-// horizontal-fusion: N copies of the job train together, operator by operator in one kernel (Wang
-// et al., "Horizontally Fused Training Array", MLSys 2021). The host launches as many kernels as
-// before; each has N times the blocks, and takes longer only where they fill more waves of the GPU.
+// horizontal-fusion: N copies of the job train together, with each operator in one kernel (Wang et
+// al., "Horizontally Fused Training Array", MLSys 2021). The host launches as many kernels as
+// before. Each kernel has N times the blocks, and takes longer only if they need more waves on the
+// GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +15,11 @@
 namespace headroom {
 namespace {
 
-/// Blocks that a processor holds at once, whatever their size (CUDA C++ Programming Guide, compute
-/// capability 7.0 to 9.0).
+/// Blocks that a multiprocessor holds at once, for any block size (CUDA C++ Programming Guide,
+/// compute capability 7.0 to 9.0).
 constexpr double kMaxBlocks = 32;
 
-/// Blocks that run at once on the whole GPU; nullopt: not recorded.
+/// Returns the number of blocks that run at once on the whole GPU; nullopt if not recorded.
 std::optional<double> BlocksAtOnce(const Job& job, std::uint32_t row) {
   const auto& tasks = job.store().gpu_tasks;
   const DeviceSpec* device = job.device();
@@ -58,14 +59,14 @@ Effect ApplyHorizontalFusion(const Job& job, const Arguments& arguments, Edit& e
   }
   if (known == 0) {
     return Effect::Abstain(grids == 0 ? "no grid and block sizes of kernels were recorded"
-                                      : WhyNoFigure(job, "number of processors and threads"));
+                                      : WhyNoFigure(job, "number of multiprocessors and threads"));
   }
   for (Edit::NewKernel& kernel : edit.inserted()) kernel.duration = WithWork(kernel.duration, jobs);
   for (Edit::ChannelTask& copy : edit.channel_tasks()) copy.Scale(jobs);
   Effect effect;
   effect.gpu_error = 0.2;
   effect.work = jobs;
-  effect.why = fmt::format("a step of all {} jobs together", arguments.Text("jobs"));
+  effect.why = fmt::format("one step of all {} jobs together", arguments.Text("jobs"));
   return effect;
 }
 

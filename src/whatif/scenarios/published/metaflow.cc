@@ -1,6 +1,6 @@
-// metaflow: two substitutions of the forward that leave its results alone: products of one input
-// become one wide product (query, key and value of attention), and the bias and ReLU behind a
-// convolution run inside it.
+// metaflow: two substitutions in the forward that keep its results.
+// - Products with the same input become one wide product (query, key and value of attention).
+// - The bias and ReLU after a convolution run inside it.
 //
 // Source: Jia et al., "Optimizing DNN Computation with Relaxed Graph Substitutions" (SysML 2019).
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace headroom {
 namespace {
 
 constexpr std::int64_t kTile =
-    128;  ///< Of a product: a processor makes 128 by 128 results at once.
+    128;  ///< Tile of a product: a multiprocessor computes 128 by 128 results at once.
 
 constexpr double kMetaflowError = 0.2;
 
@@ -34,13 +34,13 @@ bool IsBiasOrRelu(std::string_view op) {
 
 std::int64_t Tiles(std::int64_t extent) { return (extent + kTile - 1) / kTile; }
 
-/// How often all processors run a tile.
+/// Returns how often all multiprocessors run a tile.
 double Waves(std::int64_t m, std::int64_t n, double processors) {
   const auto tiles = static_cast<double>(Tiles(m) * Tiles(n));
   return std::ceil(tiles / processors);
 }
 
-/// A product of activations with a weight.
+/// Returns the shape of a product of activations with a weight; nullopt for any other operator.
 std::optional<GemmShape> ProductOf(const Job& job, const LaunchingOperator& op, const Edit& edit) {
   if (IsReplaced(op.tasks, edit)) return std::nullopt;
   const std::string_view name = NameOfOperator(job, op.op);
@@ -74,7 +74,8 @@ class Substitutions {
       const HostEventId around = OutermostOperator(job_, forward_[i].op);
       for (std::size_t next = i + 1; next < forward_.size(); ++next) {
         const std::string_view name = NameOfOperator(job_, forward_[next].op);
-        // A bias is added inside the convolution's operator; an addition outside is another one.
+        // A bias is added inside the convolution's operator. An addition outside is a separate
+        // operator.
         const bool adds = name.starts_with("aten::add");
         const bool inside = OutermostOperator(job_, forward_[next].op) == around;
         if (!IsBiasOrRelu(name) || (adds && !inside) || IsReplaced(forward_[next].tasks, edit_))
@@ -96,9 +97,8 @@ class Substitutions {
     return job_.graph().tasks[forward_[op].tasks.front()].step;
   }
 
-  /// One past the products that follow without other work between, and have as many rows of as
-  /// many columns to read: of one input, as nobody multiplies twice in a row without a function
-  /// between.
+  /// Returns one past the consecutive products with equal rows and inner dimensions. These read the
+  /// same input, because networks do not multiply twice in a row without a function between.
   std::size_t EndOfParallel(std::size_t first) const {
     const std::optional<GemmShape> shape = ProductOf(job_, forward_[first], edit_);
     std::size_t end = first + 1;
@@ -146,17 +146,16 @@ Effect ApplyMetaflow(const Job& job, const Arguments& /*arguments*/, Edit& edit)
   if (substitutions.merged() == 0 && substitutions.fused() == 0) {
     return Effect::Abstain(
         WhyNotFound(job,
-                    "nothing to substitute: no products of one input in a row, and no bias or ReLU "
-                    "right behind a convolution",
+                    "nothing to substitute: no consecutive products with the same input, and no "
+                    "bias or ReLU directly after a convolution",
                     {"matrix products and convolutions",
                      [&](const LaunchingOperator& op) { return IsProduct(job, op); }}));
   }
   substitutions.Finish();
   Effect effect;
   effect.why = fmt::format(
-      "of a step's forward, {:.3g} products of shared inputs are merged and {:.3g} biases and "
-      "ReLUs "
-      "run inside convolutions",
+      "per step, {:.3g} products with shared inputs are merged and {:.3g} biases and ReLUs run "
+      "inside convolutions",
       static_cast<double>(substitutions.merged()) / job.graph().steps,
       static_cast<double>(substitutions.fused()) / job.graph().steps);
   effect.gpu_error = kMetaflowError;

@@ -18,8 +18,8 @@ TEST(MetaflowTest, ProductsOfOneInputBecomeOne) {
   }
   const Applied applied(b.Build(), "metaflow");
   ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
-  // One product has 24 x 6 tiles of 128 x 128, 2 waves on 132 processors; three apart 6 waves.
-  // Merged, 24 x 18 = 432 tiles are 4 waves: 300 us x 4 / 6.
+  // One product has 24 x 6 tiles of 128 x 128: 2 waves on 132 multiprocessors. Three separate
+  // products take 6 waves. Merged, 24 x 18 = 432 tiles are 4 waves: 300 us x 4 / 6.
   EXPECT_EQ(applied.Times(),
             (std::vector<double>{10, 200, 10, 100, 10, 200, 10, 100, 10, 200, 10, 100}));
   EXPECT_EQ(applied.effect.validated, Validity::kNo);

@@ -1,7 +1,7 @@
-// p3: gradients go to a parameter server in slices, those of the layers nearest the input first,
-// and each layer of the next step's forward waits for its own parameters only (Jayarajan et al.,
-// "Priority-based Parameter Propagation for Distributed DNN Training", MLSys 2019). The servers are
-// the members themselves, each for its share of every slice, and update the parameters.
+// p3: gradients go to a parameter server in slices, those of the layers nearest the input first.
+// Each layer of the next step's forward waits only for its own parameters (Jayarajan et al.,
+// "Priority-based Parameter Propagation for Distributed DNN Training", MLSys 2019). The members are
+// the servers, each for its share of every slice. The servers update the parameters.
 #include <algorithm>
 #include <cmath>
 
@@ -14,17 +14,17 @@
 namespace headroom {
 namespace {
 
-/// Of 50,000 parameters: the paper's best size.
+/// 50,000 parameters, the paper's best size.
 constexpr double kSliceBytes = 200e3;
 
-/// What needs a gradient's parameter next.
+/// The next task that needs a gradient's parameter.
 struct Consumer {
   TaskIndex task = kNoTask;
   std::uint8_t cycles = 0;
 };
 
-/// The forward task of the same parameter in the step after; of a parameter whose forward operator
-/// is not known, the first one of any.
+/// Returns the forward task of the same parameter in the next step. If the parameter's forward
+/// operator is unknown, returns the first forward task of any parameter.
 Consumer NextForward(const std::vector<GradientStep>& steps, std::size_t step,
                      std::size_t gradient) {
   const bool last = step + 1 == steps.size();
@@ -36,7 +36,7 @@ Consumer NextForward(const std::vector<GradientStep>& steps, std::size_t step,
   return {.task = task, .cycles = static_cast<std::uint8_t>(last ? 1 : 0)};
 }
 
-/// The servers update: the members' own updates are gone.
+/// Removes the members' own updates, because the servers update.
 void RemoveUpdates(const Job& job, Edit& edit) {
   const std::vector<OptimizerStep> updates = FindOptimizerSteps(job);
   const std::vector<bool> inside = SelectHost(job, [&](HostEventId event) {
@@ -63,20 +63,22 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
   });
   if (!job.graph().periodic || !alike) {
     return Effect::Abstain(
-        "the next step's forward is not known: record at least two whole, similar steps");
+        "the next step's forward is unknown: record at least two complete, similar steps");
   }
-  // In the graph's order, what is sent comes before what needs it.
+  // In the graph's order, a transfer precedes the task that needs it.
   for (std::size_t s = 0; s + 1 < steps.size(); ++s) {
     for (std::size_t g = 0; g < steps[s].gradients.size(); ++g) {
       if (NextForward(steps, s, g).task <= steps[s].gradients[g].ready)
-        return Effect::Abstain("the recorded steps overlap, so the next forward is not known");
+        return Effect::Abstain(
+            "the recorded steps overlap, so the next forward is unknown: record steps that do not "
+            "overlap");
     }
   }
   const bool linked =
       std::any_of(steps.front().gradients.begin(), steps.front().gradients.end(),
                   [](const Gradient& gradient) { return gradient.forward != kNoTask; });
   if (!linked)
-    return Effect::Abstain("no gradient can be joined to its forward operator (sequence numbers)");
+    return Effect::Abstain("no gradient matches its forward operator (sequence numbers)");
 
   const std::uint32_t network = *edit.FindChannel(kNetwork);
   edit.Clear(network);
@@ -92,10 +94,11 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
       Edit::ChannelTask send;
       send.channel = network;
       send.step = job.graph().tasks[gradient.ready].step;
-      // What a server in the same machine keeps does not pass the link.
+      // The share of a server in the same machine does not use the link.
       send.bytes = gradient.bytes / slices;
       send.duration = TransferTime(sharing * (n - sharing) / n * send.bytes, channel);
-      // The sooner the forward needs it, the lower. Steps are alike, so the first one's will do.
+      // A lower value is sent first: tasks that the forward needs earlier. Steps are identical, so
+      // the first one's tasks suffice.
       send.priority = static_cast<std::int32_t>(NextForward(steps, steps.size() - 1, g).task);
       const Dependency needed = {
           .task = edit.FrontOf(consumer.task), .lag = channel.latency, .cycles = consumer.cycles};
@@ -110,7 +113,7 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
     }
   }
   RemoveUpdates(job, edit);
-  effect.AlsoBecause("the servers' time for the update is not counted");
+  effect.AlsoBecause("excludes the servers' time for the update");
   return effect;
 }
 

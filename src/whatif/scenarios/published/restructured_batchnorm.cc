@@ -1,7 +1,7 @@
-// restructured-batchnorm: batch norms are split and fused with the layers around them, so that they
-// pass over memory half as often, and the activations behind them run inside them.
+// restructured-batchnorm: batch norms are split and fused with the layers around them, which halves
+// their passes over memory. The activations after them run inside them.
 //
-// Source: Jung et al., "Restructuring Batch Normalization to Accelerate CNN Training" (2018); the
+// Source: Jung et al., "Restructuring Batch Normalization to Accelerate CNN Training" (2018). The
 // recipe is that of Zhu et al., "Daydream" (2020): remove the fused activations, halve the norms.
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@
 namespace headroom {
 namespace {
 
-constexpr double kTraffic = 0.5;  ///< Of a norm, that is left.
+constexpr double kTraffic = 0.5;  ///< Remaining share of a norm's traffic.
 
-/// The saving is a published one of other networks and GPUs.
+/// The saving was published for other networks and GPUs.
 constexpr double kRestructuredBatchnormError = 0.3;
 
 bool IsBatchNorm(std::string_view op) { return op.find("batch_norm") != std::string_view::npos; }
@@ -42,7 +42,7 @@ Effect ApplyRestructuredBatchnorm(const Job& job, const Arguments& /*arguments*/
     if (!IsBatchNorm(name)) continue;
     ++norms;
     for (const TaskIndex task : operators[i].tasks) edit.Scale(task, kTraffic);
-    // Behind a norm of the forward, before one of the backward.
+    // The activation follows a norm of the forward, and precedes one of the backward.
     const bool backward = job.ContextOf(operators[i].tasks.front()).phase == Phase::kBackward;
     if (backward ? i == 0 : i + 1 == operators.size()) continue;
     const LaunchingOperator& beside = operators[backward ? i - 1 : i + 1];
@@ -51,9 +51,10 @@ Effect ApplyRestructuredBatchnorm(const Job& job, const Arguments& /*arguments*/
   if (norms == 0) return Effect::Abstain(WhyNotFound(job, "the job has no batch norms"));
   RemoveOperators(job, gone, edit);
   Effect effect;
-  effect.why = fmt::format("{:.3g} batch norms a step take half, {:.3g} activations go",
-                           static_cast<double>(norms) / job.graph().steps,
-                           static_cast<double>(gone.size()) / job.graph().steps);
+  effect.why = fmt::format(
+      "{:.3g} batch norms per step take half their time, and {:.3g} activations are removed",
+      static_cast<double>(norms) / job.graph().steps,
+      static_cast<double>(gone.size()) / job.graph().steps);
   effect.gpu_error = kRestructuredBatchnormError;
   return effect;
 }

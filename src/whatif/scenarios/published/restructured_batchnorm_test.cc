@@ -24,8 +24,8 @@ TEST(RestructuredBatchnormTest, NormsTakeHalfAndActivationsBesideThemGo) {
   }
   const Applied applied(b.Build(), "restructured-batchnorm");
   ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
-  // Norms 80 / 2 and 120 / 2; the ReLU behind the first and its backward before the last are gone,
-  // those beside the product stay.
+  // Norms take 80 / 2 and 120 / 2. The ReLU after the first norm and its backward before the last
+  // norm are removed. Those next to the product stay.
   const std::vector<double> step = {40, 30, 5, 6, 31, 60};
   std::vector<double> all;
   for (int i = 0; i < 3; ++i) all.insert(all.end(), step.begin(), step.end());

@@ -1,7 +1,7 @@
-// vdnn: what convolutions read in the forward is kept in the host's memory until the backward (Rhu
-// et al., "vDNN", MICRO 2016, its policy vDNN-conv). Each input is copied out while its convolution
-// runs, and the next convolution waits for that; it is copied back while the backward of the
-// convolution behind it runs. The last one's input stays: its backward comes at once.
+// vdnn: keeps inputs of convolutions in host memory until the backward (Rhu et al., "vDNN", MICRO
+// 2016, policy vDNN-conv). Each input is copied out while its convolution runs, and the next
+// convolution waits for that. It is copied back during the backward of the following convolution.
+// The last input stays, because its backward follows immediately.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace {
 /// A convolution of a step.
 struct Layer {
   double input_bytes = 0;
-  TaskIndex forward = kNoTask;   ///< Its first GPU task.
-  TaskIndex backward = kNoTask;  ///< The first of its backward.
+  TaskIndex forward = kNoTask;   ///< First GPU task of its forward.
+  TaskIndex backward = kNoTask;  ///< First GPU task of its backward.
 };
 
 double InputBytes(const ConvolutionShape& shape) {
@@ -31,15 +31,15 @@ double InputBytes(const ConvolutionShape& shape) {
   return elements * BytesPerElement(shape.dtype);
 }
 
-/// Share of the recorded bytes that an input has where a scenario made the convolution 16-bit.
+/// Returns an input's share of the recorded bytes: half if a scenario made the convolution 16-bit.
 double BytesKept(std::optional<Precision> precision) {
   return precision == Precision::kF16 || precision == Precision::kBF16 ? 0.5 : 1;
 }
 
-/// The convolutions of each step that have a backward, in order of their forward.
+/// Returns the convolutions of each step that have a backward, in order of their forward.
 std::map<std::int32_t, std::vector<Layer>> FindLayers(const Job& job) {
-  // By the forward operator around; sequence numbers are on an outer operator (aten::convolution),
-  // shapes on the innermost.
+  // Keyed by the surrounding forward operator. The outer operator (aten::convolution) has the
+  // sequence number, and the innermost has the shapes.
   std::map<HostEventId, Layer> layers;
   HostEventId last;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
@@ -83,9 +83,8 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
     return Effect::Abstain(WhyNotFound(
         job,
         !HasAny(job, is_convolution) ? "the job has no convolutions"
-        : !HasBackward(job) ? "the recorded steps have no backward: nothing is kept for one"
-                            : "no backward of a convolution can be joined to its forward "
-                              "(sequence numbers)",
+        : !HasBackward(job) ? "the recorded steps have no backward, so nothing is saved for one"
+                            : "no backward of a convolution matches its forward (sequence numbers)",
         {"convolutions", is_convolution}));
   }
   const double bytes_per_ns = arguments.Number("pcie-gbps") / 8;
@@ -115,14 +114,14 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
       largest = std::max(largest, back.bytes);
       edit.Insert(std::move(back));
     }
-    // One input is there while it is used, another while it is copied.
+    // One input is in use while another is copied.
     most_saved = std::max(most_saved, std::max(0.0, saved - 2 * largest));
   }
   Effect effect;
   effect.gpu_error = 0.1;
   effect.memory_delta_bytes = -static_cast<std::int64_t>(most_saved);
   effect.why = fmt::format(
-      "{:.0f} MB less is held at the recorded batch size, copied over a link of {} Gbit/s each way",
+      "uses {:.0f} MB less at the recorded batch size, copied over a link of {} Gbit/s each way",
       most_saved / 1e6, arguments.Text("pcie-gbps"));
   return effect;
 }
