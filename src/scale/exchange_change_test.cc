@@ -66,7 +66,7 @@ TEST_F(ExchangeChangeTest, ShardedParametersAreGatheredByUnits) {
   constexpr double kCopies = 4 * (1.449 + 1.25);
   EXPECT_NEAR(sharded.step_ms.mid * 1e3, 400 + 20 + 20 + kUpdate + kCopies, 3);
   EXPECT_NEAR(sharded.limits.transfers_ms, 5 * 0.020, 1e-6);
-  EXPECT_NE(sharded.why.find("2 units, of the size of a bucket"), std::string::npos) << sharded.why;
+  EXPECT_NE(sharded.why.find("2 units, each of the size of a bucket"), std::string::npos) << sharded.why;
   EXPECT_NE(sharded.why.find("each rank updates 1/2"), std::string::npos) << sharded.why;
 }
 
@@ -94,7 +94,7 @@ TEST_F(ExchangeChangeTest, ServersNeedMachines) {
   two.nodes_at_most = 2;
   const Forecast forecast = Ask(ServerSchedule{.servers = 1}, two);
   EXPECT_FALSE(forecast.applies);
-  EXPECT_NE(forecast.why.find("pair has 2 machines at most"), std::string::npos) << forecast.why;
+  EXPECT_NE(forecast.why.find("pair has at most 2 machines"), std::string::npos) << forecast.why;
 }
 
 StoreBuilder WithoutUpdate() {

@@ -35,7 +35,7 @@ class WithoutNumpy(unittest.TestCase):
                 self.assertEqual(done.returncode, 1)
                 said = done.stderr.splitlines()[-1]
                 self.assertRegex(
-                    said, r"^ImportError: headroom\.\w+ needs numpy, .*apt install python3-numpy .*pip install numpy$"
+                    said, r"^ImportError: headroom\.\w+ requires numpy, .*apt install python3-numpy .*pip install numpy$"
                 )
 
 
@@ -47,7 +47,7 @@ class WithoutEngine(unittest.TestCase):
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr.splitlines()[-1], r"^ImportError: headroom\.Trace needs the engine, ")
+        self.assertRegex(done.stderr.splitlines()[-1], r"^ImportError: headroom\.Trace requires the engine, ")
 
 
 class Files(unittest.TestCase):

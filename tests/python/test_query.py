@@ -142,9 +142,9 @@ class Refusals(unittest.TestCase):
         for statement, *said in (
             ("select dur from kernels", "no such column", "duration_ns", "line 1, column 8"),
             ("select 1,\n  selct", "line 2, column 3"),
-            ("delete from steps", "only read"),
-            ("attach 'x' as y", "only read"),
-            ("pragma user_version", "only read"),
+            ("delete from steps", "read-only"),
+            ("attach 'x' as y", "read-only"),
+            ("pragma user_version", "read-only"),
             ("", "no statement"),
             ("-- nothing", "no statement"),
             ("select 1; select 2", "one statement"),

@@ -60,9 +60,10 @@ TEST(PredictOperatorTable, RowsOfOtherGpusStayEmptyAndAreToldOnce) {
   for (const std::size_t row : {0u, 2u}) EXPECT_EQ(table.rows[row].back(), "") << row;
   EXPECT_NE(table.rows[1].back(), "");
   const std::vector<std::string>& remarks = predicted.value().remarks;
-  EXPECT_EQ(std::count_if(remarks.begin(), remarks.end(),
-                          [](const auto& remark) { return remark.starts_with("2 rows are of"); }),
-            1);
+  EXPECT_EQ(
+      std::count_if(remarks.begin(), remarks.end(),
+                    [](const auto& remark) { return remark.starts_with("2 rows were measured"); }),
+      1);
 }
 
 TEST(PredictOperatorTable, AnImpossibleTimeIsNamedByItsLine) {
@@ -81,7 +82,7 @@ TEST(PredictOperatorTable, RefusesWhatHasNoAnswer) {
     StatusCode code;
     const char* words;
   } kCases[] = {
-      {kHead, StatusCode::kNoAnswer, "t.csv: has a header and no row"},
+      {kHead, StatusCode::kNoAnswer, "t.csv: has a header but no row"},
       {std::string(kHead) + kElsewhere, StatusCode::kNoAnswer, "t.csv: no row can be predicted"},
       {"op,rows,cols,device,latency_ms,predicted_ms\nadd,32768,1024,V100,0.5,1\n",
        StatusCode::kBadInput, "t.csv: already has a column predicted_ms"}};

@@ -41,6 +41,20 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
     page.Paragraph("Note: ", baseline.steps_note + ".", Style::kWarning);
 }
 
+/// Answers for a job that the host limits: another GPU does not help.
+void WriteHostLimit(TextPage& page, const PredictBaseline& baseline,
+                    const std::vector<PredictedTarget>& targets) {
+  constexpr double kFaster = 1.05;
+  const bool any_is_faster = std::ranges::any_of(targets, [&](const PredictedTarget& target) {
+    return target.speedup.value_or(0) >= kFaster;
+  });
+  if (baseline.host_ms <= baseline.gpu_ms || any_is_faster) return;
+  page.Blank();
+  page.Paragraph("",
+                 "No GPU here is faster, because the host limits this job: headroom whatif "
+                 "lists changes that make the host faster.");
+}
+
 Span Fits(const PredictedTarget& target) {
   if (target.fits == true) return {"yes", Style::kGood};
   if (!target.fits) return {target.memory_bytes ? "?" : ""};
@@ -115,8 +129,12 @@ std::string RenderPredictSummary(const PredictReport& report, const PageStyle& s
       WriteBaseline(page, report.baselines[first.group]);
       page.Blank();
     }
-    WriteTargets(page, {report.targets.begin() + static_cast<std::ptrdiff_t>(begin),
-                        report.targets.begin() + static_cast<std::ptrdiff_t>(end)});
+    const std::vector<PredictedTarget> targets(
+        report.targets.begin() + static_cast<std::ptrdiff_t>(begin),
+        report.targets.begin() + static_cast<std::ptrdiff_t>(end));
+    WriteTargets(page, targets);
+    if (first.group < report.baselines.size())
+      WriteHostLimit(page, report.baselines[first.group], targets);
   }
   page.Blank();
   if (extrapolated) {

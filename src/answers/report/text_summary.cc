@@ -326,6 +326,17 @@ class Summary {
     }
   }
 
+  /// Without an action, a user needs to know whether the job is fine or the trace is too poor.
+  void WriteNoAction(TextPage& page) const {
+    if (job_.steps().count == 0) return;  // The end of the page tells how to mark steps.
+    if (!file_.gpu_time.empty()) {
+      page.Paragraph("", "No change was found that saves 1 % of the step or more.");
+    } else {
+      page.Paragraph("", fmt::format("Savings are unknown without GPU work. To record it: {}.",
+                                     RemedyOf(ImportIssue::kNoGpu, file_.input.recorded_as)));
+    }
+  }
+
   void WriteActions(TextPage& page, std::size_t max_actions) const {
     std::vector<const RowOfFile<Finding>*> shown;
     std::size_t others = 0;
@@ -343,6 +354,7 @@ class Summary {
           {{fmt::format("{} more: --only findings", FormatCount(static_cast<std::int64_t>(others))),
             Style::kDim}});
     };
+    if (shown.empty() && others == 0) return WriteNoAction(page);
     if (shown.empty()) return write_others();
     constexpr std::size_t kSaves = 23, kSpeedup = 9;
     const Charset charset = options_.style.charset;
@@ -402,11 +414,19 @@ class Summary {
       page.Paragraph("", text, Style::kPlain, Style::kDim);
     }
     std::string more = "More: --full, --only SECTION";
-    const std::string ui =
-        job_.single()
-            ? fmt::format(", headroom ui {}", ShellQuote(file_.input.path, options_.style.charset))
-            : std::string(", --only ranks");
-    if (DisplayWidth(more) + DisplayWidth(ui) <= options_.style.width) more += ui;
+    std::vector<std::string> commands;
+    if (job_.single()) {
+      const std::string path = ShellQuote(file_.input.path, options_.style.charset);
+      if (file_.engine && file_.engine->error.empty())
+        commands.push_back("headroom whatif " + path);
+      commands.push_back("headroom ui " + path);
+    } else {
+      commands.emplace_back("--only ranks");
+    }
+    for (const std::string& command : commands) {
+      if (DisplayWidth(more) + 2 + DisplayWidth(command) <= options_.style.width)
+        more += ", " + command;
+    }
     page.Line({{more, Style::kDim}});
   }
 

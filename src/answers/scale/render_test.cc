@@ -80,7 +80,7 @@ TEST(ScaleText, SaysWhatTheBaselineIsOf) {
   report.changes = "amp";
   report.recorded_gpus = 8;
   report.recorded_network = "NVLink";
-  ExpectHas(Text(report), "with amp; recorded as one of 8, over NVLink; shown");
+  ExpectHas(Text(report), "with amp; recorded as one of 8, over NVLink;");
   ExpectHas(Text(report), "too few complete steps to measure how they vary");
 }
 

@@ -340,7 +340,7 @@ TEST(ExplanationRender, HasThePathItsSlackAndTheLedger) {
   const std::string text = PageOf([](TextPage& page) { WriteExplanationText(OnePlan(), page); });
   for (const char* words :
        {"  Critical path  200 ms: 150 ms host, 40.0 ms GPU, 10.0 ms latencies and gaps\n",
-        "80.0 ms GPU time: 50 % has no slack, half has at least 5.00 ms; the host has no work",
+        "80.0 ms GPU time: 50 % has no slack, half has at least 5.00 ms; the host has no",
         "(2 more)", "20.0 ms  10.0 %\n", "-2.00 ms  -1.0 %\n", "2 tasks without a launch",
         "400 ms of host threads", "  edges   recorded  inferred\n  launch        12         3\n"})
     ExpectHas(text, words);
