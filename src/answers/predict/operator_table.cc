@@ -50,13 +50,12 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
         Plural(on_tensor_cores, "row"), kTensorCoreDoubt));
   }
   if (elsewhere > 0) {
-    remarks.push_back(
-        fmt::format("{} rows were measured on another device than {} and have no prediction",
-                    elsewhere, source.device->short_name));
+    remarks.push_back(fmt::format("{} measured on another device than {}, so without a prediction",
+                                  Plural(elsewhere, "row"), source.device->short_name));
   }
   if (without_model > 0)
-    remarks.push_back(fmt::format("{} rows have no prediction: {} or {} has no peak for their type",
-                                  without_model, source.device->short_name,
+    remarks.push_back(fmt::format("{} without a prediction: {} or {} has no peak for the type",
+                                  Plural(without_model, "row"), source.device->short_name,
                                   target.device->short_name));
   const std::string why = models.WhyExtrapolated(target);
   if (!why.empty()) remarks.push_back(fmt::format("{}: {}", target.device->short_name, why));
