@@ -364,7 +364,7 @@ class Tables(PredictTest):
             "predict", "--kernels", self.write("t4.csv", TABLE), "--from", "T4", "--to", "A100-80", "--out", out
         )
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertIn("1 rows were measured on another device", outcome.message)
+        self.assertIn("1 row measured on another device", outcome.message)
         rows = list(csv.DictReader(io.StringIO(out.read_text())))
         self.assertEqual([row["latency_ms"] for row in rows], ["7.9", "1.7", "0.5"])
         self.assertLess(float(rows[0]["predicted_ms"]), 4)
