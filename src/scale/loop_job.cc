@@ -94,7 +94,7 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
                                 ? what +
                                       "; record with `headroom record` and "
                                       "headroom.torch.profile_loop(loader, model, optimizer)"
-                                : fmt::format("{}. In the remaining events, {}", damage, what));
+                                : fmt::format("{}. In the remaining data, {}", damage, what));
   }
   NameFacts names(store, reference);
   const Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);

@@ -182,7 +182,7 @@ counted.steps = 0
         loop = "for batch in torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, num_workers=1): "
         cases = {
             "other loaders": two,
-            "no loader": loop + "pass",
+            "no PyTorch loader": loop + "pass",
             "several ranks": "os.environ['WORLD_SIZE'] = '2'\n" + loop + "train([batch])",
         }
         for piece, main in cases.items():

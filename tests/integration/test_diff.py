@@ -479,7 +479,7 @@ class Baselines(DiffTest):
         self.assertEqual(self.save("main", RESNET).code, 0)
         self.assert_refused(self.save("main", RESNET), 2, "--force")
         for name in ("../x", "a/b", ".x", "", "a b"):
-            self.assert_refused(self.save(name, RESNET), 2, "no name for a baseline")
+            self.assert_refused(self.save(name, RESNET), 2, "invalid baseline name")
         self.assert_refused(
             support.headroom("diff", "main", RESNET, "-o", ".headroom/baselines/main.json", cwd=self.scratch), 2, "-o"
         )
@@ -522,7 +522,7 @@ class Baselines(DiffTest):
     def test_list(self):
         empty = support.headroom("baseline", "list", cwd=self.scratch)
         self.assertEqual(empty.code, 0)
-        self.assertIn("none", empty.text)
+        self.assertIn("no baselines", empty.text)
         self.assertEqual(self.save("main", RESNET, "--here").code, 0)
         self.write(".headroom/baselines/junk.json", "{}")
         listed = support.headroom("baseline", "list", cwd=self.scratch)

@@ -101,7 +101,7 @@ class Captures(support.ProgramTest):
         self.assert_refused(support.headroom("report", self.replay, "--capture", path), 3, path.name)
         self.assert_refused(support.headroom("report", self.replay, "--capture", path.parent / "none"), 3, "none")
         path.write_text('[{"file": "a.json", "batch_size": 8}]')
-        self.assert_refused(support.headroom("report", self.replay, "--capture", path), 3, path.name, "lists captures")
+        self.assert_refused(support.headroom("report", self.replay, "--capture", path), 3, path.name, "list of captures")
         path.write_text("[]")
         report = self.report(self.replay, "--capture", path)
         self.assertIn("unmatched-capture", [issue["code"] for issue in report["health"]["issues"]])

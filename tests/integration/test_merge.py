@@ -68,7 +68,7 @@ class Merge(support.ProgramTest):
         for name, trace in zip(("first.json.gz", "second.json.gz"), made):
             ranks.write(trace, self.scratch / name)
         message = self.merge(self.scratch / "first.json.gz", self.scratch / "second.json.gz")[1]
-        self.assertRegex(message, r"2 of 2 files state no rank .*first\.json\.gz is rank 0\. Names such as rank0\.json")
+        self.assertRegex(message, r"2 of 2 files state no rank.*first\.json\.gz is rank 0\. Name them rank0\.json")
         named = [self.scratch / f"rank{r}.json.gz" for r in range(2)]
         for path, trace in zip(named, made):
             ranks.write(trace, path)

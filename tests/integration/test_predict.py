@@ -189,10 +189,10 @@ class Traces(PredictTest):
         """P100 has none; T4 has them for 16-bit floats."""
         targets = {target["gpu"]: target for target in self.predict(HOST_BOUND, "--gpu", "P100,T4,H200")["targets"]}
         self.assertRegex(
-            targets["P100"]["extrapolated_why"], r"\d+ % of the GPU time is on tensor cores, .* taken as float32"
+            targets["P100"]["extrapolated_why"], r"\d+ % of the GPU time is on tensor cores, .* assumed float32"
         )
         for gpu in ("T4", "H200"):
-            self.assertNotIn("taken as float32", targets[gpu]["why"], gpu)
+            self.assertNotIn("assumed float32", targets[gpu]["why"], gpu)
 
     def test_a_gpu_without_a_power_limit_is_marked(self):
         t4 = (support.ROOT / "data/devices/nvidia_t4.toml").read_text()
@@ -434,7 +434,7 @@ class Calibrations(PredictTest):
         text = support.headroom(
             "predict", "--ops", operators, "--gpu", "V100", "--gpu-calibration", self.scratch / "v.csv", "--full"
         ).text
-        self.assertIn("V100: 1 operator measured on it: they tell of 7", " ".join(text.split()))
+        self.assertIn("V100: 1 operator measured on it, covering 7", " ".join(text.split()))
 
     def test_a_recorded_job_is_corrected_too(self):
         table = "device,op,rows,cols,timing,latency_ms\n" + "".join(
@@ -485,7 +485,7 @@ class Calibrations(PredictTest):
             "predict", "--ops", self.write("ops.csv", OPERATORS), "--gpu", "T4", "--gpu-calibration", twice
         )
         self.assertEqual(other.code, 0)
-        self.assertIn("V100 has no part", other.message)
+        self.assertIn("of V100 is not used", other.message)
 
 
 class BatchSizes(PredictTest):
@@ -739,7 +739,7 @@ class MeasuredEnergy(PredictTest):
         self.assertAlmostEqual(
             l4["energy_joules"], min(limit, l4["energy_carried"] * l4_by_model["energy_joules"]), delta=0.01 * limit
         )
-        self.assertIn("measured on H200", l4["why"])
+        self.assertIn("energy on H200", l4["why"])
         self.assertIsNone(l4_by_model["energy_carried"])
         self.assertAlmostEqual(h200["co2_kg"] / l4["co2_kg"], h200["energy_joules"] / l4["energy_joules"], places=6)
 
@@ -910,10 +910,10 @@ class Plans(PredictTest):
         plan = (trace, "--gpu", "P4,L4", "--total-steps", "1000", "--prices", prices)
         result = self.predict(*plan)
         self.assertEqual([option["instance"] for option in result["options"]], ["of L4"])
-        self.assertIn("P4: buckets", result["not_scaled_out"])
+        self.assertIn("P4: its buckets", result["not_scaled_out"])
         self.assertNotIn("L4", result["not_scaled_out"])
         text = support.headroom("predict", *plan[:2], "P4", *plan[3:]).text
-        self.assertIn("Instances of several GPUs are left out: P4: buckets", " ".join(text.split()))
+        self.assertIn("Instances of several GPUs are left out: P4: its buckets", " ".join(text.split()))
 
     def test_a_list_of_operators_is_scaled_out_where_it_trains(self):
         prices = self.write("p.toml", PRICES + PRICES.replace('"one"', '"of 8"').replace("gpus = 1", "gpus = 8"))
@@ -1038,7 +1038,7 @@ class Plans(PredictTest):
             self.assertEqual(within["options_over_limits"], len(every["options"]) - len(within["options"]))
             self.assertTrue(any(option["cheapest"] for option in within["options"]))
         self.assertIn(
-            "no instance of the list does it within the limits",
+            "no instance in the list meets the limits",
             support.headroom("predict", *plan, "--max-hours", "0.001").text,
         )
         for wrong in (("--max-hours", "0"), ("--max-money", "-1"), ("--max-money", "nan")):
@@ -1069,7 +1069,7 @@ class Plans(PredictTest):
             ("price_per_hour = -3.0", "price_per_hour = 3.0", 8, "price_per_hour"),
             ("", 'date = "2025-11"\n', 2, "date"),
             ('date = "soon"', 'date = "2025-11"', 10, "date"),
-            ('currency = "dollars"', 'currency = "EUR"', 9, "capitals"),
+            ('currency = "dollars"', 'currency = "EUR"', 9, "capital letters"),
             ('date = "2025-02-30"', 'date = "2025-11"', 10, "calendar"),
             ('date = "2999-01"', 'date = "2025-11"', 10, "future"),
         ):
@@ -1085,7 +1085,7 @@ class Plans(PredictTest):
             support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", twice),
             3,
             "p.toml, line 15",
-            "before",
+            "already listed",
         )
         unknown = self.write("p.toml", PRICES.replace("A100-80", "A1000-80"))
         self.assert_refused(
@@ -1332,14 +1332,14 @@ class Flags(PredictTest):
         for args, fragment in (
             ((), "one input"),
             ((GPU_BOUND, "--ops", ops), "one input"),
-            ((GPU_BOUND, "--to", "T4"), "--to belongs"),
+            ((GPU_BOUND, "--to", "T4"), "--to requires"),
             (("--kernels", ops, "--from", "T4"), "--from NAME and --to NAME"),
             (("--ops", ops, "--from", "T4"), "leave out --from"),
             ((GPU_BOUND, "--region", "DE"), "--total-steps"),
             ((GPU_BOUND, "--host-factor", "0"), "host-factor"),
             ((GPU_BOUND, "--host-factor", "1e-300"), "host-factor"),
             ((GPU_BOUND, "--total-steps", "0"), "total-steps"),
-            (("--ops", ops, "--host-factor", "2"), "recorded job"),
+            (("--ops", ops, "--host-factor", "2"), "require a TRACE"),
             ((GPU_BOUND, "--from", "P4"), "recorded on NVIDIA H200"),
             ((GPU_BOUND, "--total-steps", "5", "--provider", "nope"), "lambda"),
         ):

@@ -67,9 +67,9 @@ class Query(support.ProgramTest):
         for sql, *said in (
             ("select dur from kernels", "no such column", "duration_ns", "column 8"),
             ("selct 1", "line 1"),
-            ("delete from steps", "only read"),
-            ("attach 'x' as y", "only read"),
-            ("", "no statement"),
+            ("delete from steps", "read-only"),
+            ("attach 'x' as y", "read-only"),
+            ("", "missing statement"),
             (".nosuch", ".help"),
             (".schema nosuch", ".tables"),
             (".tables steps", ".schema steps"),

@@ -124,7 +124,7 @@ class Shell(support.ProgramTest):
         for line, said in (
             ("selct 1;", "line 1, column 1"),
             ("select dur from kernels;", "duration_ns"),
-            ("delete from steps;", "only read"),
+            ("delete from steps;", "read-only"),
             (".nosuch", ".help"),
             (".mode nosuch", "csv"),
             (".schema nosuch", ".tables"),

@@ -178,7 +178,7 @@ class Ranks(support.ProgramTest):
         self.assert_refused(
             support.headroom("report", self.job(ranks.make_rank(self.trace, 1, 2), ranks.make_rank(self.trace, 1, 2))),
             2,
-            "both rank 1",
+            "they are rank 1",
         )
 
     def test_ranks_of_different_jobs(self):

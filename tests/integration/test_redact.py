@@ -731,7 +731,7 @@ class Redact(support.ProgramTest):
         self.assert_refused(
             support.headroom("redact", trace, "-o", out, "--remove", "money"),
             2,
-            "none of paths, hosts, users, arguments, names",
+            "not one of paths, hosts, users, arguments, names",
         )
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "x"), 2, "two letters")
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--json", "-q"), 2, "--quiet")

@@ -181,8 +181,8 @@ class Repair(support.ProgramTest):
         self.assertIn("Not repairable; the copy records it, too", outcome.text)
         self.assertRegex(
             outcome.text,
-            r"1 x truncated: the file ends in the middle.*\n +at byte [0-9,]+: the event list is not closed\n +not "
-            r"known therefore: steps after the cut, totals",
+            r"1 x truncated: the file ends in the middle.*\n +at byte [0-9,]+: the event list is not closed\n +"
+            r"unreliable: steps after the cut, totals",
         )
         self.assertIn("Nothing to repair.", support.headroom("repair", GOLDEN, "-o", self.scratch / "c.json").text)
         self.assertEqual(support.headroom("repair", GOLDEN, "-q", "-o", self.scratch / "c.json").text, "")

@@ -6,7 +6,7 @@ from integration import support
 SAMPLES = [support.ROOT / f"data/samples/{job}_h200.json.gz" for job in ("bert_base_amp_fp16", "resnet50_fp32")]
 # Traces that have whole steps and GPU work, but nothing that a replay could tell, with the reason.
 KNOWN_SILENT = {"tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz": "off by"}
-MOST_EVENTS = 24_000
+MOST_EVENTS = 250_000
 
 
 class Forecasts(support.ProgramTest):

@@ -176,7 +176,7 @@ class Points(support.ProgramTest):
         trace = support.data_file("public-traces/hta__nccl_parser_config__nccl_data.json.gz")
         answer = scale(trace, "--gpus", "1,2,8", "--bandwidth-gbps", "10")
         self.assertEqual(answer["baseline"]["recorded_gpus"], 2)
-        self.assertRegex(answer["baseline"]["recorded_network"], r"^[0-9.]+ Gbit/s and [0-9.]+ us a message")
+        self.assertRegex(answer["baseline"]["recorded_network"], r"^[0-9.]+ Gbit/s and [0-9.]+ us per message")
         overlap = answer["baseline"]["overlap_slowdown"]
         self.assertGreater(overlap["kernels"], 20)
         self.assertTrue(1 < overlap["low"] < overlap["mid"] < overlap["high"] < 1.2, overlap)

@@ -108,7 +108,7 @@ Result<DataReport> DataAnswer::OfLoop(bool wants_forecast) const {
     return Status::NoAnswer(
         fmt::format("{}: no data loader was recorded{}: `headroom record -- python train.py` times "
                     "PyTorch's DataLoader and its workers",
-                    path_, wants_forecast ? ", which a forecast needs" : ""));
+                    path_, wants_forecast ? ", which a forecast requires" : ""));
   }
   report.no_forecast = "the loader itself was not recorded";
   return report;

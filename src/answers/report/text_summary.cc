@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kScreenLines = 24;
 constexpr std::size_t kMaxActions = 3;
-constexpr std::size_t kMinPartRows = 3, kMaxPartRows = 6;
+constexpr std::size_t kMinPartRows = 4, kMaxPartRows = 6;
 constexpr double kMinSharePct = 1;  ///< Smaller parts and actions are not shown.
 
 std::string_view GradeWord(char grade) {
