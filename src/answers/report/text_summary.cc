@@ -328,7 +328,7 @@ class Summary {
 
   /// Without an action, a user needs to know whether the job is fine or the trace is too poor.
   void WriteNoAction(TextPage& page) const {
-    if (job_.steps().count == 0) return;  // The end of the page tells how to mark steps.
+    if (job_.steps().count == 0) return;  // WriteEnd() says how to mark steps.
     if (!file_.gpu_time.empty()) {
       page.Paragraph("", "No change was found that saves 1 % of the step or more.");
     } else {
