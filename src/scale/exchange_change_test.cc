@@ -66,7 +66,8 @@ TEST_F(ExchangeChangeTest, ShardedParametersAreGatheredByUnits) {
   constexpr double kCopies = 4 * (1.449 + 1.25);
   EXPECT_NEAR(sharded.step_ms.mid * 1e3, 400 + 20 + 20 + kUpdate + kCopies, 3);
   EXPECT_NEAR(sharded.limits.transfers_ms, 5 * 0.020, 1e-6);
-  EXPECT_NE(sharded.why.find("2 units, each of the size of a bucket"), std::string::npos) << sharded.why;
+  EXPECT_NE(sharded.why.find("2 units, each of the size of a bucket"), std::string::npos)
+      << sharded.why;
   EXPECT_NE(sharded.why.find("each rank updates 1/2"), std::string::npos) << sharded.why;
 }
 

@@ -250,11 +250,11 @@ enum class Verdict {
 struct Bottleneck {
   Verdict verdict = Verdict::kUnknown;
   std::optional<double> share_pct;
-  std::string confidence;  ///< "high", "medium" or "low"; empty if there is no verdict.
+  std::string confidence;         ///< "high", "medium" or "low"; empty if there is no verdict.
   std::string confidence_reason;  ///< Why it is low; else empty.
-  std::string balance;     ///< For a balanced verdict, why no other verdict applies.
-  bool host_only = false;  ///< From the host's clock alone: no GPU work was recorded.
-  std::string of;          ///< The base of the share: "the mean step", "the recording"...
+  std::string balance;            ///< For a balanced verdict, why no other verdict applies.
+  bool host_only = false;         ///< From the host's clock alone: no GPU work was recorded.
+  std::string of;                 ///< The base of the share: "the mean step", "the recording"...
   std::vector<std::string> evidence;
 
   void LowerConfidence(std::string_view reason) {
