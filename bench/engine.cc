@@ -1,6 +1,5 @@
-// Measures the engine on one trace: building the graph, passes over it, replays
-// of its variants.
-// Every figure comes with a check of the answer.
+// Measures the engine on one trace: building the graph, passes over it, and replays of its
+// variants. Checks the answer behind every figure.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -24,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Median seconds of `work`, repeated for at least half a second.
+/// Returns the median seconds of `work`, repeated for at least half a second.
 template <typename Work>
 double MedianSeconds(const Work& work) {
   std::vector<double> seconds;
@@ -40,7 +39,7 @@ double MedianSeconds(const Work& work) {
   return seconds[seconds.size() / 2];
 }
 
-/// Every edge of one pass holds, and every task starts where one of them lets it, or at 0.
+/// Returns true if all edges of a pass hold, and every task starts as early as they allow, or at 0.
 bool IsSchedule(const Plan& plan, std::span<const std::int64_t> moments) {
   for (std::size_t task = 0; task < plan.tasks(); ++task) {
     std::int64_t start = 0;

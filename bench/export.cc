@@ -1,5 +1,5 @@
-// Measures the export of one trace, without reading it: events a second into each format, with
-// nothing behind the writer and into a file. What was written is read back and compared.
+// Measures the export of one trace, without reading it: events per second for each format, once
+// without output and once into a file. Reads the files back and compares them with the trace.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Median seconds of `work`, three times.
+/// Returns the median seconds of three runs of `work`.
 template <typename Work>
 double MedianSeconds(const Work& work) {
   std::vector<double> seconds;
@@ -35,7 +35,7 @@ double MedianSeconds(const Work& work) {
   return seconds[1];
 }
 
-/// Whether all spans and GPU tasks are the same, in order.
+/// Returns true if all spans and GPU tasks are the same, in order.
 bool SameWork(const TraceStore& a, const TraceStore& b) {
   const auto same = [&](const auto& ours, const auto& theirs) {
     if (ours.rows() != theirs.rows()) return false;
@@ -84,7 +84,7 @@ Status MeasureExport(const std::string& trace, const std::string& folder) {
   into_file(TraceFormat::kPerfetto, "export.pftrace.gz");
   into_file(TraceFormat::kChrome, "export.json");
   into_file(TraceFormat::kChrome, "export.json.gz");
-  // Of the trace: an event is one packet or two.
+  // Events of the trace. An event becomes one or two packets.
   const auto events = static_cast<double>(store.metadata.events);
   fmt::print(R"({{"events": {}, "packets": {}, "bytes": {}, "format_events_per_s": {}, )"
              R"("events_per_s": {}, "format_s": {}{}, "good": {}}})"
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   CLI::App app("Measures the export of one trace; prints JSON.", "export_bench");
   std::string trace, folder;
   app.add_option("TRACE", trace, "A trace")->required();
-  app.add_option("FOLDER", folder, "Where files are written")->required();
+  app.add_option("FOLDER", folder, "Folder for the written files")->required();
   CLI11_PARSE(app, argc, argv);
   const headroom::Status status = headroom::MeasureExport(trace, folder);
   if (status.ok()) return 0;

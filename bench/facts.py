@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints what a report on a trace must say, found the slow way: facts.py TRACE.json[.gz]
+"""Prints the facts that a report on a trace must contain, computed independently: facts.py TRACE.json[.gz]
 
-Uses the tests' oracle for GPU times. A process of its own, because the peak memory that `bench/run` reads for a
-program it starts is never below its own.
+Uses the tests' oracle for GPU times. Runs as a separate process: the peak memory that `bench/run` measures for a child
+process is at least its own.
 """
 
 import collections

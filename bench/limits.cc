@@ -1,14 +1,15 @@
-// limits: how fast this machine can do, on one core, what any reader of a JSON trace has to do.
+// limits: the maximum speed of this machine, on one core, for the basic work of any JSON trace
+// reader.
 //
-// Headroom's own time means little without these beside it, measured in the same run on the same
-// files. Each limit leaves out something a reader needs, so none can be reached by a full report:
-// the newline scan knows no JSON, the structural pass no values, On-Demand keeps nothing it reads.
-// Every limit computes a value that is checked against the numbers of replicate_trace or against a
-// slow, obvious way; a wrong value makes the exit code 1.
+// Headroom's time means little without these limits, measured in the same run on the same files.
+// Each limit leaves out work that a reader needs, so no full report can reach one: the newline scan
+// ignores JSON, the structural pass ignores values, and On-Demand keeps nothing. Every limit
+// computes a value, which is compared with the numbers of replicate_trace or of a slow, simple
+// method. A wrong value makes the exit code 1.
 //
-// Built for the machine at hand (-march=native), because simdjson's On-Demand picks its kernel when
-// it is compiled. A trace must have the text layout of the PyTorch profiler: the chunked pass finds
-// the ends of events by their indentation.
+// Built for this machine (-march=native), because simdjson's On-Demand selects its kernel at
+// compile time. A trace must have the text layout of the PyTorch profiler, because the chunked pass
+// finds the ends of events by their indentation.
 #include <fcntl.h>
 #include <isa-l/igzip_lib.h>
 #include <simdjson.h>
@@ -62,7 +63,7 @@ class File {
     struct stat info {};
     return fstat(fd_, &info) == 0 ? static_cast<std::size_t>(info.st_size) : 0;
   }
-  /// Up to `size` bytes, as many as there are; 0 at the end and on an error.
+  /// Reads up to `size` bytes. Returns the number read; 0 at the end and on an error.
   std::size_t Read(void* to, std::size_t size) {
     std::size_t done = 0;
     while (done < size) {
@@ -78,12 +79,12 @@ class File {
   int fd_;
 };
 
-/// What a pass over a trace found; the fields that it does not look at stay 0.
+/// Results of a pass over a trace. Fields that the pass does not compute stay 0.
 struct Found {
   std::int64_t bytes = 0;
   std::int64_t count = 0;  ///< Newlines, structural characters or events, by pass.
   std::int64_t dur_sum_ns = 0;
-  const char* error = nullptr;  ///< Why the pass failed; lives forever.
+  const char* error = nullptr;  ///< Reason why the pass failed; never freed.
 };
 
 Found ReadBlocks(const std::string& path) {
@@ -101,7 +102,7 @@ Found Inflate(const std::string& path) {
   std::vector<std::uint8_t> out(kInflateBytes);
   auto state = std::make_unique<inflate_state>();
   isal_inflate_init(state.get());
-  state->crc_flag = ISAL_GZIP;  // checks the member's CRC and length
+  state->crc_flag = ISAL_GZIP;  // Checks the member's CRC and length.
   Found found;
   while (state->block_state != ISAL_BLOCK_FINISH) {
     if (state->avail_in == 0) {
@@ -141,8 +142,8 @@ Found FindStructure(std::string_view text, simdjson::internal::dom_parser_implem
   return found;
 }
 
-/// The same count, one character at a time: brackets, colons and commas outside strings, and the
-/// first character of each string and scalar.
+/// Returns the same count, one character at a time: brackets, colons and commas outside strings,
+/// and the first character of each string and scalar.
 std::int64_t CountStructureSlowly(std::string_view text) {
   std::int64_t count = 0;
   bool in_scalar = false;
@@ -177,7 +178,7 @@ std::int64_t CountStructureSlowly(std::string_view text) {
   return count;
 }
 
-/// Microseconds with up to three decimals, as nanoseconds.
+/// Converts microseconds with up to three decimals to nanoseconds.
 std::int64_t ParseNs(std::string_view text) {
   std::int64_t value = 0;
   std::size_t i = 0;
@@ -194,7 +195,7 @@ std::int64_t ParseNs(std::string_view text) {
   return value;
 }
 
-/// Gives each distinct string a number, as a reader's string table must; open addressing.
+/// Gives each distinct string a number, like a reader's string table. Open addressing.
 class NameTable {
  public:
   NameTable() : slots_(1 << 16) {}
@@ -213,7 +214,7 @@ class NameTable {
 
 namespace od = simdjson::ondemand;
 
-/// The text of a number without the white space that raw_json_token() leaves behind it.
+/// Returns the text of a number, without the trailing white space of raw_json_token().
 std::string_view NumberText(od::value value) { return value.raw_json_token(); }
 
 std::int64_t IntegerOrZero(od::value value) {
@@ -221,8 +222,8 @@ std::int64_t IntegerOrZero(od::value value) {
   return value.get_int64().get(integer) == simdjson::SUCCESS ? integer : 0;
 }
 
-/// Reads the fields that a report needs of each event; adds the `dur` of those that have one to
-/// `found`. Other values go into a sum that keeps the compiler from leaving them out.
+/// Reads the fields of each event that a report needs. Adds each `dur` to `found`. Other values go
+/// into a sum, so that the compiler cannot remove them.
 void ReadEvents(od::array events, NameTable& names, Found& found, std::uint64_t& kept) {
   for (od::object event : events) {
     bool has_duration = false;
@@ -274,20 +275,21 @@ Found OnDemandWhole(const simdjson::padded_string& text, od::parser& parser) {
   return found;
 }
 
-/// The same in one pass over the file with a fixed amount of memory: read a block, cut it after its
-/// last whole event, make an array of it, read the fields, carry the rest over. What a streaming
-/// reader on one core can reach with simdjson.
+/// Does the same in one pass over the file with constant memory, at the speed of a streaming reader
+/// on one core with simdjson. Reads a block, cuts it after its last whole event, makes an array of
+/// it, reads the fields, and carries the rest over.
 Found OnDemandChunks(const std::string& path) {
-  constexpr std::string_view kBetween = "\n  },\n  {";  // as the profiler indents events
+  constexpr std::string_view kBetween = "\n  },\n  {";  // The profiler's indentation between
+                                                        // events.
   constexpr std::string_view kEnd = "\n  }\n  ]";
-  constexpr std::size_t kCut = 4;  // into either: just after the closing brace
+  constexpr std::size_t kCut = 4;  // Offset in both strings, just after the closing brace.
   Found found;
   std::uint64_t kept = 0;
   NameTable names;
   od::parser parser;
   std::vector<char> buffer(4 * kReadBytes + simdjson::SIMDJSON_PADDING);
   File file(path);
-  std::size_t begin = 1;  // one place is left for the '['
+  std::size_t begin = 1;  // Leaves one place for the '['.
   std::size_t used = begin + file.Read(buffer.data() + begin, kReadBytes);
   found.bytes = static_cast<std::int64_t>(used - begin);
   const std::string_view first(buffer.data(), used);
@@ -304,7 +306,7 @@ Found OnDemandChunks(const std::string& path) {
       if (last) cut = end;
       if (cut == text.npos) return {.error = "no end of an event in a block"};
       cut += kCut;
-      // Both places are overwritten only for the time of the call, as a reader would do it.
+      // Overwrites both places only during the call, as a reader would do.
       char* array = buffer.data() + begin - 1;
       const char after = array[cut + 1];
       array[0] = '[';
@@ -350,8 +352,8 @@ Found Copy(std::string_view text, std::vector<char>& to) {
   return found;
 }
 
-/// Memory that the kernel must hand out first: what each new byte of a store costs beyond its
-/// writing.
+/// Touches memory that the kernel must first provide. Every new byte of a store costs this in
+/// addition to its writing.
 Found TouchFreshMemory(std::size_t size, bool huge_pages) {
   constexpr std::size_t kPageBytes = 4096;
   Found found;
@@ -368,7 +370,7 @@ Found TouchFreshMemory(std::size_t size, bool huge_pages) {
   return found;
 }
 
-/// A limit: a pass, what it must find, and the time it took.
+/// A limit: a pass, its expected result, and its times.
 struct Limit {
   std::string name;
   std::function<Found()> pass;
@@ -379,8 +381,8 @@ struct Limit {
   std::vector<double> cpu_s = {};
 };
 
-/// Runs all passes in turn. Once unmeasured: buffers that every pass shares get their memory, files
-/// get into the page cache.
+/// Runs all passes in turn. An unmeasured first round allocates shared buffers and fills the page
+/// cache.
 void Measure(int repetitions, std::vector<Limit>& limits) {
   for (Limit& limit : limits) limit.pass();
   for (int i = 0; i < repetitions; ++i) {
@@ -419,7 +421,7 @@ nlohmann::ordered_json ToJson(const Limit& limit, bool good) {
 }
 
 Status Run(int argc, char** argv, bool& all_good) {
-  CLI::App app("Measures what bounds a reader of JSON traces on this machine, on one core.");
+  CLI::App app("Measures the speed limits of JSON trace readers on this machine, on one core.");
   std::string plain, packed;
   int repetitions = 3;
   std::int64_t events = 0;
@@ -441,8 +443,8 @@ Status Run(int argc, char** argv, bool& all_good) {
   if (!File(plain).good()) return Status::BadInput("cannot open " + plain);
   if (!packed.empty() && !File(packed).good()) return Status::BadInput("cannot open " + packed);
 
-  // Before anything big is allocated: a virtual machine may have given free memory back to its
-  // host, and these passes are to find the memory that the unmeasured ones have just fetched.
+  // Before any large allocation: a virtual machine may have returned free memory to its host. These
+  // passes should get the memory that the unmeasured ones have just obtained.
   std::vector<Limit> all;
   constexpr std::int64_t kFreshBytes = 256 << 20;
   for (const bool huge : {false, true}) {

@@ -1,19 +1,18 @@
-// replicate_trace: makes a large trace out of a small real one, or a small one out of its first
+// replicate_trace: makes a large trace from a small real one, or a small trace from its first
 // events.
 //
-// The events of a PyTorch-profiler trace (object form) are repeated, one copy after another on the
-// time axis, as one long recording would hold them:
+// Repeats the events of a PyTorch profiler trace (object form), one copy after another on the time
+// axis, like one long recording:
 //   - `ts` moves by the trace's span, rounded up to a millisecond, so copies never overlap;
 //   - ids that join events (correlation, External id, flow id; Sequence number; Record function id;
 //     Ev Idx; Python id and its parent) and the N of "ProfilerStep#N" move by the width of their
 //     range, so no two copies share one. A 0 that means "none" stays 0;
-//   - metadata and the top level stay once, and so do the events that describe the recording
-//   itself:
+//   - metadata and the top level appear once. So do the events that describe the recording itself:
 //     its start, its end, and the "Trace" span, which grows to cover all copies.
-// Everything else is copied as text. So bytes per event, layout and compressibility stay those of
-// the original, and one copy gives the original back, byte for byte.
+// All other text is copied. Bytes per event, layout and compressibility therefore equal those of
+// the original. One copy reproduces the original, byte for byte.
 //
-// Prints what it wrote as one JSON object, for benchmarks to check a reader's answer against.
+// Prints a JSON object with its results. Benchmarks compare a reader's answer with it.
 #include <zlib.h>
 
 #include <CLI/CLI.hpp>
@@ -36,20 +35,21 @@
 namespace headroom {
 namespace {
 
-/// What a number in the text means, and so by how much it moves from copy to copy.
+/// Meaning of a number in the text, which decides how far it moves from copy to copy.
 enum class Field : std::uint8_t {
-  kTime,            ///< Whole microseconds of `ts`; its decimals stay as they are.
-  kCorrelation,     ///< correlation, External id, flow id: readers may compare one with another.
+  kTime,            ///< Whole microseconds of `ts`. Its decimals do not change.
+  kCorrelation,     ///< correlation, External id, flow id: readers may compare them with each
+                    ///< other.
   kSequence,        ///< Sequence number: joins forward and backward.
-  kRecordFunction,  ///< Record function id; 0 is none.
+  kRecordFunction,  ///< Record function id; 0 means none.
   kEventIndex,      ///< Ev Idx.
   kPython,          ///< Python id and Python parent id.
   kStep,            ///< N of ProfilerStep#N.
-  kRecordingDur,    ///< Whole microseconds of the `dur` of the recording's own span.
+  kRecordingDur,    ///< Whole microseconds of `dur` in the span of the recording.
 };
 constexpr std::size_t kFieldCount = 8;
 
-/// One number to rewrite: `length` characters of the original at `offset`, which hold `value`.
+/// A number to rewrite: `length` characters of the original at `offset`, with the value `value`.
 struct Edit {
   std::size_t offset;
   std::size_t length;
@@ -57,12 +57,12 @@ struct Edit {
   Field field;
 };
 
-/// In which copies an event appears.
+/// Copies that contain an event.
 enum class Appears : std::uint8_t { kInEvery, kInFirst, kInLast };
 
 struct Event {
   std::size_t separator =
-      0;  ///< Where the text between the event before it (or '[') and this one begins.
+      0;  ///< Start of the text between the previous event (or '[') and this one.
   std::size_t begin = 0;
   std::size_t end = 0;
   std::size_t first_edit = 0;
@@ -79,14 +79,14 @@ struct Event {
 struct Trace {
   std::string text;
   std::size_t array_begin = 0;   ///< Just after the '[' of traceEvents.
-  std::size_t events_begin = 0;  ///< Where the first event begins.
-  std::size_t events_end = 0;    ///< Where the text after the last event begins.
-  std::string separator = ",";   ///< Between the first two events.
+  std::size_t events_begin = 0;  ///< Start of the first event.
+  std::size_t events_end = 0;    ///< Start of the text after the last event.
+  std::string separator = ",";   ///< Text between the first two events.
   std::vector<Event> events;
   std::vector<Edit> edits;
 };
 
-/// Moves over JSON text that is known to be valid, so it checks nothing.
+/// Moves over valid JSON text, without checks.
 class Scanner {
  public:
   explicit Scanner(std::string_view text, std::size_t at = 0) : text_(text), at_(at) {}
@@ -96,20 +96,20 @@ class Scanner {
     SkipSpace();
     return text_[at_];
   }
-  /// Steps over `c` if it comes next.
+  /// Steps over `c` if it is next. Returns whether it was.
   bool Eat(char c) {
     if (Peek() != c) return false;
     ++at_;
     return true;
   }
-  /// The text between the quotes, escapes left as they are.
+  /// Returns the text between the quotes, with escapes unchanged.
   std::string_view String() {
     SkipSpace();
     const std::size_t begin = ++at_;
     while (text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
     return text_.substr(begin, at_++ - begin);
   }
-  /// The text of the value that comes next, of any type.
+  /// Returns the text of the next value, of any type.
   std::string_view Value() {
     SkipSpace();
     const std::size_t begin = at_;
@@ -133,8 +133,8 @@ class Scanner {
     }
     return text_.substr(begin, at_ - begin);
   }
-  /// Calls `f(key, scanner at the value)` for each member of the object that comes next; `f` must
-  /// step over the value.
+  /// Calls `f(key, scanner at the value)` for each member of the next object. `f` must step over
+  /// the value.
   template <typename F>
   void ForEachMember(F f) {
     Eat('{');
@@ -167,7 +167,7 @@ std::optional<std::int64_t> ParseInt(std::string_view digits) {
   return value;
 }
 
-/// A time in microseconds with up to three decimals, in whole microseconds and in nanoseconds.
+/// A time with up to three decimals of a microsecond, in whole microseconds and in nanoseconds.
 struct Micros {
   std::int64_t whole;
   std::int64_t ns;
@@ -188,7 +188,7 @@ std::optional<Micros> ParseMicros(std::string_view text) {
   return Micros{*whole, *whole * 1000 + fraction, dot};
 }
 
-/// Which of the arguments of an event are ids, and whether their 0 means "none".
+/// Arguments of an event that are ids, and whether their 0 means "none".
 struct IdArgument {
   std::string_view key;
   Field field;
@@ -206,7 +206,7 @@ constexpr IdArgument kIdArguments[] = {
     {"Python parent id", Field::kPython, false},
 };
 
-/// Reads the event that comes next and notes what has to change in it.
+/// Reads the next event and notes its numbers that must change.
 Status ReadEvent(Scanner& scanner, Trace& trace) {
   Event event;
   event.first_edit = trace.edits.size();
@@ -221,7 +221,7 @@ Status ReadEvent(Scanner& scanner, Trace& trace) {
   const auto add_id = [&](std::string_view value, Field field, bool zero_is_none) {
     const std::string_view digits = Unquoted(value);
     const auto id = ParseInt(digits);
-    if (!id || *id < 0 || (*id == 0 && zero_is_none)) return;  // null, or a mark such as -1
+    if (!id || *id < 0 || (*id == 0 && zero_is_none)) return;  // null, or a mark such as -1.
     trace.edits.push_back({offset_of(digits), digits.size(), *id, field});
   };
 
@@ -285,7 +285,7 @@ Status ReadEvent(Scanner& scanner, Trace& trace) {
 }
 
 Result<std::string> ReadText(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");  // reads plain files too
+  gzFile file = gzopen(path.c_str(), "rb");  // Also reads plain files.
   if (file == nullptr) return Status::BadInput("cannot open " + path);
   std::string text;
   std::vector<char> buffer(1 << 20);
@@ -324,7 +324,7 @@ Result<Trace> ReadTrace(const std::string& path) {
       at.Eat(',');
     }
     trace.events_end = separator;
-    // A failed event leaves the scanner inside the array; nothing after it matters then.
+    // A failed event leaves the scanner inside the array. The text after it no longer matters.
     if (status.ok()) at.Eat(']');
   });
   if (!status.ok()) return status;
@@ -337,7 +337,7 @@ Result<Trace> ReadTrace(const std::string& path) {
   return trace;
 }
 
-/// Leaves out all but the `count` events that begin first, and keeps metadata and file order.
+/// Keeps only the `count` events that begin first, the metadata and the file order.
 void KeepEarliest(std::size_t count, Trace& trace) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
@@ -358,7 +358,7 @@ void KeepEarliest(std::size_t count, Trace& trace) {
   trace.events = std::move(kept);
 }
 
-/// By how much each field moves from one copy to the next.
+/// Distance that each field moves from one copy to the next.
 std::array<std::int64_t, kFieldCount> Strides(const Trace& trace) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   std::array<std::int64_t, kFieldCount> low, high, strides{};
@@ -385,8 +385,8 @@ std::array<std::int64_t, kFieldCount> Strides(const Trace& trace) {
   return strides;
 }
 
-/// A file, compressed if its name ends in .gz. Level 6 of zlib, one member: what profilers write,
-/// and what decides how fast a reader can inflate it.
+/// A file, compressed if its name ends in .gz. Uses one member of zlib at level 6, as profilers do,
+/// because this determines the inflate speed of readers.
 class Output {
  public:
   explicit Output(const std::string& path)
@@ -412,9 +412,9 @@ class Output {
     char* end = std::to_chars(buffer_.data() + used_, buffer_.data() + kBufferBytes, number).ptr;
     used_ = static_cast<std::size_t>(end - buffer_.data());
   }
-  /// Uncompressed bytes so far.
+  /// Uncompressed bytes written.
   std::uint64_t bytes() const { return flushed_ + used_; }
-  /// False if anything could not be written.
+  /// False if a write failed.
   bool Close() {
     Flush();
     if (file_ != nullptr) good_ = gzclose(file_) == Z_OK && good_;
@@ -451,7 +451,7 @@ struct Written {
   std::int64_t gpu_tasks = 0;
   std::int64_t steps = 0;
   std::int64_t dur_sum_ns =
-      0;  ///< Over all events with a `dur`, the recording's own span included.
+      0;  ///< Over all events with a `dur`, including the span of the recording.
 };
 
 /// Writes `copies` copies.
@@ -469,7 +469,7 @@ Result<Written> WriteCopies(const Trace& trace, std::int64_t copies, const std::
       const Event& event = trace.events[row];
       if (event.appears == Appears::kInFirst && copy > 0) continue;
       if (event.appears == Appears::kInLast && copy + 1 < copies) continue;
-      // What stands before the input's first event is the start of the array, not a separator.
+      // The text before the input's first event is the start of the array, not a separator.
       const bool was_first = event.separator == trace.array_begin;
       if (written.events > 0) {
         out.Write(was_first ? std::string_view(trace.separator)
@@ -500,8 +500,8 @@ Result<Written> WriteCopies(const Trace& trace, std::int64_t copies, const std::
   return written;
 }
 
-/// How many copies make at least `bytes`. Later copies grow by a digit here and there, which is
-/// ignored: the result is at least the size asked for.
+/// Returns the number of copies with at least `bytes`. Ignores that numbers in later copies get
+/// more digits, so the result may be larger.
 std::int64_t CopiesFor(const Trace& trace, std::uint64_t bytes) {
   std::uint64_t once = trace.text.size();
   std::uint64_t repeated = 0;
@@ -513,7 +513,7 @@ std::int64_t CopiesFor(const Trace& trace, std::uint64_t bytes) {
 }
 
 Status Run(int argc, char** argv) {
-  CLI::App app("Makes a large trace out of a small real one by repeating its events.");
+  CLI::App app("Makes a large trace from a small real one by repeating its events.");
   std::string input, output;
   std::uint64_t size_mb = 0;
   std::int64_t copies = 1;
@@ -522,7 +522,7 @@ Status Run(int argc, char** argv) {
   app.add_option("-o,--output", output, "file to write (.json or .json.gz)")->required();
   auto* size_option =
       app.add_option("--size-mb", size_mb, "repeat up to this size (10^6 bytes of JSON)");
-  app.add_option("--copies", copies, "how many copies instead")
+  app.add_option("--copies", copies, "number of copies instead")
       ->check(CLI::PositiveNumber)
       ->excludes(size_option);
   app.add_option("--earliest", earliest,

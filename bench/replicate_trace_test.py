@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks replicate_trace against a slow, obvious copy made on the parsed JSON.
+"""Compares replicate_trace with a slow, simple copy on the parsed JSON.
 
     replicate_trace_test.py TOOL [TRACE...]
 
@@ -112,7 +112,7 @@ def moved(event, number, stride, shift_us):
 
 
 def replicated(trace, copies):
-    """The expected result, and the expected summary."""
+    """Returns the expected result and the expected summary."""
     events = trace["traceEvents"]
     body = [event for event in events if not appears_once(event)]
     span = max(e["ts"] + e.get("dur", 0) for e in body) - min(e["ts"] for e in body)
@@ -144,7 +144,7 @@ def replicated(trace, copies):
 
 
 def check_joins(events, original, copies):
-    """No id joins events of two copies, and each copy joins as much as the original."""
+    """Checks that no id joins events of two copies, and that each copy joins as many events as the original."""
 
     def joins(some):
         launches = collections.Counter()

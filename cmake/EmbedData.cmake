@@ -8,7 +8,7 @@
 #     std::span<const NamedText> ListName();  // In the order given here; see base/named_text.h.
 #     }
 #
-# A file that changes is embedded anew by the next build. For all files of a folder:
+# The next build embeds a changed file again. For all files of a folder:
 #
 #     file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/devices/*.toml)
 #     headroom_embed(headroom_cost DeviceFiles ${files})
@@ -26,7 +26,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     string(TOLOWER ${header} header)
     set(output ${PROJECT_BINARY_DIR}/generated/embedded/${header})
     set(script ${CMAKE_CURRENT_FUNCTION_LIST_FILE})
-    # Written here and only when it changes: new content of a data file compiles the generated source, no more.
+    # Writes the header only when it changes. New content of a data file then recompiles only the generated source.
     file(CONFIGURE OUTPUT ${output}.h @ONLY CONTENT [[
 // Written by cmake/EmbedData.cmake; changes here are lost.
 #pragma once
@@ -49,7 +49,7 @@ std::span<const NamedText> @list_name@();
       COMMENT "Embedding ${list_name}"
       VERBATIM)
     target_sources(${target} PRIVATE ${output}.cc)
-    # The standard promises literals of 64 KiB only, and -Wpedantic says so; GCC and Clang have no such limit.
+    # The standard guarantees literals of only 64 KiB, and -Wpedantic warns. GCC and Clang have no such limit.
     set_source_files_properties(${output}.cc PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
   endfunction()
   return()
@@ -58,7 +58,8 @@ endif()
 set(entries "")
 foreach(path IN LISTS FILES)
   cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${ROOT} OUTPUT_VARIABLE name)
-  # Every byte as \xNN, 32 bytes a line: any content survives, and a compiler reads a literal faster than an array.
+  # Writes every byte as \xNN, 32 bytes per line. This keeps any content, and compilers read literals faster than
+  # arrays.
   file(READ ${path} hex HEX)
   string(LENGTH "${hex}" size)
   math(EXPR size "${size} / 2")

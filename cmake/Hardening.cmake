@@ -1,14 +1,14 @@
 # Flags for every target that make a memory error end the program instead of running foreign code (docs/security.md).
-# tests/integration/test_binaries.py reads them back from every file that a build makes.
+# tests/integration/test_binaries.py checks them in every file that a build makes.
 include(CheckCXXCompilerFlag)
 include(CheckLinkerFlag)
 
 add_compile_options(-fstack-protector-strong)
-if(NOT HEADROOM_SANITIZE)  # Sanitizers check the same calls, and better.
+if(NOT HEADROOM_SANITIZE)  # Sanitizers check the same calls, with more detail.
   set(optimized $<OR:$<CONFIG:Release>,$<CONFIG:RelWithDebInfo>,$<CONFIG:MinSizeRel>>)
   add_compile_options($<${optimized}:-U_FORTIFY_SOURCE> $<${optimized}:-D_FORTIFY_SOURCE=2>)
 endif()
-foreach(flag -fstack-clash-protection -fcf-protection)  # Not on every processor.
+foreach(flag -fstack-clash-protection -fcf-protection)  # Some processors lack it.
   string(MAKE_C_IDENTIFIER "HEADROOM_HAS${flag}" known)
   check_cxx_compiler_flag(${flag} ${known})
   if(${known})

@@ -1,8 +1,10 @@
-# What `cmake --install` puts where, and the Debian packages of it (docs/install.md). Included last: it asks for targets.
+# Installs files with `cmake --install`, and makes the Debian packages (docs/install.md). Included last, because it
+# queries targets.
 #
-# All paths are relative to the prefix and none is compiled in: the program finds its payload from where it lies
-# (src/cli/terminal/payload.cc), so a prefix may be moved. Three components, each a Debian package: `headroom` (program, what it
-# loads into programs, Python module, manual), `headroom-dev` (headers), `headroom-mpi` (the module that needs MPI).
+# All paths are relative to the prefix, and none is compiled in. The program finds its payload relative to its own
+# location (src/cli/terminal/payload.cc), so a prefix may be moved. There are three components, each a Debian package:
+# `headroom` (program, libraries that it loads into programs, Python module, manual), `headroom-dev` (headers),
+# `headroom-mpi` (the module that needs MPI).
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -44,7 +46,7 @@ if(NOT CMAKE_CROSSCOMPILING)
   install(DIRECTORY ${made}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT headroom)
   install(FILES ${made}/completion/headroom DESTINATION share/bash-completion/completions COMPONENT headroom)
   install(FILES ${made}/completion/headroom.fish DESTINATION share/fish/vendor_completions.d COMPONENT headroom)
-  # zsh searches site-functions, but Debian keeps /usr's for packages elsewhere.
+  # zsh searches site-functions, but Debian reserves the folder in /usr for other packages.
   install(FILES ${made}/completion/_headroom DESTINATION share/zsh/site-functions COMPONENT zsh)
   install(FILES ${made}/completion/_headroom DESTINATION share/zsh/vendor-completions COMPONENT headroom EXCLUDE_FROM_ALL)
 endif()
@@ -52,7 +54,7 @@ endif()
 # --- documents ---
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT headroom)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT headroom)
-install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)  # Debian has names of its own.
+install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)  # Debian uses other names.
 
 # --- the headers, for find_package(Headroom) and pkg-config ---
 add_library(headroom_timer INTERFACE)
@@ -61,7 +63,7 @@ target_link_libraries(headroom_timer INTERFACE Threads::Threads ${CMAKE_DL_LIBS}
 target_include_directories(headroom_timer INTERFACE $<INSTALL_INTERFACE:include>)
 install(TARGETS headroom_timer EXPORT headroom_timer)
 install(DIRECTORY include/headroom DESTINATION include COMPONENT headroom-dev)
-# share/, not lib/: headers alone are the same for every machine.
+# Uses share/ instead of lib/, because headers do not depend on the machine.
 set(config share/cmake/Headroom)
 install(EXPORT headroom_timer FILE HeadroomTargets.cmake NAMESPACE Headroom:: DESTINATION ${config} COMPONENT headroom-dev)
 configure_package_config_file(cmake/HeadroomConfig.cmake.in ${made}/HeadroomConfig.cmake INSTALL_DESTINATION ${config})
@@ -79,7 +81,7 @@ foreach(package headroom headroom-dev headroom-mpi)
   install(FILES packaging/debian/copyright ${made}/changelog.gz ${made}/changelog.Debian.gz
     DESTINATION share/doc/${package} COMPONENT ${package} EXCLUDE_FROM_ALL)
 endforeach()
-# `import headroom` finds what is installed once, below lib/headroom.
+# `import headroom` finds the files that are installed once, below lib/headroom.
 file(MAKE_DIRECTORY ${made}/python3)
 file(CREATE_LINK ../../headroom/python/headroom ${made}/python3/headroom SYMBOLIC)
 install(FILES ${made}/python3/headroom DESTINATION lib/python3/dist-packages COMPONENT headroom EXCLUDE_FROM_ALL)

@@ -1,4 +1,4 @@
-// Files embedded by cmake/EmbedData.cmake are the files on disk, byte for byte.
+// Tests that files embedded by cmake/EmbedData.cmake equal the files on disk, byte for byte.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

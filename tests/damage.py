@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes damaged copies of a small trace: cut at every byte, one byte flipped at every position, plain and gzip.
 
-    tests/damage.py TRACE.json FOLDER     writes all copies, to look at one or to seed a fuzzer
+    tests/damage.py TRACE.json FOLDER     writes all copies, for inspection or to seed a fuzzer
 
 As a library: each maker yields (name, bytes, least), where `least` is the number of events that a reader must keep, or
-None where nothing is promised. Deterministic.
+None if any result is allowed. Deterministic.
 """
 import gzip
 import json
@@ -17,7 +17,7 @@ SEED = 1
 
 
 def event_spans(data):
-    """[start, end) in bytes of each element of the event list of a well-formed, ASCII trace."""
+    """Returns [start, end) in bytes of each element of the event list of a well-formed, ASCII trace."""
     text = data.decode("ascii")
     at = text.index("[", text.index('"traceEvents"') if text.lstrip().startswith("{") else 0) + 1
     decoder, spans = json.JSONDecoder(), []
@@ -36,7 +36,7 @@ def complete_before(spans, length):
 
 
 def cuts(data):
-    """Every proper prefix. Each event that is complete in it must be kept."""
+    """Yields every proper prefix. A reader must keep each event that is complete in it."""
     spans = event_spans(data)
     for k in range(len(data)):
         yield f"cut-{k}.json", data[:k], complete_before(spans, k)
@@ -47,14 +47,15 @@ def gzip_of(data):
 
 
 def gzip_cuts(data):
-    """Every proper prefix of the gzip file. Each event that is complete in what it unfolds to must be kept."""
+    """Yields every proper prefix of the gzip file. A reader must keep each event that is complete in the
+    decompressed text."""
     spans, packed = event_spans(data), gzip_of(data)
     for k in range(len(packed)):
         yield f"cut-{k}.json.gz", packed[:k], complete_before(spans, len(zlib.decompressobj(31).decompress(packed[:k])))
 
 
 def unfolded(packed):
-    """What a damaged gzip file unfolds to, up to the damage."""
+    """Returns the decompressed text of a damaged gzip file, up to the damage."""
     inflate, out = zlib.decompressobj(31), b""
     try:
         for i in range(len(packed)):
@@ -73,8 +74,9 @@ def flipped(data, k, rng):
 
 
 def flips(data):
-    """One byte changed, at every position. A change inside an event may cost that event and the next: the reader finds
-    its feet there. What a change between the events costs is not promised."""
+    """Yields copies with one changed byte, for every position. A change inside an event may cost that event and the
+    next,
+    where the reader resynchronizes. A change between events has no limit."""
     rng, spans = random.Random(SEED), event_spans(data)
     inside = [False] * len(data)
     for start, end in spans:
@@ -84,7 +86,7 @@ def flips(data):
 
 
 def gzip_flips(data):
-    """One byte of the gzip file changed, at every position. Nothing is promised but an answer."""
+    """Yields copies of the gzip file with one changed byte, for every position. A reader must only give an answer."""
     rng, packed = random.Random(SEED), gzip_of(data)
     for k in range(len(packed)):
         yield f"flip-{k}.json.gz", flipped(packed, k, rng), None
@@ -94,7 +96,8 @@ MAKERS = {"cuts": cuts, "gzip_cuts": gzip_cuts, "flips": flips, "gzip_flips": gz
 
 
 def sample(cases, count):
-    """`count` of the cases, chosen with a fixed seed, the first and the last among them; all if count is None."""
+    """Returns `count` of the cases, chosen with a fixed seed, including the first and the last; all if count is
+    None."""
     cases = list(cases)
     if count is None or count >= len(cases):
         return cases

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes memory snapshots as torch.cuda.memory._dump_snapshot() writes them: the allocator of a small training loop,
-simulated.
+"""Makes memory snapshots in the form of torch.cuda.memory._dump_snapshot(): the simulated allocator of a small training
+loop.
 
     tests/memory_snapshot.py FILE [STEPS]     writes one
 
-Made, not recorded: names of keys, actions and states are those of PyTorch 2.x, the numbers follow from the loop below.
+Made, not recorded: names of keys, actions and states are those of PyTorch 2.x, the numbers follow from the loop
+below.
 """
 import pickle
 import sys
@@ -20,7 +21,7 @@ def frame(filename, line, name):
 
 
 def operator(name):
-    """Frames of an operator called from Python, innermost first."""
+    """Returns frames of an operator called from Python, innermost first."""
     return [
         frame("??", 0, "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(...)"),
         frame("??", 0, "at::native::empty_cuda(...)"),
@@ -30,7 +31,7 @@ def operator(name):
 
 
 class Loop:
-    """`layers` layers whose output, weight and gradient are `mib` MiB each; Adam keeps two more."""
+    """Simulates `layers` layers. Output, weight and gradient have `mib` MiB each; Adam keeps two more per layer."""
 
     def __init__(self, layers=3, mib=4):
         self.layers, self.bytes = layers, mib * MIB

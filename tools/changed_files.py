@@ -22,8 +22,8 @@ def git(*arguments: str) -> Optional[List[str]]:
 def default_base() -> Optional[str]:
     """Returns the commit to compare with, or None if there is none.
 
-    This is the point where the branch left its upstream, or else origin/main, or else main. On such a branch itself,
-    without commits of its own, it is the first parent of HEAD.
+    This is the point where the branch left its upstream, or else origin/main, or else main. On such a branch without
+    additional commits, it is the first parent of HEAD.
     """
     head = git("rev-parse", "HEAD")
     for upstream in ("@{upstream}", "origin/main", "main"):

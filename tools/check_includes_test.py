@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/check_includes: each rule is broken once in a small tree, and must be named.
+"""Tests of tools/check_includes: breaks each rule once in a small tree and expects its message.
 
 usage: python3 tools/check_includes_test.py
 """
@@ -12,7 +12,7 @@ import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parent / "check_includes"
 
-# A tree in which every file keeps the rules. Each case below adds or replaces one file.
+# A tree in which every file obeys the rules. Each case below adds or replaces one file.
 CLEAN = {
     "tools/includes.toml": """
 [folders]

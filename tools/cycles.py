@@ -4,7 +4,7 @@ from typing import Iterable, List, Mapping, Optional, Set
 
 
 def first_cycle(arrows: Mapping[str, Iterable[str]]) -> Optional[List[str]]:
-    """Returns the first cycle of {node: what it points to}, as a list that ends where it begins. None: no cycle."""
+    """Returns the first cycle of {node: successors}, as a list that ends with its first node. None: no cycle."""
     done: Set[str] = set()
 
     def visit(node: str, path: List[str]) -> Optional[List[str]]:

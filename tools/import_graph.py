@@ -11,7 +11,7 @@ from cycles import first_cycle
 
 
 def imported_names(tree: ast.AST, package: Tuple[str, ...]) -> Iterator[Tuple[int, str]]:
-    """Yields (line, full name) of each import in a module of a package. The name may go on behind that of a module."""
+    """Yields (line, full name) of each import in a module of a package. The full name may extend a module's name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -24,15 +24,16 @@ def imported_names(tree: ast.AST, package: Tuple[str, ...]) -> Iterator[Tuple[in
 def cycle_of_imports(package: pathlib.Path) -> Optional[str]:
     """Returns `file:line: what is wrong, the remedy` for the first cycle of imports in the package. None: no cycle.
 
-    The file is relative to the folder of the package's parent. Running the package itself before its modules, which
-    Python does, is no import.
+    The file is relative to the folder of the package's parent. Python runs the package itself before its modules; this
+    does
+    not count as an import.
     """
     files = {}
     for path in sorted([*package.rglob("*.py"), *package.rglob("*.pyi")]):
         parts = path.relative_to(package.parent).with_suffix("").parts
         files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
 
-    lines: Dict[str, Dict[str, int]] = {}  # By module and the module that it imports.
+    lines: Dict[str, Dict[str, int]] = {}  # Keyed by (module, imported module).
     for module, path in files.items():
         lines[module] = {}
         try:

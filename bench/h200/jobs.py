@@ -2,9 +2,9 @@
 
 usage: jobs.py FOLDER SECONDS GROUP [PATTERN]
 
-Writes FOLDER/truth_GROUP.json and traces. Starts no job after SECONDS. GROUP `changes`: models, each as it is and with
-changes of precision, optimizer, batch and the like. GROUP `kinds`: jobs for tests/frameworks/recordings. PATTERN
-selects jobs by name. Needs PyTorch, torchvision, timm, Transformers and pynvml.
+Writes FOLDER/truth_GROUP.json and traces. Starts no job after SECONDS. GROUP `changes`: models, unchanged and with
+changes of precision, optimizer, batch and others. GROUP `kinds`: jobs for tests/frameworks/recordings. PATTERN
+selects jobs by name. Requires PyTorch, torchvision, timm, Transformers and pynvml.
 """
 
 import gc
@@ -229,7 +229,7 @@ def optimizer_of(kind, form, parameters):
 
 
 def make(cfg):
-    """Returns what runs a step, and what is known of the job."""
+    """Returns a function that runs a step, and the facts of the job."""
     build, batch, kind = MODELS[cfg["model"]]
     batch = cfg.get("bs", batch)
     torch.manual_seed(0)
@@ -332,7 +332,7 @@ def measure(step):
 
 
 def trace(step, name, active=3):
-    """Records steps of a job behind two that warm the profiler up. Returns the file's name."""
+    """Records steps of a job after two steps that warm the profiler up. Returns the file's name."""
     with profile(
         activities=ACTIVITIES,
         schedule=schedule(wait=1, warmup=2, active=active, repeat=1),
@@ -347,7 +347,7 @@ def trace(step, name, active=3):
 
 
 def trace_unmarked(step, count, name):
-    """Records steps without marks. Returns what is known of the recording."""
+    """Records steps without marks. Returns the facts of the recording."""
     with profile(activities=ACTIVITIES, record_shapes=True) as p:
         for _ in range(count):
             step()
@@ -469,7 +469,7 @@ def convnet():
 
 
 def kind_validation():
-    """24 training steps without marks, a validation of 5 batches after each 8th."""
+    """Runs 24 training steps without marks, with a validation of 5 batches after every 8th."""
     m = convnet()
     o = torch.optim.AdamW(m.parameters(), 1e-3)
     x, y = torch.randn(64, 3, 64, 64), torch.randint(0, 10, (64,))
@@ -514,7 +514,7 @@ def kind_accumulation():
 
 
 def kind_graph_capture():
-    """The capture of a graph and its replays, in two traces: for --capture."""
+    """Records the capture of a graph and its replays in two traces, for --capture."""
     m = convnet().eval()
     x = torch.randn(16, 3, 64, 64, device=DEVICE)
     side = torch.cuda.Stream()
@@ -537,7 +537,7 @@ def kind_graph_capture():
 
 
 def kind_reduce_overhead():
-    """torch.compile with CUDA graph trees, training."""
+    """Trains with torch.compile and CUDA graph trees."""
     m = convnet()
     o = torch.optim.AdamW(m.parameters(), 1e-3, fused=True)
     c = torch.compile(m, mode="reduce-overhead")

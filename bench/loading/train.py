@@ -1,21 +1,19 @@
 #!/usr/bin/env python3
-"""Training loops that real input pipelines feed, in several settings by turns: the truth that forecasts are held
-against.
+"""Runs training loops with real input pipelines, in several settings by turns. The results test forecasts.
 
 usage: train.py FOLDER [--turns N] [FLAGS] [--setting "FLAGS"]...
 
 FOLDER holds the images, which the first run makes. Each --setting adds to the flags before it; without any, those are
-the one setting. Every turn runs each setting once, so that a machine that is slow for a while is slow for all. Prints a
-JSON array, an
-object a setting: what a step took, from step to step, in each turn, without the first ones. A setting's dataset has
-(steps + its number) x batch samples, so a recording tells them apart.
+the only setting. Every turn runs each setting once, so that a slow phase of the machine affects all settings. Prints a
+JSON array with one object per setting: the step times of each turn, from step to step, without the first ones. The
+dataset of setting i has (steps + i) x batch samples, so a recording distinguishes the settings.
 
---images full|half, --workers N, --prefetch N, --batch N, --steps N (of a turn), --wait-ms X, --seconds-per-mb X, and:
+--images full|half, --workers N, --prefetch N, --batch N, --steps N (per turn), --wait-ms X, --seconds-per-mb X, and:
 --step    cpu: a small network on one thread; wait: the loop sleeps --wait-ms, as one that waits for a GPU
---read    slow: each read takes --seconds-per-mb longer; shared: so does it, and only one process reads at a time
+--read    slow: each read takes --seconds-per-mb longer; shared: the same, and only one process reads at a time
 --burst   every 20th sample takes 30 times as long (it waits)
 --cached  samples come from memory
---blur    a stage of the program's own, so many times over
+--blur    number of passes of an additional stage in the program
 """
 import argparse
 import fcntl
@@ -51,7 +49,7 @@ def make_images(folder, size):
 
 
 class Blur:
-    """A stage whose cost is known: so many passes of the same filter."""
+    """A stage of known cost: the same filter, several times."""
 
     def __init__(self, passes):
         self.passes = passes
@@ -116,7 +114,7 @@ def parser():
 
 
 def turn(flags, number, model, optimizer):
-    """One setting for so many steps; milliseconds a step."""
+    """Runs one setting for flags.steps steps. Returns milliseconds per step."""
     ahead = {"prefetch_factor": flags.prefetch} if flags.workers else {}
     loader = torch.utils.data.DataLoader(
         Images(flags.folder / flags.images, flags, number), batch_size=flags.batch, num_workers=flags.workers, **ahead
@@ -132,7 +130,7 @@ def turn(flags, number, model, optimizer):
         ends.append(time.perf_counter())
         if len(ends) == flags.steps:
             break
-    # What is ready when the loop begins, and what there is no more of at its end, is left out.
+    # Excludes batches that are ready when the loop begins, and the missing prefetch at its end.
     warm_up = min(WARM_UP, flags.steps // 4)
     return 1e3 * (ends[-1] - ends[warm_up]) / (len(ends) - 1 - warm_up)
 

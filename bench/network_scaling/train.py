@@ -1,7 +1,7 @@
-"""A small model trained on the CPU, by itself or data-parallel over gloo: what bench/network_scaling/run measures.
+"""Trains a small model on the CPU, alone or data-parallel over gloo, for bench/network_scaling/run.
 
-The last line of stdout is a JSON list with the length of each step in ms. With --profile the loop is recorded under
-`headroom record`. Same data every step; the weights are of no interest.
+The last line of stdout is a JSON list with the length of each step in ms. With --profile, `headroom record` records the
+loop. Every step uses the same data, because the weights do not matter.
 """
 import argparse
 import contextlib
@@ -15,7 +15,7 @@ from torch import distributed, nn
 
 
 def mlp():
-    """8.7 million parameters in few large tensors: communication is a third to nine tenths of a step."""
+    """8.7 million parameters in few large tensors. Communication takes a third to nine tenths of a step."""
     width = 1536
     layers = [nn.Linear(1024, width), nn.ReLU()]
     for _ in range(3):
@@ -24,7 +24,7 @@ def mlp():
 
 
 def convnet():
-    """2.6 million parameters, most of them in the last convolutions, whose gradients come first."""
+    """2.6 million parameters. Most are in the last convolutions, whose gradients come first."""
     layers = []
     for inputs, outputs, pool in ((3, 32, True), (32, 64, True), (64, 128, True), (128, 256, False), (256, 512, False)):
         layers += [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
@@ -36,7 +36,7 @@ def convnet():
 
 
 def average(model):
-    """Of all ranks' parameters, as one tensor."""
+    """Returns the parameters of all ranks as one tensor."""
     with torch.no_grad():
         flat = nn.utils.parameters_to_vector(model.parameters())
         distributed.all_reduce(flat)

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-// Measures the web page as a user has it, in Chromium, against a real server, and checks what it shows.
+// Measures the web page in Chromium with a real server, and checks its contents.
 //
 //   node bench/page/run.mjs [--smoke]
 //
-// Needs build/release (headroom, bench/replicate_trace), ui/node_modules (npm ci) and Chromium (CHROMIUM, else
-// /usr/bin/chromium). Traces: $HEADROOM_DATA, else data/samples. Prints a table; exit code 1 if the page shows
-// something wrong, 2 if something needed is missing. A missed target does not change it.
+// Requires build/release (headroom, bench/replicate_trace), ui/node_modules (npm ci) and Chromium
+// (CHROMIUM, else /usr/bin/chromium). Traces: $HEADROOM_DATA, else data/samples. Prints a table;
+// exit code 1 if the page shows something wrong, 2 if something needed is missing. A missed target
+// does not change it.
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -34,7 +35,7 @@ const { chromium } = createRequire(path.join(ROOT, "ui/"))("playwright-core");
 const given = path.join(process.env.HEADROOM_DATA ?? path.join(ROOT, "../shared"), "h200/traces/gpt2_fp32_layers.json.gz");
 const small = existsSync(given) ? given : path.join(ROOT, "data/samples/resnet50_fp32_h200.json.gz");
 
-/** The trace repeated up to a size in MB of JSON. */
+/** Returns the trace, repeated up to a size in MB of JSON. */
 function large(megabytes) {
   mkdirSync(CACHE, { recursive: true });
   const file = path.join(CACHE, `page-${path.basename(small, ".json.gz")}-${megabytes}.json`);
@@ -86,7 +87,7 @@ async function measureFirstView(trace) {
   return quantile(times, 0.5);
 }
 
-/** Main-thread work in ms from each frame to the next, while `act` moves the page. */
+/** Returns main-thread work in ms per frame while `act` moves the page. */
 async function frameWork(page, act) {
   await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"] });
   await act();

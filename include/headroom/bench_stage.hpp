@@ -1,10 +1,11 @@
-// How long one stage of an input pipeline takes, with a confidence interval: for pipelines that are
-// not Python's (`headroom data bench` measures those). Header-only, C++17, no dependency.
+// Measures how long one stage of an input pipeline takes, with a confidence interval. For pipelines
+// that are not written in Python, which `headroom data bench` measures. Header-only, C++17, no
+// dependency.
 //
 //     auto decode = headroom::bench_stage("decode", [&] { return Decode(bytes); });
 //     std::printf("%s\n", headroom::to_string(decode).c_str());
 //
-// Cold and warm: give the first call of a new sample to `prepare`, which is not timed.
+// To measure cold calls, load the next sample in `prepare`, which is not timed.
 #pragma once
 
 #include <algorithm>
@@ -23,25 +24,25 @@
 namespace headroom {
 
 struct stage_options {
-  double seconds = 1;          ///< At most so long, the calls that warm up left out.
-  double precision = 0.01;     ///< Stops early where the interval is within this share of the mean.
-  std::size_t warm_up = 3;     ///< Calls that are not counted.
-  std::size_t fewest = 30;     ///< Calls that are, however long they take.
-  std::size_t most = 1 << 20;  ///< Of which each time is kept: 8 bytes.
+  double seconds = 1;          ///< Limit of the measured time, without the warm-up calls.
+  double precision = 0.01;     ///< Stops early if the interval is within this share of the mean.
+  std::size_t warm_up = 3;     ///< Calls before the measurement.
+  std::size_t fewest = 30;     ///< Minimum number of measured calls, even beyond max_seconds.
+  std::size_t most = 1 << 20;  ///< Maximum number of kept times: 8 bytes each.
 };
 
-/// Times of a stage, in seconds a call.
+/// Times of a stage, in seconds per call.
 struct stage_times {
   std::string name;
   std::size_t count = 0;
   double mean = 0;
-  double low = 0, high = 0;  ///< 95 % confidence interval of the mean, by means of batches.
+  double low = 0, high = 0;  ///< 95 % confidence interval of the mean, from the means of batches.
   double min = 0, p50 = 0, p99 = 0, max = 0;
 };
 
 namespace detail {
 
-/// Keeps a result from being optimized away, and with it the work.
+/// Keeps the compiler from removing a result and the work behind it.
 template <typename T>
 inline void keep(T&& value) {
   asm volatile("" : : "r"(&value) : "memory");
@@ -57,7 +58,7 @@ inline void call_and_keep(Stage& stage) {
 }
 
 /// Half-width of the 95 % interval of the mean. Calls are not independent (caches, clocks), so it
-/// goes by the means of 10 batches of consecutive calls: 2.262 is Student's t with 9 degrees of
+/// uses the means of 10 batches of consecutive calls. 2.262 is Student's t with 9 degrees of
 /// freedom.
 inline double half_width(const std::vector<double>& times, double mean) {
   constexpr std::size_t batches = 10;
@@ -76,10 +77,10 @@ inline double half_width(const std::vector<double>& times, double mean) {
 
 }  // namespace detail
 
-/// Calls a stage again and again and times each call.
+/// Calls a stage repeatedly and times each call.
 ///
-/// @param stage    called without arguments; its result is kept from being optimized away
-/// @param prepare  called before each call, outside its time: the next sample, a cold cache
+/// @param stage    called without arguments; the compiler cannot remove its result
+/// @param prepare  called before each call, untimed: loads the next sample or empties a cache
 template <typename Stage, typename Prepare>
 stage_times bench_stage(std::string name, Stage stage, Prepare prepare,
                         stage_options options = {}) {
@@ -133,7 +134,7 @@ stage_times bench_stage(std::string name, Stage stage, stage_options options = {
       std::move(name), std::move(stage), [] {}, options);
 }
 
-/// "decode  1.234 ms (1.220 to 1.248), median 1.230, 99 % below 1.400, 812 calls"
+/// Example: "decode  1.234 ms (1.220 to 1.248), median 1.230, 99 % below 1.400, 812 calls"
 inline std::string to_string(const stage_times& times) {
   char text[192];
   std::snprintf(text, sizeof text,

@@ -1,5 +1,5 @@
-// Regions on the clock of a GPU, by events of CUDA or HIP: headers only, C++17, nothing to link
-// with but what headroom/timer.hpp needs, and libdl where glibc is older than 2.34.
+// Regions on a GPU's clock, timed by CUDA or HIP events. Header-only, C++17. Link what
+// headroom/timer.hpp needs, and libdl if glibc is older than 2.34.
 //
 //   #include <headroom/gpu_timer.hpp>
 //
@@ -7,17 +7,17 @@
 //     headroom::GpuScope forward("FORWARD", stream);  // A CUstream, cudaStream_t or hipStream_t.
 //     launch_kernels(stream);
 //   }
-//   double seconds = headroom::gpu_stats("FORWARD").mean_s;  // Of those that the GPU has finished.
+//   double seconds = headroom::gpu_stats("FORWARD").mean_s;  // Regions that the GPU has finished.
 //
-// A region is an event before and an event after what the stream was given in between. Nothing
-// waits: a thread asks for their times later. When the GPU is further behind than kRegions regions
-// of a stream, regions are dropped and counted. Nothing here throws, and no error of the GPU's
-// library reaches the program: it costs the region. Where there is no GPU, or the calling thread
-// has none in use, regions are timed on the host, which is said once on stderr.
+// A region is a pair of events around the work that the stream receives in between. Nothing waits:
+// a thread reads the times later. If the GPU is more than kRegions regions of a stream behind,
+// further regions are dropped and counted. Nothing here throws. An error of the GPU's library never
+// reaches the program; it only loses the region. Without a GPU, or if the calling thread uses none,
+// regions are timed on the host. A message on stderr says so once.
 //
-// The library is opened when the first region begins: libcuda.so.1, else the libamdhip64.so that
-// the program has loaded, or what HEADROOM_CUDA_LIBRARY and HEADROOM_HIP_LIBRARY name. How exact
-// regions are: docs/timers.md.
+// The first region opens the library: libcuda.so.1, else the libamdhip64.so that the program has
+// loaded. HEADROOM_CUDA_LIBRARY and HEADROOM_HIP_LIBRARY override these names. docs/timers.md
+// states the accuracy of regions.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +44,8 @@ inline namespace timer_v1 {
 
 #if !defined(HEADROOM_DISABLE)
 
-/// The GPU's time between where a stream is now and where it is when the scope ends. The stream:
-/// that of CUDA or HIP; null: the default stream. By one thread at a time.
+/// Times the GPU work that a stream receives within the scope. `stream` is a CUDA or HIP stream;
+/// null: the default stream. Only one thread at a time may use it.
 class [[nodiscard]] GpuScope {
  public:
   explicit GpuScope(const char* key, void* stream = nullptr)
@@ -60,13 +60,13 @@ class [[nodiscard]] GpuScope {
   detail::GpuRegions::Region* region_;
 };
 
-/// Statistics of the GPU regions of a key that are resolved; total_s is the sum of their lengths.
+/// Returns statistics of a key's resolved GPU regions. total_s is the sum of their lengths.
 inline Stats gpu_stats(const char* key) { return detail::GpuRegions::instance().stats(key); }
 inline Stats gpu_stats(const std::string& key) { return gpu_stats(key.c_str()); }
 inline GpuCounts gpu_counts() { return detail::GpuRegions::instance().counts(); }
 
-/// Waits until the GPU regions that have begun are resolved; whether they are, within `patience`.
-/// For the end of an epoch or of the program: it waits for the GPU.
+/// Waits for the GPU at most `patience`. Returns true if all GPU regions that have begun were
+/// resolved. For the end of an epoch or of the program.
 inline bool gpu_wait(std::chrono::nanoseconds patience = std::chrono::seconds(10)) {
   return detail::GpuRegions::instance().wait(patience);
 }
@@ -76,9 +76,9 @@ inline bool gpu_wait(std::chrono::nanoseconds patience = std::chrono::seconds(10
 ///     for (;;) {
 ///       auto batch = [&] { headroom::InputWait wait(stream); return loader.next(); }();
 ///
-/// The host's wait is stats(key); the part that the GPU felt, because it ran out of work meanwhile,
-/// is gpu_stats(key): the distance of an event before from one after, which the GPU passes at
-/// max(0, end - max(start, when it ran dry)). The rest was hidden behind its work.
+/// stats(key) is the host's wait. gpu_stats(key) is the part in which the GPU ran out of work: the
+/// distance between an event before and an event after. The GPU measures max(0, end - max(start,
+/// when it ran dry)). Its work hides the rest.
 class [[nodiscard]] InputWait {
  public:
   explicit InputWait(void* stream = nullptr, const char* key = keys::kIo)
@@ -92,8 +92,8 @@ class [[nodiscard]] InputWait {
   Scope host_;
 };
 
-/// The MAELSTROM timer of a GPU: the methods of BasicTimer. A region is one of the current stream,
-/// which the caller says; queries wait for the GPU.
+/// The MAELSTROM timer for a GPU, with the methods of BasicTimer. The caller passes the current
+/// stream of each region. Queries wait for the GPU.
 class GpuTimer {
  public:
   static constexpr std::size_t kOpen = 1024;
@@ -146,7 +146,7 @@ class GpuTimer {
     detail::GpuRegions::Region* region;
   };
 
-  /// A region that is not timed keeps the place of one, so that the next end finds its own start.
+  /// An untimed region still takes a place in open_, so that the next end finds its own start.
   void start(const std::string& key, void* stream, bool timed) {
     const std::lock_guard<std::mutex> lock(mutex_);
     abandon(key);
@@ -164,8 +164,7 @@ class GpuTimer {
     results_->times.expect(key);
   }
 
-  /// As BasicTimer's: closes what this thread has open of a key, if that is so much that it was
-  /// left.
+  /// Like BasicTimer's: closes this thread's open regions of a key if they are kNested or more.
   void abandon(const std::string& key) {
     constexpr std::size_t kNested = BasicTimer<HostClock>::kNested;
     const auto is_left = [&](const Open& open) {
@@ -205,7 +204,7 @@ class [[nodiscard]] GpuScope {
  public:
   explicit GpuScope(const char*, void* = nullptr) {}
   explicit GpuScope(const std::string&, void* = nullptr) {}
-  ~GpuScope() {}  // NOLINT(modernize-use-equals-default): a variable of it counts as used.
+  ~GpuScope() {}  // NOLINT(modernize-use-equals-default): avoids unused-variable warnings.
 };
 class [[nodiscard]] InputWait {
  public:
@@ -239,8 +238,8 @@ class GpuTimer {
 
 #endif
 
-/// The MAELSTROM twin: host time always, GPU time where `gpu` is set. The flag of the start counts;
-/// an end with the other one is counted in ignored(), no more.
+/// The MAELSTROM twin: always times the host, and the GPU if `gpu` is true. The flag at the start
+/// decides. An end with the other flag only increases ignored().
 template <class Clock>
 class BasicCpuGpuTimer {
  public:
@@ -264,7 +263,7 @@ class BasicCpuGpuTimer {
     cpu_.complete_all();
     gpu_.complete_all();
   }
-  /// As BasicTimer's, below "CPU", then below "GPU".
+  /// Prints "CPU" and the host's statistics, then "GPU" and the GPU's, as BasicTimer does.
   void print_all_time_stats(std::ostream& out = std::cout) {
     out << "CPU\n";
     cpu_.print_all_time_stats(out);
@@ -276,7 +275,7 @@ class BasicCpuGpuTimer {
     print_all_time_stats(text);
     return detail::write_new_file(path, text.str());
   }
-  /// Of both halves: what the host's ignored, the GPU's did, too.
+  /// Counts for both halves: the GPU also ignores all that the host ignores.
   std::uint64_t ignored() { return std::max(cpu_.ignored(), gpu_.ignored()); }
 
  private:

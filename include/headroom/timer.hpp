@@ -1,4 +1,4 @@
-// Headroom's region timer for C++: headers only, C++17.
+// Headroom's region timer for C++. Header-only, C++17.
 //
 //   #include <headroom/timer.hpp>
 //
@@ -9,10 +9,10 @@
 //   }
 //   std::printf("%f s\n", headroom::stats("FORWARD").mean_s);
 //
-// The same collector as headroom/timer.h, whose remarks on cost, memory and threads hold here.
-// headroom::Timer has the methods of the MAELSTROM timer (start, end, get_time_stats, ...), over
-// any clock. With HEADROOM_DISABLE defined, regions are gone from the program; headroom::Timer
-// still times, since the program asks it for the times.
+// Uses the same collector as headroom/timer.h, whose notes on cost, memory and threads apply.
+// headroom::Timer has the methods of the MAELSTROM timer (start, end, get_time_stats, ...) over any
+// clock. HEADROOM_DISABLE removes all regions from the program. headroom::Timer still times,
+// because the program uses its results.
 #pragma once
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ namespace headroom {
 // Two images of a program may hold different versions of these classes.
 inline namespace timer_v1 {
 
-/// Keys with a meaning in reports. Any other text is a key, too.
+/// Keys with a meaning in reports. Any other text is a valid key, too.
 namespace keys {
 inline constexpr char kEpoch[] = "EPOCH";
 inline constexpr char kBatch[] = "BATCH";
@@ -54,7 +54,7 @@ inline constexpr char kIo[] = "IO";  ///< The loop waits for its next batch.
 inline constexpr char kOther[] = "OTHER";
 inline constexpr char kAll[] = "ALL";  ///< For queries only: all keys together.
 
-// What Determined calls its timings; kDataloaderNext is what kIo is elsewhere, and so on.
+// Determined's names for the same phases: kDataloaderNext corresponds to kIo, and so on.
 inline constexpr char kDataloaderNext[] = "dataloader_next";
 inline constexpr char kToDevice[] = "to_device";
 inline constexpr char kTrainBatch[] = "train_batch";
@@ -79,21 +79,21 @@ class Key {
   std::uint32_t number_;
 };
 
-/// See headroom_begin(); for what a scope cannot hold. Regions may overlap.
+/// Like headroom_begin(), for regions that do not fit a scope. Regions may overlap.
 [[nodiscard]] inline headroom_token begin(const char* key) { return headroom_begin(key); }
 [[nodiscard]] inline headroom_token begin(const std::string& key) { return begin(key.c_str()); }
 [[nodiscard]] inline headroom_token begin(Key key) { return headroom_begin_key(key.number()); }
 inline void end(headroom_token token) { headroom_end(token); }
 
-/// See headroom_counter(), headroom_mark() and headroom_gradient().
+/// Like headroom_counter(), headroom_mark() and headroom_gradient().
 inline void counter(const char* key, double value) { headroom_counter(key, value); }
 inline void mark(const char* key) { headroom_mark(key); }
 inline void gradient(const char* parameter, std::int64_t bytes) {
   headroom_gradient(parameter, bytes);
 }
 
-/// Statistics of a key over all threads; with a count of 0 where it is not known. keys::kAll: of
-/// all keys together.
+/// Returns statistics of a key over all threads; count is 0 if the key is unknown. keys::kAll sums
+/// all keys.
 inline Stats stats(const char* key) {
   Stats out;
   headroom_stats_of(key, &out);
@@ -106,7 +106,7 @@ inline void enable(bool on) { headroom_enable(on ? 1 : 0); }
 inline bool enabled() { return headroom_enabled() != 0; }
 inline bool recorded() { return headroom_recorded() != 0; }
 
-/// A region that ends with its scope, by an exception, too.
+/// A region that ends with its scope, even after an exception.
 class [[nodiscard]] Scope {
  public:
   explicit Scope(const char* key) : token_(headroom_begin(key)) {}
@@ -138,22 +138,22 @@ class [[nodiscard]] Step {
 
 // --- headroom::Timer -----------------------------------------------------------------------------
 
-/// In seconds; all 0 where nothing was timed.
+/// Seconds; all 0 if nothing was timed.
 struct TimeStats {
   double min = 0, mean = 0, median = 0, max = 0;
-  double stdev = 0;  ///< Of the sample (n - 1); 0 with fewer than two.
+  double stdev = 0;  ///< Sample deviation (n - 1); 0 with fewer than two.
 };
 
-/// Lengths by key, in bounded memory: of all, count, least, most, mean and deviation; of the latest
-/// kKept of a key, each. For use by one thread at a time.
+/// Lengths by key, in bounded memory. Count, minimum, maximum, mean and deviation cover all
+/// lengths. The latest kKept lengths of each key are kept. Only one thread at a time may use it.
 class TimeTable {
  public:
   static constexpr std::size_t kKept = 4096;
 
-  /// Gives a key its place in the text.
+  /// Reserves the key's position in print().
   void expect(const std::string& key) { at(key); }
 
-  /// REQUIRES: seconds is a number.
+  /// REQUIRES: seconds is not NaN.
   void add(const std::string& key, double seconds) {
     Times& times = at(key);
     if (times.latest.size() < kKept) {
@@ -164,13 +164,14 @@ class TimeTable {
     if (times.count == 0 || seconds < times.min) times.min = seconds;
     if (times.count == 0 || seconds > times.max) times.max = seconds;
     ++times.count;
-    // Welford's recurrence: no cancellation, however long the run.
+    // Welford's recurrence avoids cancellation in long runs.
     const double off = seconds - times.mean;
     times.mean += off / static_cast<double>(times.count);
     times.squares += off * (seconds - times.mean);
   }
 
-  /// The latest kKept lengths of a key, the oldest first; of all keys for "ALL", key by key.
+  /// Returns the latest kKept lengths of a key, oldest first. "ALL" returns those of all keys, key
+  /// by key.
   std::vector<double> latest(const std::string& key) const {
     std::vector<double> out;
     for (const Times* times : select(key)) {
@@ -183,11 +184,11 @@ class TimeTable {
     return out;
   }
 
-  /// The median is that of latest(), all else of all lengths.
+  /// Returns statistics of all lengths, except that the median is the median of latest().
   TimeStats stats(const std::string& key) const {
     TimeStats out;
     double count = 0, squares = 0;
-    for (const Times* times : select(key)) {  // Chan's formula joins two samples.
+    for (const Times* times : select(key)) {  // Chan's formula merges two samples.
       if (times->count == 0) continue;
       const double n = static_cast<double>(times->count);
       const double off = times->mean - out.mean;
@@ -209,8 +210,8 @@ class TimeTable {
     return out;
   }
 
-  /// A line with the key, and one with its statistics in seconds; in order of first use. Then
-  /// "---".
+  /// Prints two lines per key in order of first use: the key, then its statistics in seconds. Ends
+  /// with "---".
   void print(std::ostream& out) const {
     for (const Times& times : times_) {
       if (times.count == 0) continue;
@@ -253,7 +254,7 @@ class TimeTable {
 
 namespace detail {
 
-/// Closes a region that was left open: it has no statistics.
+/// Closes a region that was left open. It gets no statistics.
 inline void abandon(headroom_token region) {
 #if defined(HEADROOM_DISABLE)
   (void)region;
@@ -262,11 +263,11 @@ inline void abandon(headroom_token region) {
 #endif
 }
 
-/// Writes `text` to a new file; an error where there is one already.
+/// Writes `text` to a new file. Returns an error if the file exists.
 inline std::error_code write_new_file(const std::string& path, const std::string& text) {
   int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor >= 0 && descriptor <= 2) {
-    // In the place of a standard one that the program has closed: what it prints would go there.
+    // It has the number of a standard descriptor that the program closed, and would get its output.
     const int low = descriptor;
     descriptor = fcntl(low, F_DUPFD_CLOEXEC, 3);
     close(low);
@@ -281,13 +282,13 @@ inline std::error_code write_new_file(const std::string& path, const std::string
 
 }  // namespace detail
 
-/// The host's monotonic clock. A clock of one's own is a class with these three functions; the
-/// tokens may be of any type that can be copied.
+/// The host's monotonic clock. A user's clock is a class with these three functions. Its tokens may
+/// have any copyable type.
 class HostClock {
  public:
   std::uint64_t start() { return now(); }
   std::uint64_t end() { return now(); }
-  /// Seconds between two tokens; may wait until they are known.
+  /// Returns seconds between two tokens. May wait until both are available.
   double get_time(std::uint64_t start, std::uint64_t end) {
     return static_cast<double>(end - start) * 1e-9;
   }
@@ -302,12 +303,13 @@ class HostClock {
 };
 
 /// The MAELSTROM timer: regions by key, in seconds. Each is also a region of the recording and of
-/// headroom::stats(). Safe for threads: a region is ended by the thread that began it; the last
-/// begun of a key is the first ended. An end without a start, an open region or a key that was
-/// never used is no error; kNested open ones of a key on a thread were left by exceptions, and the
-/// next start there abandons them. Memory is bounded; the clock is asked for a length when a query
-/// needs it, or when kPending more regions of the key have ended (so a clock of a GPU need not
-/// wait).
+/// headroom::stats().
+///
+/// Thread-safe. The thread that began a region ends it; of a key, the last begun ends first. An end
+/// without a start, an open region and an unused key are not errors. kNested open regions of a key
+/// on a thread count as left by exceptions, and the next start there abandons them. Memory is
+/// bounded. The timer reads a length from the clock when a query needs it, or after kPending more
+/// regions of the key have ended. A GPU clock therefore need not wait.
 template <class Clock>
 class BasicTimer {
  public:
@@ -345,14 +347,14 @@ class BasicTimer {
     ++ignored_;
   }
 
-  /// Asks the clock for all lengths that are still unknown. Regions that are open stay so.
+  /// Reads all pending lengths from the clock. Open regions stay open.
   void complete_all() {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (auto& regions : regions_) complete(regions, 0);
   }
 
-  /// The latest TimeTable::kKept lengths of a key in seconds, in order of their ends; "ALL": of
-  /// all.
+  /// Returns the latest TimeTable::kKept lengths of a key in seconds, in order of their ends. "ALL"
+  /// returns those of all keys.
   std::vector<double> get_time(const std::string& key) {
     complete_all();
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -371,15 +373,15 @@ class BasicTimer {
     times_.print(out);
   }
 
-  /// As print_all_time_stats(), to a new file: an error where there is one of that name.
+  /// Like print_all_time_stats(), but to a new file. Returns an error if the file exists.
   std::error_code save_all_time_stats(const std::string& path) {
     std::ostringstream text;
     print_all_time_stats(text);
     return detail::write_new_file(path, text.str());
   }
 
-  /// Starts and ends that were not taken: ends of what this thread did not start, starts that were
-  /// abandoned, the key "ALL", more than kKeys keys, or kOpen open regions of one.
+  /// Returns the number of ignored starts and ends: ends without a start on this thread, abandoned
+  /// starts, the key "ALL", more than kKeys keys, or more than kOpen open regions of a key.
   std::uint64_t ignored() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return ignored_;
@@ -407,7 +409,8 @@ class BasicTimer {
     return &regions_[key];
   }
 
-  /// Closes what this thread has open, if that is so much that it was left.
+  /// Closes this thread's open regions if they are kNested or more, which exceptions must have
+  /// left.
   void abandon(std::vector<Open>& open) {
     const auto is_ours = [](const Open& o) { return o.thread == std::this_thread::get_id(); };
     if (open.size() < kNested) return;
@@ -444,14 +447,14 @@ using Timer = BasicTimer<HostClock>;
 #define HEADROOM_IMPL_JOIN_NOW(a, b) a##b
 #define HEADROOM_IMPL_JOIN(a, b) HEADROOM_IMPL_JOIN_NOW(a, b)
 
-/// The rest of the block is a region. Its key, a literal, is looked up once; a recording tells the
+/// Makes the rest of the block a region. Looks the literal key up once. A recording also gets the
 /// line and the function.
 #if defined(HEADROOM_DISABLE)
 #define HEADROOM_SCOPE(literal) static_assert(true, "" literal)
 #else
 #define HEADROOM_SCOPE(literal) HEADROOM_IMPL_SCOPE(literal, __COUNTER__)
-/// Numbered by the counter, not by the line: a macro may hold two. An inline function may get other
-/// names in each unit, so each unit looks its place up by itself.
+/// Numbered by the counter instead of the line, because a macro may hold two. An inline function
+/// may get another name in each unit, so each unit looks up its own place.
 #define HEADROOM_IMPL_SCOPE(literal, number)                                  \
   static ::headroom_impl_site HEADROOM_IMPL_JOIN(headroom_site_, number) = {  \
       "" literal, static_cast<const char*>(__func__), __FILE__, __LINE__, 0}; \

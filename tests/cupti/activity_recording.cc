@@ -51,7 +51,7 @@ class Keeper : public Sink {
   Recording* recording_;
 };
 
-/// What one image shares.
+/// Data of one image.
 class Image {
  public:
   Image(int memory, Keeper* keeper, Recording* recording) : keeper_(keeper), recording_(recording) {
@@ -70,7 +70,7 @@ class Image {
     for (std::uint32_t i = 0; i < shared_->rings; ++i) DrainRing(i);
   }
 
-  /// Returns the number of the step that a thread is in; without one, nothing.
+  /// Returns the number of the step that a thread is in, or nothing.
   std::optional<std::int64_t> step() const { return step_; }
 
   void Capture(bool on) {
@@ -160,7 +160,7 @@ class Image {
   std::optional<std::int64_t> step_;
 };
 
-/// The descriptor that an image sends; -1: it hung up.
+/// Receives the descriptor that an image sends. Returns -1 if the image closed the connection.
 int ReceiveMemory(int socket) {
   std::uint64_t hello = 0;
   iovec part{&hello, sizeof hello};
@@ -252,7 +252,7 @@ Recording Record(const RecordOptions& options) {
       }
       for (Image& image : images) image.Capture(inside);
     }
-    // An image may have connected at the very end.
+    // An image may have connected just before the end.
     if (ended && sockets.size() == 1 && sockets[0].revents == 0) break;
     int status = 0;
     if (!ended && waitpid(pid, &status, WNOHANG) == pid) {

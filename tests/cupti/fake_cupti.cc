@@ -1,14 +1,15 @@
-// A libcupti without a GPU: the entry points that Headroom uses, driven by fake_cupti.h and by
+// A libcupti without a GPU: the entry points that Headroom uses. fake_cupti.h controls it, and
+// these variables:
 //
 //   FAKE_CUPTI_VERSION        the API version (13.0's by default)
 //   FAKE_CUPTI_SUBSCRIBE      the result of cuptiSubscribe
 //   FAKE_CUPTI_ENABLE_<kind>  the result of enabling that kind
 //   FAKE_CUPTI_TIMESTAMP      the result of registering the timestamp callback
-//   FAKE_CUPTI_BUFFER_LIMIT   bytes of a buffer that it uses; fewer make more buffers
-//   FAKE_CUPTI_CHECK_ZERO     1: counts what is not zero in new buffers
-//   FAKE_CUPTI_LOG            a file that gets, at the end, what was asked of it
+//   FAKE_CUPTI_BUFFER_LIMIT   bytes that it uses per buffer; a lower limit makes more buffers
+//   FAKE_CUPTI_CHECK_ZERO     1: counts the bytes of new buffers that are not zero
+//   FAKE_CUPTI_LOG            file that gets counts of the requests when the process ends
 //
-// Built a second time with FAKE_CUPTI_OLD as a library that lacks what came after CUDA 11.2.
+// Built a second time with FAKE_CUPTI_OLD, as a library without functions after CUDA 11.2.
 #include "fake_cupti.h"
 
 #include <sys/syscall.h>
@@ -42,7 +43,7 @@ struct Buffer {
 };
 
 struct Fake {
-  std::mutex mutex;  // Not held while a callback runs: CUPTI's callbacks come on many threads.
+  std::mutex mutex;  // Not held during callbacks, because CUPTI calls them on many threads.
   Callback callback = nullptr;
   void* callback_user = nullptr;
   BufferRequested requested = nullptr;
@@ -50,7 +51,7 @@ struct Fake {
   Timestamp timestamp = nullptr;
   std::set<int> kinds;
   std::set<std::pair<int, std::uint32_t>> callbacks, calls_off;
-  std::deque<Buffer> buffers;  // The last is being filled.
+  std::deque<Buffer> buffers;  // The last one is being filled.
   decltype(Buffer::when) when = Buffer::kComplete;
   bool backwards = false;
   std::map<std::string, long> counts;
@@ -58,11 +59,11 @@ struct Fake {
   std::uint32_t correlation = 0, marker = 0;
   std::size_t lost = 0;
   std::uint64_t behind = 0;
-  std::vector<Kernel> queue;  // Launched, and to run; REQUIRES: the lock.
+  std::vector<Kernel> queue;  // Launched and still to run. REQUIRES: the lock.
 };
 
 Fake& TheFake() {
-  static Fake* fake = new Fake;  // Used after static objects are gone.
+  static Fake* fake = new Fake;  // Still used after static objects are destroyed.
   return *fake;
 }
 
@@ -76,7 +77,7 @@ void Count(const std::string& what, long by = 1) {
   TheFake().counts[what] += by;
 }
 
-/// CLOCK_REALTIME, as CUPTI does by default.
+/// CLOCK_REALTIME, CUPTI's default.
 std::uint64_t RealTime() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -87,7 +88,7 @@ std::uint64_t RealTime() {
 std::size_t SizeOf(const Activity& record) {
   switch (record.kind) {
     case kConcurrentKernel:
-      return sizeof(Kernel) + 64;  // The fields of later versions, which nobody here reads.
+      return sizeof(Kernel) + 64;  // Fields of later versions, which Headroom does not read.
     case kMemcpy:
       return sizeof(Memcpy) + 16;
     case kPeerCopy:
@@ -111,7 +112,8 @@ std::size_t SizeOf(const Activity& record) {
   return 0;
 }
 
-/// A new buffer, from the client. REQUIRES: the lock is held; it is not while the client is asked.
+/// Requests a new buffer from the client. REQUIRES: the lock is held. Releases it during the
+/// request.
 void AddBuffer(std::size_t needed, std::unique_lock<std::mutex>& lock) {
   Fake& fake = TheFake();
   Buffer buffer;
@@ -119,7 +121,7 @@ void AddBuffer(std::size_t needed, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   std::size_t most = 0;
   fake.requested(&buffer.data, &buffer.size, &most);
-  if (buffer.data == nullptr || buffer.size < needed) _exit(66);  // As CUPTI before 12.9 does.
+  if (buffer.data == nullptr || buffer.size < needed) _exit(66);  // Like CUPTI before 12.9.
   Count("buffers");
   if (buffer.size < (std::size_t{1} << 20)) Count("small_buffers");
   if (Setting("CHECK_ZERO", 0) != 0)
@@ -146,7 +148,7 @@ void Put(const Record& record) {
   buffer.used += size;
 }
 
-/// Gives buffers back that are complete as far as `most` says.
+/// Returns buffers that are complete, up to the condition `most`.
 void Complete(decltype(Buffer::when) most) {
   Fake& fake = TheFake();
   std::vector<Buffer> ready;
@@ -219,7 +221,7 @@ std::uint64_t TimeOfRecords() {
   return fake.timestamp != nullptr ? fake.timestamp() : RealTime();
 }
 
-/// Kernels that have run by now.
+/// Runs the kernels that have reached their time.
 void PutQueue() {
   Fake& fake = TheFake();
   std::vector<Kernel> ran;
@@ -244,7 +246,7 @@ void Launch(bool by_runtime) {
   Fake& fake = TheFake();
   const std::uint32_t correlation = ++fake.correlation;
   const std::uint64_t t = fake.now;
-  // In the order in which they end.
+  // In the order of their ends.
   PutCall(kDriver, kCuLaunchKernel, t + 10, t + 90, correlation);
   if (by_runtime) PutCall(kRuntime, kCudaLaunchKernel, t, t + 100, correlation);
   PutKernel(kKernelNames[correlation % 3], t + 200, t + 700, correlation, 0);

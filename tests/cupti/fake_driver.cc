@@ -1,6 +1,6 @@
-// A libcuda.so.1 without a GPU, as far as launch_load and `headroom doctor` use it, so that both
-// are tested where there is none: loads the injection library in cuInit, and gives launches to the
-// fake libcupti. With FAKE_DRIVER_HANGS, cuInit never returns.
+// A libcuda.so.1 without a GPU, with the functions that launch_load and `headroom doctor` use, for
+// tests without a GPU. Loads the injection library in cuInit, and passes launches to the fake
+// libcupti. With FAKE_DRIVER_HANGS, cuInit never returns.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,18 +1,19 @@
-// A program that uses a GPU, without one: loads what CUDA_INJECTION64_PATH names as the driver does
-// in cuInit, and lets the fake libcupti do the commands of its command line (fake_cupti.h). Of its
-// own it knows
+// A program that uses a fake GPU. Loads the library in CUDA_INJECTION64_PATH as the driver does in
+// cuInit. The fake libcupti runs the commands of the command line (fake_cupti.h). The program
+// itself adds these commands:
 //
-//   load PATH   opens a library first, as a program linked with it
+//   load PATH   opens a library first, like a program that is linked with it
 //   init        cuInit
 //   nvtx        the first use of NVTX
 //   wait MS     sleeps
 //   region K    begins a region of headroom/timer.h with key K; endregion: ends it
 //   step N      begins step N; endstep: ends it
-//   fork        a child that exits as programs do; waited for
-//   late        the rest of the commands run on a thread of their own; as NAME: on one of that name
+//   fork        forks a child that exits normally, and waits for it
+//   late        runs the remaining commands on a separate thread; as NAME: on a thread with this
+//   name
 //   exit N, kill
 //
-// Says on stderr and ends with 70 where the driver or the fake cannot do what is asked.
+// If the driver or the fake cannot run a command, prints an error on stderr and exits with 70.
 #include <dlfcn.h>
 #include <headroom/timer.h>
 #include <pthread.h>
@@ -113,7 +114,7 @@ void Run(const std::vector<std::string>& words) {
           i + 1 < words.size() && std::strspn(words[i + 1].c_str(), "0123456789") > 0;
       const std::uint64_t number = has_number ? std::stoull(words[i + 1]) : 1;
       if (has_number) ++i;
-      // Without CUPTI a program runs on, and its kernels are nobody's business.
+      // Without CUPTI the program continues, and kernels are not reported.
       if (fake != nullptr && fake(word.c_str(), number) == 0) Fail("unknown command " + word);
     }
   }

@@ -1,4 +1,4 @@
-// Measures on a GPU what recording through CUPTI costs, and how far event times are off its.
+// Measures, on a GPU, the cost of recording through CUPTI and the error of event times.
 // tools/test_gpu builds and runs it.
 //
 // usage: gpu_cost [--seconds S] [--repeats N]
@@ -30,7 +30,7 @@ struct Mode {
   Variables environment;
 };
 
-/// What launch_load wrote, and what was recorded meanwhile.
+/// The output of launch_load, and its recording.
 struct Measured {
   Recording recording;
   std::vector<std::pair<std::string, double>> results;
@@ -43,7 +43,7 @@ struct Measured {
   }
 };
 
-/// Ends this program, with the same code, where launch_load fails.
+/// Ends this program with launch_load's exit code if it fails.
 Measured Measure(const Mode& mode, std::vector<std::string> arguments) {
   const std::string path = "/tmp/headroom-gpu-cost." + std::to_string(getpid());
   arguments.insert(arguments.begin(), LAUNCH_LOAD);
@@ -90,7 +90,8 @@ bool MeasureCost(double seconds, int repeats) {
     std::size_t kernels[4] = {};
     std::uint64_t lost[4] = {};
     for (int repeat = 0; repeat < repeats; ++repeat) {
-      for (std::size_t i = 0; i < std::size(modes); ++i) {  // In turn: a slow minute hits all.
+      for (std::size_t i = 0; i < std::size(modes); ++i) {  // By turns, so that a slow minute
+                                                            // affects all cases.
         const Measured run =
             Measure(modes[i], {"rate", std::to_string(rate), std::to_string(seconds)});
         p50[i].push_back(run.Get("launch_p50_ns"));
@@ -109,7 +110,8 @@ bool MeasureCost(double seconds, int repeats) {
           whole = false;
         }
         const bool records = modes[i].injected && i != 1;
-        const auto launched = static_cast<std::size_t>(run.Get("launches")) + 1000;  // And warm-up.
+        const auto launched = static_cast<std::size_t>(run.Get("launches")) + 1000;  // Includes the
+                                                                                     // warm-up.
         if (records && kernels[i] + lost[i] != launched) whole = false;
       }
     }

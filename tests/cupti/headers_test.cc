@@ -1,5 +1,5 @@
-// Our declarations of CUPTI beside NVIDIA's own, field by field, in every version of a record that
-// its headers still have. Compiled where the headers are installed; that it compiles is the test.
+// Compares our declarations of CUPTI with NVIDIA's, field by field, in every version of a record
+// that the headers still have. Compiled if the headers are installed. The test is that it compiles.
 #include <cupti.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ static_assert(ours::kContextDestroyStarting == int{CUPTI_CBID_RESOURCE_CONTEXT_D
 static_assert(ours::kStateFatalError == int{CUPTI_CBID_STATE_FATAL_ERROR});
 static_assert(ours::kApiEnter == int{CUPTI_API_ENTER} && ours::kApiExit == int{CUPTI_API_EXIT});
 
-// The ring keeps these numbers as CUPTI gives them.
+// The ring keeps CUPTI's numbers.
 static_assert(headroom::activity::SyncPayload::kNone == CUPTI_SYNCHRONIZATION_INVALID_VALUE);
 static_assert(int(headroom::activity::Object::kThread) == int{CUPTI_ACTIVITY_OBJECT_THREAD});
 static_assert(int(headroom::activity::Object::kStream) == int{CUPTI_ACTIVITY_OBJECT_STREAM});

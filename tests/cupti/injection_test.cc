@@ -1,5 +1,5 @@
-// libheadroom_cupti.so in a process of its own, loaded as the CUDA driver loads it, against a fake
-// libcupti. The names of the regression tests tell whose defect they keep away.
+// Tests libheadroom_cupti.so in a separate process, loaded as the CUDA driver loads it, against a
+// fake libcupti. Comments of regression tests cite the defect that they guard against.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Of a run: what the recorder got, and what the fake was asked.
+/// Results of a run: the received recording, and the fake's counts.
 struct Outcome : Recording {
   std::map<std::string, std::int64_t> fake;
 };
@@ -170,7 +170,7 @@ TEST(Injection, DriverCallsInsideRuntimeCallsAreLeftOutAndOthersKept) {
 }
 
 TEST(Injection, CallsThatOnlyAskAreLeftOut) {
-  // Before CUDA 12.5 CUPTI cannot switch them off.
+  // Before CUDA 12.5, CUPTI cannot switch them off.
   for (const char* folder : {FAKE_CUPTI_FOLDER, FAKE_OLD_CUPTI_FOLDER}) {
     const Outcome run =
         RunProgram({"init", "noise", "launch", "noise"}, {{"LD_LIBRARY_PATH", folder}});
@@ -180,7 +180,7 @@ TEST(Injection, CallsThatOnlyAskAreLeftOut) {
   }
 }
 
-// headroom/gpu_timer.hpp asks for its events on a thread of its own.
+// headroom/gpu_timer.hpp queries its events on a separate thread.
 TEST(Injection, CallsOfOurOwnThreadsAreLeftOut) {
   const Outcome run = RunProgram(
       {"init", "launch", "2", "as", "headroom-gpu", "driver", "5", "wait", "500", "driver", "5"});
@@ -233,7 +233,7 @@ TEST(Injection, BuffersInAnyOrderLoseNothing) {
 }
 
 TEST(Injection, WhatIsCompleteComesWhileTheProgramRuns) {
-  // kill -9 loses at most what came since the last flush.
+  // kill -9 loses at most the records since the last flush.
   const Outcome run = RunProgram({"init", "launch", "50", "wait", "700", "kill"});
   EXPECT_EQ(run.status, 128 + 9);
   EXPECT_EQ(run.tasks.size(), 50u);
@@ -268,10 +268,10 @@ TEST(Injection, ThreadsAreNumberedAsTheKernelDoes) {
   EXPECT_EQ(run.calls[1].tid, run.calls[2].tid);
 }
 
-// --- what others got wrong ----------------------------------------------------------------------
+// --- defects of other tools ---------------------------------------------------------------------
 
-// pytorch #192021: the callback was registered again for each session, which corrupted the first
-// kernels of every later one.
+// pytorch #192021: each session registered the callback again, which corrupted the first kernels of
+// later sessions.
 TEST(Regression, TimestampCallbackIsRegisteredOnceOverManySessions) {
   std::vector<std::string> commands = {"init"};
   for (int session = 0; session < 5; ++session) {
@@ -292,14 +292,14 @@ TEST(Regression, TimestampCallbackIsRegisteredOnceOverManySessions) {
   }
 }
 
-// kineto #109: records without a time became kernels at 1970.
+// kineto #109: records without a time became kernels in 1970.
 TEST(Regression, RecordsWithoutATimeAreDroppedAndCounted) {
   const Outcome run = RunProgram({"init", "launch", "10", "zero", "7", "launch", "10"});
   EXPECT_EQ(run.tasks.size(), 20u);
   EXPECT_EQ(run.messages.at("cupti_untimed_records"), 7);
 }
 
-// pytorch #117935 and others: with a second client the program failed.
+// pytorch #117935 and others: the program failed with a second client.
 TEST(Regression, ASecondClientLeavesTheProgramAloneAndIsNamed) {
   const Outcome run =
       RunProgram({"init", "launch", "10", "exit", "5"}, {{"FAKE_CUPTI_SUBSCRIBE", "39"}});
@@ -310,7 +310,7 @@ TEST(Regression, ASecondClientLeavesTheProgramAloneAndIsNamed) {
   EXPECT_EQ(run.fake.count("enable_10"), 0u);
 }
 
-// Kineto, wprof: CUPTI before CUDA 12.9 crashes where it is refused a buffer.
+// Kineto, wprof: CUPTI before CUDA 12.9 crashes if a client refuses a buffer.
 TEST(Regression, NoBufferIsEverRefusedAndWhatIsThrownAwayIsCounted) {
   const Outcome run =
       RunProgram({"init", "incomplete", "launch", "20000"}, {{"HEADROOM_MEMORY_MB", "1"}});
@@ -321,7 +321,7 @@ TEST(Regression, NoBufferIsEverRefusedAndWhatIsThrownAwayIsCounted) {
   EXPECT_GT(run.messages.at("cupti_discarded_bytes"), 1 << 20);
 }
 
-// --- what can be missing -------------------------------------------------------------------------
+// --- missing parts ------------------------------------------------------------------------------
 
 TEST(Injection, MissingRightsAreSaid) {
   const Outcome run = RunProgram({"init", "launch"}, {{"FAKE_CUPTI_SUBSCRIBE", "35"}});
@@ -350,7 +350,7 @@ TEST(Injection, WithoutALibraryItSaysWhatToInstall) {
       RunProgram({"init", "launch", "exit", "4"},
                  {{"LD_LIBRARY_PATH", "/nonexistent"}, {"CUDA_HOME", "/nonexistent"}});
   EXPECT_EQ(run.status, 4);
-  // Where CUDA is installed, its CUPTI is found, and has no driver.
+  // If CUDA is installed, the test finds its CUPTI, but no driver.
   ASSERT_EQ(run.texts.count("cupti_unavailable"), 1u);
   EXPECT_THAT(run.texts.at("cupti_unavailable"),
               ElementsAre(testing::AnyOf(HasSubstr("no libcupti found"),
@@ -380,7 +380,7 @@ TEST(Injection, ALibraryThatIsLoadedAlreadyIsTaken) {
   EXPECT_THAT(run.texts.at("cupti_started"), ElementsAre(HasSubstr("libcupti.so.11.2")));
 }
 
-/// Ticks of the first kernel and of a region around its launch, on two clocks that have to agree.
+/// Ticks of the first kernel and of a region around its launch. The two clocks must agree.
 void ExpectKernelInsideRegion(const Outcome& run) {
   ASSERT_EQ(run.tasks.size(), 1u);
   ASSERT_EQ(run.regions.size(), 1u);
@@ -415,7 +415,7 @@ TEST(Injection, ABurstBeyondTheRingIsCountedToTheLastEvent) {
   EXPECT_GT(run.dropped, 0u);
   std::int64_t messages = 0;
   for (const auto& [what, texts] : run.texts) messages += static_cast<std::int64_t>(texts.size());
-  // Messages at the end found no room either; there are at most a handful.
+  // Messages at the end had no room either. There are only a few.
   const auto all = static_cast<std::int64_t>(run.tasks.size() + run.calls.size() + run.dropped);
   EXPECT_GE(all + messages, 200000);
   EXPECT_LE(all, 200000 + 20);
@@ -449,7 +449,7 @@ TEST(Injection, AStepWindowRecordsTheStepsThatTheRecorderNames) {
 }
 
 TEST(Injection, AChildThatIsForkedHarmsNeitherItselfNorItsParent) {
-  // The leak checker cannot stop the threads of a child, which has none, and may see leaks there.
+  // The leak checker cannot stop the threads of a child, which has none. It may report false leaks.
   const Outcome run = RunProgram({"init", "launch", "5", "fork", "launch", "5"},
                                  {{"ASAN_OPTIONS", "detect_leaks=0"}});
   EXPECT_EQ(run.status, 0);

@@ -1,12 +1,12 @@
-// Launches kernels on the first GPU, as fast as asked, and writes what that took.
+// Launches kernels on the first GPU at a given rate, and writes the times.
 //
 // usage: launch_load rate N SECONDS RESULT   N empty kernels per second
 //        launch_load durations N RESULT      N kernels of 10 to 200 us, each between two events
 //
-// Needs the driver alone: its library is opened at run time, and the kernels are PTX.
+// Requires only the driver: opens its library at run time, and has its kernels as PTX.
 //
-// RESULT gets lines of a word and a number: `launches`, `wall_s`, `cpu_s` (of all threads),
-// `launch_p50_ns`, `launch_p99_ns`; or one line `event_ns` a kernel, in order.
+// Each line of RESULT is a word and a number: `launches`, `wall_s`, `cpu_s` (of all threads),
+// `launch_p50_ns`, `launch_p99_ns`; or one `event_ns` line per kernel, in order.
 //
 // Exit code: 0 fine, 2 usage, 3 no GPU or no driver, 4 the GPU failed.
 #include <dlfcn.h>
@@ -48,7 +48,7 @@ AGAIN:
 }
 )";
 
-// The driver's handles are pointers to what it does not declare.
+// The driver's handles are pointers to undeclared types.
 using Handle = void*;
 using Status = int;
 
@@ -119,7 +119,8 @@ struct Gpu {
     Check(driver.cuModuleLoadData(&module, kKernels), "cuModuleLoadData");
     Check(driver.cuModuleGetFunction(&empty, module, "headroom_empty"), "cuModuleGetFunction");
     Check(driver.cuModuleGetFunction(&spin, module, "headroom_spin"), "cuModuleGetFunction");
-    Check(driver.cuStreamCreate(&stream, 1), "cuStreamCreate");  // 1: not with the default stream.
+    Check(driver.cuStreamCreate(&stream, 1), "cuStreamCreate");  // 1: does not synchronize with the
+                                                                 // default stream.
   }
 
   void Launch(Handle kernel, void** arguments) const {
@@ -130,7 +131,7 @@ struct Gpu {
 };
 
 void LaunchAtRate(const Gpu& gpu, std::int64_t rate, double seconds, std::FILE* result) {
-  for (int i = 0; i < 1000; ++i) gpu.Launch(gpu.empty, nullptr);  // Warm.
+  for (int i = 0; i < 1000; ++i) gpu.Launch(gpu.empty, nullptr);  // Warm-up.
   gpu.Wait();
   const auto launches = static_cast<std::int64_t>(static_cast<double>(rate) * seconds);
   std::vector<std::int64_t> times(static_cast<std::size_t>(launches));

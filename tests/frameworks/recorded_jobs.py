@@ -1,11 +1,11 @@
-"""Records small jobs with today's frameworks on the CPU: the traces of tests/frameworks/recordings.
+"""Records small jobs with current frameworks on the CPU: the traces of tests/frameworks/recordings.
 
 usage: python tests/frameworks/recorded_jobs.py JOB FOLDER    (tools/record_frameworks runs all of them)
 
-Each job is a function below; its docstring says what it does. Traces hold no names of machines and no paths.
+Each job is a function below, described by its docstring. Traces contain no names of machines and no paths.
 """
 # mypy: ignore-errors
-# The frameworks are in build/frameworks, where the checks of other files do not look.
+# The frameworks are in build/frameworks, where the checks of other files do not search.
 import contextlib
 import gzip
 import json
@@ -50,7 +50,7 @@ def train(model, optimizer, inputs, labels):
 
 
 def store(trace, folder, name):
-    """Writes a trace without what names the machine."""
+    """Writes a trace without fields that name the machine."""
     for key in ("traceName", "host_name", "trace_id"):
         trace.pop(key, None)
     (folder / f"{name}.json.xz").write_bytes(lzma.compress(json.dumps(trace).encode(), preset=9))
@@ -64,7 +64,7 @@ def save(profiler, folder, name):
 
 
 def pytorch_loop(folder):
-    """Six steps, no schedule and so no marks, every option of the profiler."""
+    """Six steps with every option of the profiler. No schedule, so there are no marks."""
     model = make_model()
     optimizer = torch.optim.AdamW(model.parameters())
     options = ("record_shapes", "with_stack", "with_flops", "with_modules", "profile_memory")
@@ -76,7 +76,7 @@ def pytorch_loop(folder):
 
 
 def pytorch_schedule(folder):
-    """Two cycles of three marked steps, a file each."""
+    """Two cycles of three marked steps, one file each."""
     model, cycles = make_model(), []
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
 
@@ -271,7 +271,7 @@ def jax_steps(folder):
     weights, inputs = numpy.ones((512, 512)), numpy.ones((256, 512))
     weights = step(weights, inputs)
     options = jax.profiler.ProfileOptions()
-    options.python_tracer_level = 0  # Frames name files of this machine, as does the metadata of programs.
+    options.python_tracer_level = 0  # Frames and the metadata of programs name files of this machine.
     with tempfile.TemporaryDirectory() as scratch:
         with jax.profiler.trace(scratch, profiler_options=options):
             for number in range(6):

@@ -78,7 +78,7 @@ class Torch(FrameworkTest):
         walls = sorted(wall for _, wall in raw.values())
         self.assertAlmostEqual(report["steps"]["p50_ms"], walls[(ACTIVE - 1) // 2], delta=2 * nanosecond_ms)
 
-        # A job on the CPU has no GPU work, which is no damage.
+        # A job on the CPU has no GPU work, which does not count as damage.
         self.assertEqual(report["health"]["grade"], "A")
         warnings = [issue["code"] for issue in report["health"]["issues"] if issue["severity"] == "warning"]
         self.assertEqual(warnings, [])

@@ -1,6 +1,6 @@
-"""A slow, obvious reader of Chakra execution traces, and a simulator that knows nothing but dependencies and durations.
+"""A slow, simple reader of Chakra execution traces, and a simulator that uses only dependencies and durations.
 
-Written from the public et_def.proto, not from the writer in src/export. REQUIRES nothing but the standard library.
+Follows the public et_def.proto, not the writer in src/export. REQUIRES only the standard library.
 """
 import dataclasses
 import heapq
@@ -25,7 +25,7 @@ def varint(data, at):
 
 
 def fields(message):
-    """(number, value) of each field: an int for a varint, bytes for what has a length."""
+    """Yields (number, value) of each field: an int for a varint, bytes for a field with a length."""
     at = 0
     while at < len(message):
         key, at = varint(message, at)
@@ -68,7 +68,7 @@ def elements(message):
     return (element for _, element in fields(message))
 
 
-# Decoders by the number of the field that holds the value.
+# Decoders, keyed by the number of the field that holds the value.
 ATTRIBUTE_VALUES: dict[int, typing.Callable] = {
     4: lambda content: list(elements(content)),
     7: signed,
@@ -98,8 +98,8 @@ class Node:
     type: int = 0
     ctrl_deps: list = dataclasses.field(default_factory=list)
     data_deps: list = dataclasses.field(default_factory=list)
-    start: int = 0  # microseconds
-    duration: int = 0  # microseconds
+    start: int = 0  # Microseconds.
+    duration: int = 0  # Microseconds.
     inputs: dict = dataclasses.field(default_factory=dict)
     attributes: dict = dataclasses.field(default_factory=dict)
 
@@ -145,7 +145,7 @@ def node(message):
 
 
 def read(path):
-    """The attributes of the metadata, and the nodes by id."""
+    """Returns the attributes of the metadata, and the nodes by id."""
     first, *rest = messages(path.read_bytes())
     metadata = dict(attribute(value) for number, value in fields(first) if number == 2)
     nodes = [node(message) for message in rest]
@@ -156,10 +156,10 @@ def read(path):
 
 
 def simulate(nodes, duration=lambda node: node.duration, on_one_resource=False):
-    """When each node ends, by id. A node begins when all that it depends on has ended.
+    """Returns {id: end of the node}. A node begins when all its dependencies have ended.
 
-    on_one_resource: as ASTRA-sim's default: one computation of the host, one of the GPU and one communication at a
-    time, of those that could begin the one with the lowest id.
+    on_one_resource: like ASTRA-sim's default. The host, the GPU and communication each run one computation at a time.
+    Among nodes that could begin, the lowest id begins.
     """
 
     def resource(n):

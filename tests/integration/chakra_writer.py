@@ -1,7 +1,7 @@
-"""Writes Chakra execution traces in the form of Chakra's own converter from PyTorch's execution traces: exclusive
-lengths of host nodes, callers as `ctrl_deps`, the order of execution as `data_deps`, and no start times.
+"""Writes Chakra execution traces in the form of Chakra's own converter from PyTorch's execution traces.
 
-Written from the public et_def.proto and the converter's documentation, not from the reader in src/ingest.
+Host nodes have self times. Callers are in `ctrl_deps`, the order of execution in `data_deps`. There are no start times.
+Follows the public et_def.proto and the converter's documentation, not the reader in src/ingest.
 """
 import struct
 
@@ -31,7 +31,7 @@ def content(field, value):
 
 
 def attribute(name, value):
-    """Integers as int64, as the converter has them, but for truth values and texts."""
+    """Writes integers as int64, as the converter does, except truth values and texts."""
     if isinstance(value, bool):
         one = number(27, value)
     elif isinstance(value, str):
@@ -58,7 +58,7 @@ class Trace:
     def node(self, name, kind, micros, caller, deps, shapes="[]", types="[]", values="[]", **attributes):
         self.id += 1
         text = number(1, self.id) + content(2, name) + number(3, kind)
-        text += content(4, varint(caller)) if caller else b""  # Packed, as proto3 writes it.
+        text += content(4, varint(caller)) if caller else b""  # Packed, as in proto3.
         text += content(5, b"".join(map(varint, deps))) if deps else b""
         text += number(7, micros) if micros else b""
         text += content(8, content(1, values) + content(2, shapes) + content(3, types))
@@ -108,8 +108,8 @@ class Trace:
 
 
 def converted():
-    """A loop of a matrix product, a pointwise operation and an all-reduce between two ranks; the GPU is the slower
-    one.
+    """A loop of a matrix product, a pointwise operation and an all-reduce between two ranks. The GPU is slower than the
+    host.
     """
     trace = Trace()
     root = trace.host("[pytorch|profiler|execution_trace|thread]", 0, scope=7)

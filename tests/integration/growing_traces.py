@@ -30,7 +30,7 @@ def steps(count, length):
 
 
 def each(n, events):
-    """The events that `events(i)` returns, for each i below n."""
+    """Returns the events that `events(i)` returns, for each i below n."""
     return [event for i in range(n) for event in events(i)]
 
 
@@ -146,6 +146,6 @@ SHAPES: dict[str, Callable[..., list[dict]]] = {
 
 
 def write(path, shape, n, rank=0):
-    """Writes a trace of `n` of a shape. Returns the bytes of its file."""
+    """Writes a trace of size `n` of a shape. Returns the number of bytes in its file."""
     trace = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": SHAPES[shape](n)}
     return path.write_bytes(json.dumps(trace).encode())

@@ -1,9 +1,9 @@
-"""Programs whose loader the tests of `headroom data` describe, recorded."""
+"""Records programs whose data loaders the tests of `headroom data` describe."""
 import textwrap
 
 from integration import support
 
-PYTHON = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch.
+PYTHON = "/usr/bin/python3"  # Debian's Python, for which tools/setup installs PyTorch.
 
 COMPOSE = """
 class Compose:
@@ -15,7 +15,7 @@ class Compose:
         return x
 """
 
-# A loop whose loader the tests describe; each stage keeps a stopwatch of its own, in memory that workers share.
+# A loop with a data loader. Each stage has a stopwatch in memory that workers share.
 PROGRAM = (
     """
 import json, multiprocessing, os, signal, sys, time
@@ -84,7 +84,7 @@ class WithPyTorch(support.ProgramTest):
 
 class Recorded(WithPyTorch):
     def record(self, main, setup="", samples=160, code=0):
-        """Records a program; returns its Outcome."""
+        """Records a program. Returns its Outcome."""
         program = self.write(
             "train.py",
             PROGRAM + setup + MAIN.replace("{samples}", str(samples)) + textwrap.indent(textwrap.dedent(main), "    "),

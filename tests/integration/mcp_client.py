@@ -1,4 +1,4 @@
-"""A client of the Model Context Protocol over stdio, as the published specification describes it; for tests."""
+"""A client of the Model Context Protocol over stdio, after the published specification, for tests."""
 import json
 import os
 import selectors
@@ -9,7 +9,7 @@ from integration import support
 
 
 class McpError(Exception):
-    """The server answered with a JSON-RPC error."""
+    """The server returned a JSON-RPC error."""
 
     def __init__(self, error):
         super().__init__(f"{error['code']}: {error['message']}")
@@ -18,8 +18,8 @@ class McpError(Exception):
 
 
 class Client:
-    """`headroom mcp ARGS` and a conversation with it. Use as a context manager; leaving it closes stdin and waits for
-    the server's end.
+    """A conversation with `headroom mcp ARGS`. Use it as a context manager: leaving it closes stdin and waits until the
+    server ends.
     """
 
     def __init__(self, *args, cwd=None, version="2025-06-18"):
@@ -59,13 +59,13 @@ class Client:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def start(self, method, **params):
-        """Sends a request; its id."""
+        """Sends a request. Returns its id."""
         self.ids += 1
         self.send({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params})
         return self.ids
 
     def receive(self, seconds=60):
-        """The next message, which must be one line of JSON-RPC."""
+        """Returns the next message, which must be one line of JSON-RPC."""
         end = time.monotonic() + (seconds * 10 if support.sanitized() else seconds)
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
@@ -80,7 +80,7 @@ class Client:
         return json.loads(line.decode("utf-8"))
 
     def request(self, method, **params):
-        """The result of a request."""
+        """Returns the result of a request."""
         number = self.start(method, **params)
         answer = self.receive()
         assert answer["jsonrpc"] == "2.0" and answer["id"] == number, answer

@@ -1,4 +1,4 @@
-"""`headroom ui` as its page asks it."""
+"""Sends requests to `headroom ui` as its page does."""
 import http.client
 import json
 import signal
@@ -18,12 +18,12 @@ class Server:
         self.link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
 
     def ask(self, question, **parameters):
-        """Status and answer; underscores of names stand for hyphens."""
+        """Returns status and answer. Underscores in names become hyphens."""
         status, body = self.get(question, **parameters)
         return status, json.loads(body)
 
     def ask_bytes(self, question, **parameters):
-        """An answer that is no JSON."""
+        """Returns an answer that is not JSON."""
         status, body = self.get(question, **parameters)
         assert status == 200, body
         return body
@@ -36,7 +36,7 @@ class Server:
         return status, body
 
     def ask_of(self, tag, question):
-        """Status, answer and tag of a question that is about the files with a tag alone."""
+        """Returns status, answer and tag of a request that is valid only for files with a given tag."""
         status, body, headers = self.request(f"{question}?{self.link.query}", {"If-Match": tag})
         return status, json.loads(body), headers["ETag"]
 

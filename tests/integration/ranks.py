@@ -1,4 +1,4 @@
-"""Ranks of a job, made of one rank's real trace: clocks of their own, and one that comes late."""
+"""Makes the ranks of a job from one rank's real trace, with separate clocks and a straggler."""
 import gzip
 import json
 
@@ -9,9 +9,9 @@ def load(path):
 
 
 def collectives(trace):
-    """Its kernels that all ranks run together, by start."""
+    """Returns the kernels that all ranks run together, by start."""
 
-    def is_one(event):  # AMD's library calls all its kernels alike.
+    def is_one(event):  # AMD's library gives all its kernels the same name.
         return (
             "AllReduce" in event["name"] or str(event.get("args", {}).get("Collective name", "")).lower() == "allreduce"
         )
@@ -20,8 +20,8 @@ def collectives(trace):
 
 
 def lost_us(trace, late_us):
-    """What a rank of this trace loses by one that is late by `late_us` at each of its collectives: the lateness, of
-    which no more than what the rank's own computing leaves exposed of the collective."""
+    """Returns the time that a rank loses to a straggler that is `late_us` late at each of its collectives. This is the
+    lateness, limited to the part of the collective that the rank's computation leaves exposed."""
     computing = sorted(
         (e["ts"], e["ts"] + e["dur"])
         for e in trace["traceEvents"]
@@ -32,7 +32,7 @@ def lost_us(trace, late_us):
         start, end, hidden = collective["ts"], collective["ts"] + collective["dur"], 0
         for begin, stop in computing:
             hidden += max(0, min(stop, end) - max(begin, start))
-            start = max(start, min(stop, end))  # What runs side by side counts once.
+            start = max(start, min(stop, end))  # Overlapping work counts once.
         lost += min(late_us, 0.9 * collective["dur"], collective["dur"] - hidden)
     return lost
 

@@ -1,4 +1,4 @@
-"""Two traces compared as the program reads them: every table and column, by value and not by row number."""
+"""Compares two traces as the program reads them: every table and column, by value instead of row number."""
 import csv
 import json
 import re
@@ -71,7 +71,7 @@ def resolved(rows, referred, table, row, depth=0):
                 referred[key] = repr(resolved(rows, referred, target, rows[target][int(text)], depth + 1))
             text = referred[key]
         elif text and target in ("host_events", "gpu_tasks"):
-            continue  # Of a call that launched a task, its own parent is compared in its own row.
+            continue  # For a call that launched a task, its own row compares the parent.
         elif column == "args" and text:
             text = members(text)
         values.append((column, text))
@@ -79,7 +79,7 @@ def resolved(rows, referred, table, row, depth=0):
 
 
 def members(text):
-    """The members of `args`, however they are spaced."""
+    """Returns the members of `args`, independent of white space."""
     if text[0] == "'" and text[1:2] == '"':
         text = text[1:]
     try:
@@ -89,7 +89,7 @@ def members(text):
 
 
 def differences(want, got, most=3):
-    """Sentences that say where two traces differ; [] where they are equal."""
+    """Returns sentences on the differences between two traces; [] if they are equal."""
     found = []
     for name in want:
         if want[name] == got[name]:

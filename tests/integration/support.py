@@ -1,4 +1,4 @@
-"""What the contract tests share: where things are, how to run the program, how to compare."""
+"""Shared by the contract tests: paths, running the program, comparing results."""
 import dataclasses
 import functools
 import json
@@ -21,14 +21,14 @@ DATA = pathlib.Path(os.environ.get("HEADROOM_DATA") or ROOT.parent / "shared").a
 FULL = os.environ.get("HEADROOM_TEST_FULL") == "1"
 GOLDEN = ROOT / "tests/golden"
 SCHEMA = ROOT / "docs/schema/report-1.json"
-# A disk without room. Of a name that is none, programs would make a file.
+# A full disk. If the path does not exist, programs would create a file.
 FULL_DEVICE = "/dev/full"
 NEEDS_FULL_DEVICE = unittest.skipUnless(pathlib.Path(FULL_DEVICE).is_char_device(), f"no {FULL_DEVICE} on this machine")
 DEFINITIONS = ROOT / "docs/report.md"
 
 
 def real_traces():
-    """Every PyTorch-profiler trace of the data folder, in a fixed order; [] where there is none."""
+    """Returns all PyTorch-profiler traces of the data folder, in a fixed order; [] without traces."""
     return sorted((DATA / "h200/traces").glob("*.json.gz")) + sorted((DATA / "public-traces").glob("*.json.gz"))
 
 
@@ -42,7 +42,7 @@ def warn_about_missing_data():
 
 
 def data_file(name):
-    """A file of the data folder; skips the test, with the reason, where it is absent."""
+    """Returns the path of a file of the data folder. Skips the test, with the reason, if it is missing."""
     path = DATA / name
     if not path.exists():
         raise unittest.SkipTest(f"real traces are missing (HEADROOM_DATA={DATA})")
@@ -55,14 +55,14 @@ def data_file(name):
 @dataclasses.dataclass
 class Outcome:
     command: list
-    code: int  # negative: killed by that signal
+    code: int  # Negative: killed by that signal.
     out: bytes
     err: bytes
     seconds: float
 
     @property
     def text(self):
-        return self.out.decode("utf-8")  # strict: invalid UTF-8 on stdout is a failure
+        return self.out.decode("utf-8")  # Strict: invalid UTF-8 on stdout is a failure.
 
     @property
     def message(self):
@@ -94,7 +94,7 @@ def has_module(python, module):
 
 @functools.cache
 def sanitized():
-    """Whether the program carries a sanitizer, which needs address space and time of its own."""
+    """True if the program has a sanitizer, which needs additional address space and time."""
     data = BINARY.read_bytes()
     return b"__asan_init" in data or b"__tsan_init" in data
 
@@ -149,7 +149,7 @@ def run(command, cwd=None, seconds=240, address_space=None, environment=None, pr
 
 
 class ProgramTest(unittest.TestCase):
-    """A test of the program; gives each test a scratch folder and the checks that all share."""
+    """A test of the program. Gives each test a scratch folder and the common checks."""
 
     maxDiff = 4000
 
@@ -172,7 +172,7 @@ class ProgramTest(unittest.TestCase):
         return path
 
     def report(self, *args, **kwargs):
-        """`headroom report --json ARGS`, which must succeed and be sound; the parsed object."""
+        """Runs `headroom report --json ARGS`, which must succeed and obey the contract. Returns the parsed object."""
         outcome = headroom("report", "--json", *args, **kwargs)
         self.assertEqual(outcome.code, 0, outcome)
         report = outcome.json()
@@ -180,7 +180,7 @@ class ProgramTest(unittest.TestCase):
         return report
 
     def assert_refused(self, outcome, code, *fragments):
-        """The exit code; nothing on stdout; one message on stderr that holds each fragment (case ignored)."""
+        """Requires the exit code, nothing on stdout, and one message on stderr with each fragment (case ignored)."""
         self.assertEqual(outcome.code, code, outcome)
         self.assertEqual(outcome.out, b"", outcome)
         self.assertTrue(outcome.message.strip(), f"no message: {outcome}")
@@ -188,19 +188,20 @@ class ProgramTest(unittest.TestCase):
             self.assertIn(str(fragment).lower(), outcome.message.lower(), outcome)
 
     def assert_printable(self, text, context):
-        """No control character but the newline, and nothing that turns text around or hides it."""
+        """Requires a text without control characters except the newline, and without characters that reverse or hide
+        text."""
         for number, line in enumerate(text.split("\n"), 1):
             bad = [c for c in line if unprintable(c)]
             self.assertFalse(bad, f"{context}: line {number} holds {bad!r}: {line!r}")
 
     def assert_readable_text(self, text, context):
-        """Printable, and no line longer than 100 columns."""
+        """Requires a printable text with at most 100 columns per line."""
         self.assert_printable(text, context)
         for number, line in enumerate(text.split("\n"), 1):
             self.assertLessEqual(len(line), 100, f"{context}: line {number} is too long: {line!r}")
 
     def assert_whole_tables(self, markdown, context):
-        """Every row of a table has as many cells as its head: no name has broken out of its cell."""
+        """Requires as many cells in every row of a table as in its head, so that no name has left its cell."""
         self.assert_printable(markdown, context)
         cells = None
         for line in markdown.split("\n"):
@@ -248,16 +249,16 @@ def validator():
 
 @functools.cache
 def known_codes():
-    """Codes of `health.issues[]` that docs/report.md explains."""
+    """Returns the codes of `health.issues[]` that docs/report.md explains."""
     table = DEFINITIONS.read_text().split("## health")[1].split("\n## ")[0]
     return frozenset(re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.MULTILINE))
 
 
 def violations(report):
-    """Every way in which a report breaks its schema or contradicts itself, as sentences; [] if it is sound."""
+    """Returns all faults of a report, against its schema and against itself, as sentences; [] if there are none."""
     found = [f"schema: {e.json_path}: {e.message[:300]}" for e in validator().iter_errors(report)]
     if found:
-        return found  # what follows takes the shape for granted
+        return found  # The following checks assume a valid schema.
     return [
         *_health(report),
         *_gpu(report),
@@ -281,7 +282,7 @@ def scores_validator():
 
 
 def forecast_violations(forecast):
-    """Every way in which the output of whatif breaks its schema; [] if it is sound."""
+    """Returns all ways in which the output of whatif breaks its schema; [] if there are none."""
     return [f"schema: {e.json_path}: {e.message[:300]}" for e in forecast_validator().iter_errors(forecast)]
 
 
@@ -291,13 +292,13 @@ def _schema_of(name):
 
 
 def answer_violations(answer):
-    """Every way in which an answer of `headroom ui` breaks the schema that it names; [] if it is sound."""
+    """Returns all ways in which an answer of `headroom ui` breaks the schema that it names; [] if there are none."""
     name = answer["schema"].removeprefix("headroom.").replace("/", "-") + ".json"
     return [f"schema: {e.json_path}: {e.message[:300]}" for e in _schema_of(name).iter_errors(answer)]
 
 
 def data_violations(report):
-    """Every way in which the output of `data` or `data bench` breaks its schema; [] if it is sound."""
+    """Returns all ways in which the output of `data` or `data bench` breaks its schema; [] if there are none."""
     name = "data-bench-1.json" if report["schema"] == "headroom.data-bench/1" else "data-1.json"
     return [f"schema: {e.json_path}: {e.message[:300]}" for e in _schema_of(name).iter_errors(report)]
 
@@ -393,12 +394,12 @@ def _breakdown(report):
     whole = [r for r in report["steps"]["list"] if r["counted"]]
     if not any(r["index"] == split["step_index"] and r["wall_ms"] == report["steps"]["p50_ms"] for r in whole):
         yield f"step_breakdown.step_index {split['step_index']} is not the median step"
-    if split["steps"] == len(whole):  # Else some lie over others.
+    if split["steps"] == len(whole):  # Otherwise some overlap others.
         yield from _mean_of("whole steps", split, busy, whole)
 
 
 def _mean_of(what, split, busy, rows):
-    # A part is rounded down to a nanosecond.
+    # Parts are rounded down to a nanosecond.
     rounding = 1e-6 * len(PARTS)
     if abs(split["of_ms"] - math.fsum(r["wall_ms"] for r in rows) / len(rows)) > rounding:
         yield f"step_breakdown.of_ms {split['of_ms']} is not the mean of the {what}"
@@ -419,7 +420,7 @@ def _tables(report):
                 yield f"{table}: {r['name'][:60]!r}: mean times count is not the total"
 
 
-# What findings act on, by what the verdict names.
+# Causes that findings act on, by the verdict's name.
 ACTS_ON = {
     "host": ("late-launches", "costly-region", "unmarked-time"),
     "input": ("data-wait", "exposed-copies"),
@@ -432,7 +433,7 @@ ACTS_ON = {
 
 
 def _invariants(report):
-    """What holds for any trace."""
+    """Facts that hold for any trace."""
     steps, split = report["steps"], report["step_breakdown"]
     corrected = steps["corrected_step_ms"]
     if corrected and not 0 <= corrected["low"] <= corrected["mid"] <= corrected["high"]:
@@ -457,7 +458,7 @@ def _invariants(report):
 
 def _forecasts(report):
     saves = [f["saves_ms"] for f in report["findings"]]
-    # The first acts on what the verdict names.
+    # The first one acts on the verdict's cause.
     known = [s for s in saves[1:] if s is not None]
     if saves[1 : len(known) + 1] != known or known != sorted(known, key=lambda s: -s["mid"]):
         yield "findings are not ranked by what they save"
@@ -484,7 +485,7 @@ def _forecasts(report):
 
 
 def close(a, b, tolerance=1e-6):
-    """Equal to 1e-6, relative or absolute, as the contract asks."""
+    """True if equal to 1e-6, relative or absolute, as the contract requires."""
     return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
 
 
@@ -493,13 +494,14 @@ def is_number(v):
 
 
 def mismatches(want, got, where="$"):
-    """Ways in which `got` fails `want`, as a list of sentences; [] if it matches.
+    """Returns the ways in which `got` differs from `want`, as a list of sentences; [] if it matches.
 
-    Objects: only the keys of `want` are compared. Lists: same length, row by row. Numbers: to half a nanosecond in ms.
-    Three words make goldens say less than equality (several in one object must all hold):
+    Objects: compares only the keys of `want`. Lists: same length, row by row. Numbers: to half a nanosecond in ms.
+    Three
+    words make goldens weaker than equality (several in one object must all hold):
       {"$in": [a, b]}     one of these
       {"$has": [a, b]}    a list in which each of these matches some row
-      {"$none": [a, b]}   a list in which none of these matches any row
+      {"$none": [a, b]}   a list in which no row matches any of these
     """
     if isinstance(want, dict) and len(want) > 1 and all(key.startswith("$") for key in want):
         return [m for word, rows in want.items() for m in mismatches({word: rows}, got, where)]

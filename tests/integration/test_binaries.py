@@ -1,4 +1,4 @@
-"""Every file that a build makes to be run or loaded is hardened, and loads no library of the working directory."""
+"""Tests that all built programs and libraries are hardened, and load no library from the working directory."""
 import platform
 import re
 import shutil
@@ -12,7 +12,7 @@ INTEL = platform.machine() == "x86_64"
 
 
 def linked_files(folder):
-    """ELF programs and libraries below a folder; objects are not linked yet."""
+    """Returns ELF programs and libraries below a folder. Object files are not linked yet, so they are left out."""
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not path.is_file() or "CMakeFiles" in path.parts or path.suffix in (".o", ".a"):
             continue
@@ -27,7 +27,7 @@ def readelf(*arguments):
 
 
 def search_path(path):
-    """The folders that a file adds to the search for libraries."""
+    """Returns the folders that a file adds to the search path of libraries."""
     found = re.search(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", readelf("--dynamic", path))
     return found.group(1).split(":") if found else []
 
@@ -48,7 +48,7 @@ class Binaries(support.ProgramTest):
         self.assertGreater(len(shipped), 1)
         for path in shipped:
             with self.subTest(path=path.name):
-                for folder in search_path(path):  # Of libraries outside of the system's folders.
+                for folder in search_path(path):  # Folders of libraries outside the system's folders.
                     self.assertTrue(folder.startswith("/"), folder)
                 segments, dynamic = readelf("--segments", path), readelf("--dynamic", path)
                 self.assertIn("GNU_RELRO", segments)

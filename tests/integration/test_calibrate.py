@@ -1,5 +1,5 @@
-"""`headroom calibrate`: --host with a real training loop under a real profiler, --gpu with real operators on what there
-is, --network with real all-reduces on the loopback."""
+"""Tests `headroom calibrate`: --host with a real training loop and profiler, --gpu with real operators on the available
+device, --network with real all-reduces on the loopback."""
 import csv
 import socket
 import subprocess
@@ -34,9 +34,9 @@ class Calibrate(loading.WithPyTorch):
                 "baseline"
             ]
 
-        # The sample is of another machine ...
+        # The sample comes from another machine ...
         self.assertIn("shipped default", calibration()["calibration"])
-        # ... unless the user says otherwise, or the file does.
+        # ... unless the user or the file says otherwise.
         self.assertIn(str(file), calibration("--calibration", file)["calibration"])
         machine = written["machine"]
         file.write_text(file.read_text().replace(machine, "1 x NVIDIA H200 (150109880320 bytes), driver 13000"))
@@ -117,7 +117,7 @@ class Network(support.ProgramTest):
         self.assert_refused(support.headroom("calibrate", "--host", "--rank", "1"), 2, "--rank requires --network")
 
 
-# Small shapes, on the CPU: what a GPU runs, but for the device and its clock.
+# Runs the GPU's program with small shapes on the CPU. Only the device and its clock differ.
 MEASURE = """
 import sys
 sys.path.insert(0, {folder!r})
@@ -187,5 +187,5 @@ class CalibrateGpu(support.ProgramTest):
                 self.assert_refused(
                     support.headroom("calibrate", "--gpu", "-q", "--python", python, "-o", path), code, *named
                 )
-        self.assertTrue(started.exists())  # What cannot be written is not measured first.
+        self.assertTrue(started.exists())  # The command checks the output file before it measures.
         self.assertFalse(table.exists())

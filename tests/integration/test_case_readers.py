@@ -1,4 +1,4 @@
-"""Small inputs after public bug reports that a reader once took wrongly. case.md says how each right value is known."""
+"""Small inputs from public bug reports that a reader once misread. case.md explains how each right value is known."""
 import gzip
 import json
 import zipfile
@@ -63,7 +63,7 @@ class SeveralProcesses(CaseReaders):
     def test_tasks_join_calls_of_their_own_process(self):
         for name, tasks, without in (
             ("cases/08-nsys-correlation-of-another-process/two_processes.sqlite", 240, 20),
-            # Joined in SQL by globalPid >> 24 and correlationId.
+            # SQL joins by globalPid >> 24 and correlationId.
             ("wild/nsys_ai__mfu_2gpu_after.sqlite", 4733, 16),
             ("wild/nsys_ai__mfu_2gpu_before.sqlite", 5299, 31),
         ):

@@ -1,4 +1,4 @@
-"""Small inputs whose names, categories or counters were misread. case.md says how each right value is known."""
+"""Small inputs whose names, categories or counters were misread. case.md explains how each right value is known."""
 
 import gzip
 import json
@@ -79,7 +79,7 @@ class OtherVendors(support.ProgramTest):
         self.assertEqual(report["bottleneck"]["verdict"], "gpu-compute")
 
     def test_kernels_of_an_unknown_category(self):
-        """100 kernels of 400 us on two tracks: 40 of 20.4 ms."""
+        """100 kernels of 400 us on two tracks, 40 of them in 20.4 ms."""
         trace = json.loads(support.data_file(self.FOLDER + "xpu_complete.json").read_text())
         for event in trace["traceEvents"]:
             if event["cat"] == "kernel":
@@ -173,7 +173,7 @@ class Redacted(support.ProgramTest):
 
 
 class OldCategories(support.ProgramTest):
-    """PyTorch 1.8 gives ranges the category Operator."""
+    """PyTorch 1.8 uses the category Operator for ranges."""
 
     def test_optimizer_steps(self):
         for workers in (0, 4):

@@ -1,5 +1,6 @@
-"""Small inputs after public bug reports, and public files whose first report was wrong. Each has its right value, known
-from the raw events (case.md beside the input says how)."""
+"""Small inputs from public bug reports, and public files whose first report was wrong. The right values come from the
+raw
+events (case.md next to the input explains how)."""
 import gzip
 import json
 import shutil
@@ -8,7 +9,7 @@ from integration import support
 
 
 class StepsWithoutMarks(support.ProgramTest):
-    """Steps are found from the order of the kernels. Layers are not steps."""
+    """The order of kernels shows the steps. Layers are not steps."""
 
     def steps(self, name):
         return self.report(support.data_file(name))["steps"]
@@ -34,7 +35,7 @@ class StepsWithoutMarks(support.ProgramTest):
         for name, verdict, finding in (
             ("loop10.json", "gpu-compute", None),
             ("nsys_loop.sqlite", "gpu-compute", None),
-            # No launch was recorded: the cause of 57 % idle time is unknown, but kernels tell the exchange.
+            # No launch was recorded. The cause of 57 % idle time is unknown, but the kernels show the exchange.
             ("rocprofv3_kernels_only.json.gz", "communication", "exposed-communication"),
         ):
             with self.subTest(name):
@@ -85,7 +86,7 @@ class StepsWithoutMarks(support.ProgramTest):
         self.assertNotIn("data wait", parts)
 
     def test_pipes_are_read_once(self):
-        """The names of pipes differ only in numbers, but a look at their heads would take these from the reader."""
+        """The names of pipes differ only in numbers. Reading their heads would take data away from the reader."""
         trace = support.ROOT / "tests/golden/gpu-bound/trace.json"
         command = f"'{support.BINARY}' report --json --quiet <(cat '{trace}') <(cat '{trace}')"
         outcome = support.run(["bash", "-c", command])
@@ -106,7 +107,7 @@ class StepsWithoutMarks(support.ProgramTest):
                 self.assertEqual([row["recordings"] for row in report["inputs"]], [3])
                 indices = [step["index"] for step in report["steps"]["list"]]
                 self.assertEqual(indices, [0, 1, 2, 10, 11, 12, 20, 21, 22])
-        # Files that overlap in time are no recordings of one process.
+        # Files that overlap in time are not recordings of one process.
         folder = self.scratch / "twice"
         folder.mkdir()
         for number in range(2):
@@ -115,7 +116,7 @@ class StepsWithoutMarks(support.ProgramTest):
 
 
 class AllSteps(support.ProgramTest):
-    """Verdict and breakdown are of all steps."""
+    """Verdict and breakdown cover all steps."""
 
     def test_one_stall_of_the_loader(self):
         report = self.report(support.data_file("cases/16-stalls-hidden-by-the-median/loader_bubble.json.gz"))
@@ -161,7 +162,7 @@ class AllSteps(support.ProgramTest):
 
 
 class OldCategories(support.ProgramTest):
-    """Case 03: ranges are of category `Operator`, the GPU and the shapes were not recorded."""
+    """Case 03: ranges have the category `Operator`. The GPU and the shapes were not recorded."""
 
     def test_the_optimizer_is_forecast_by_its_kernels(self):
         path = support.data_file("wild/kineto__resnet50_workers_0.pt.trace.json.gz")
@@ -172,7 +173,7 @@ class OldCategories(support.ProgramTest):
 
 
 class Gpus(support.ProgramTest):
-    """Which GPU the work ran on."""
+    """Tests the GPU name for the recorded work."""
 
     def test_work_of_a_number_that_is_not_described(self):
         report = self.report(
@@ -191,12 +192,14 @@ class Gpus(support.ProgramTest):
             {(None, "AMD Instinct MI300X", "gfx942")},
         )
         text = support.headroom("report", trace, "--full").text
-        self.assertIn("GPU 0 to 7 AMD Instinct MI300X, 192 GB (192.0 GiB), 304 CUs, gfx942 (inferred from its size)", text)
+        self.assertIn(
+            "GPU 0 to 7 AMD Instinct MI300X, 192 GB (192.0 GiB), 304 CUs, gfx942 (inferred from its size)", text
+        )
         self.assertNotIn("no-device-properties", text)
 
 
 class Run(support.ProgramTest):
-    """Where the time of the recording went."""
+    """Tests the breakdown of the recording's time."""
 
     def parts(self, name):
         return {part["name"]: part for part in self.report(support.data_file(name))["run"]["parts"]}
@@ -214,11 +217,11 @@ class Run(support.ProgramTest):
 
 
 class Kinds(support.ProgramTest):
-    """Iterations of a server, by kind."""
+    """Tests iterations of a server, by kind."""
 
     @staticmethod
     def server(prefills=(0, 9, 15), count=23):
-        """A trace of a server without operators: iterations of 60 kernels, of 2048 tokens or of 32."""
+        """Returns a server's trace without operators: iterations of 60 kernels, with 2048 tokens or with 32."""
         events, context, ts, number = [], 55086, 1000, 0
 
         def add(name, category, ts, dur, **more):
@@ -250,7 +253,7 @@ class Kinds(support.ProgramTest):
         path.write_text(json.dumps(self.server()), encoding="utf-8")
         report = self.report(path)
         kinds = {row["kind"]: row for row in report["steps"]["kinds"]}
-        # The last iteration's rest is not in the recording.
+        # The recording lacks the end of the last iteration.
         self.assertEqual({kind: row["count"] for kind, row in kinds.items()}, {"decode": 19, "prefill": 3})
         self.assertAlmostEqual(kinds["decode"]["mean_ms"], 5.62, places=6)
         self.assertAlmostEqual(kinds["prefill"]["mean_ms"], (24.02 + 2 * 24.22) / 3, places=5)
@@ -271,7 +274,7 @@ class Kinds(support.ProgramTest):
 
 
 class HiddenMarks(support.ProgramTest):
-    """A trace without its marks has the same steps."""
+    """Without its marks, a trace has the same steps."""
 
     NAMES = (
         "h200/traces/bert_base_amp-fp16.json.gz",

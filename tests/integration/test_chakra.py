@@ -1,4 +1,4 @@
-"""`headroom export --to chakra`: the dependencies are complete, without circles, and say when everything ran."""
+"""Tests `headroom export --to chakra`: the dependencies are complete, acyclic, and determine when everything ran."""
 import collections
 import csv
 import gzip
@@ -38,7 +38,7 @@ class Chakra(support.ProgramTest):
             return list(csv.DictReader(file))
 
     def traces(self):
-        """Those with GPU work that a recorded call launched."""
+        """Returns nodes with GPU work that a recorded call launched."""
         yield from SAMPLES
         for trace in support.real_traces():
             if trace.parent.name == "public-traces" or support.FULL or trace.name.startswith("gpt2_fp32."):
@@ -46,7 +46,7 @@ class Chakra(support.ProgramTest):
                     yield trace
 
     def test_every_trace(self):
-        """One reading of each file, which takes most of the time, for both."""
+        """Reads each file once for both tests, because reading takes most of the time."""
         for trace in self.traces():
             with self.subTest(trace=trace.name):
                 metadata, nodes = self.read(trace)
@@ -54,7 +54,7 @@ class Chakra(support.ProgramTest):
                 self.check_tasks(trace, metadata, nodes)
 
     def check_schedule(self, nodes):
-        """Ends of a simulation by dependencies alone are the recorded ones, to the microsecond."""
+        """A simulation by dependencies alone has the recorded ends, to the microsecond."""
         before = {i: {*n.data_deps, *n.ctrl_deps} for i, n in nodes.items()}
         for i, deps in before.items():
             for dep in deps:
@@ -62,7 +62,7 @@ class Chakra(support.ProgramTest):
         ends = chakra_reader.simulate(nodes)
         self.assertEqual([i for i, n in nodes.items() if ends[i] != n.end], [])
 
-    samples = {}  # What was read of them: several tests ask.
+    samples = {}  # Cached contents, because several tests use them.
 
     def read(self, trace):
         if trace in SAMPLES:
@@ -80,7 +80,7 @@ class Chakra(support.ProgramTest):
         return read
 
     def test_steps_take_what_the_report_says(self):
-        """Step time out of the simulation, which knows nothing of the trace but lengths and dependencies."""
+        """Returns the step time of a simulation that knows only lengths and dependencies."""
         for trace in SAMPLES:
             _, nodes = self.read(trace)
             ends = chakra_reader.simulate(nodes)
@@ -96,12 +96,12 @@ class Chakra(support.ProgramTest):
                 )
 
     def check_tasks(self, trace, metadata, nodes):
-        """What the tables say of GPU work comes back from the file: the round trip of what Chakra carries."""
+        """Tests the round trip: the file returns the contents of the GPU tables that Chakra can hold."""
         tasks, events, streams = (self.rows(trace, table) for table in ("gpu_tasks", "host_events", "streams"))
         of_task = {n.attributes["task"]: n for n in nodes.values() if "task" in n.attributes}
         of_event = collections.defaultdict(list)
         for n in nodes.values():
-            if "event" in n.attributes:  # Of work, not of the tables beside it.
+            if "event" in n.attributes:  # Counts work, not the additional tables.
                 of_event[n.attributes["event"]].append(n)
         self.assertEqual(sorted(of_task), list(range(len(tasks))))
         zero = metadata["zero_ns"]
@@ -146,7 +146,8 @@ class Chakra(support.ProgramTest):
                         self.assertLessEqual(ends[before.id], ends[after.id] - slower(after), (before.id, after.id))
 
     def test_one_resource_each(self):
-        """ASTRA-sim runs one node of the host and one of the GPU at a time; a job of one loop takes as long there."""
+        """ASTRA-sim runs one node of the host and one of the GPU at a time. A job with one loop takes the same time
+        there."""
         for trace in SAMPLES:
             _, nodes = self.read(trace)
             recorded = max(n.end for n in nodes.values())
@@ -175,7 +176,7 @@ class Chakra(support.ProgramTest):
         self.assertEqual(got, want)
         (groups,) = [n for n in nodes.values() if n.name == "process_group:init"]
         self.assertEqual(json.loads(groups.inputs[1][2:-2]), [{"pg_name": "0", "ranks": [0, 1]}])
-        self.assertEqual(min(nodes), groups.id)  # Read before what takes place in a group.
+        self.assertEqual(min(nodes), groups.id)  # The group must be read before the operations inside it.
 
     @unittest.skipUnless(shutil.which("protoc"), "protoc is not installed")
     def test_messages_are_chakras(self):
@@ -193,12 +194,12 @@ class Chakra(support.ProgramTest):
                 check=True,
             )
             self.assertNotRegex(done.stdout.decode(), r"(?m)^\s*\d+: ")
-        read = chakra_reader.node(task)  # The last that was decoded.
+        read = chakra_reader.node(task)  # The last decoded one.
         self.assertIn(f"duration_micros: {read.duration}\n", done.stdout.decode())
         self.assertIn("type: MEM_LOAD_NODE", done.stdout.decode())
 
     def test_names_that_are_no_text(self):
-        """A string of protobuf is UTF-8, or readers refuse the whole message."""
+        """A protobuf string must be UTF-8, or readers refuse the whole message."""
         trace = self.scratch / "odd.json"
         trace.write_bytes(
             b"""{"traceEvents": [
@@ -218,7 +219,7 @@ class Chakra(support.ProgramTest):
         self.assertEqual((task.start, task.duration), (12, 9))
 
     def job(self):
-        """Two ranks of which the files tell nothing but by their names."""
+        """Tests two ranks whose files show the rank only in their names."""
         folder = self.scratch / "job"
         folder.mkdir()
         for rank in (0, 1):
@@ -249,7 +250,7 @@ class Chakra(support.ProgramTest):
             )
 
     def assert_reads_back(self, trace):
-        """Every table and column; and the copy of the copy is the copy."""
+        """Compares every table and column. The copy of a copy equals the copy."""
         path = self.exported(trace)
         self.assertEqual(stores.compare(trace, path, self.scratch), [])
         again = self.exported(path, "again")
@@ -261,12 +262,12 @@ class Chakra(support.ProgramTest):
         outcome = support.headroom("export", trace, "--to", "chakra", "-o", self.scratch / name)
         self.assertEqual(outcome.code, 0, outcome)
         (path,) = self.scratch.glob(f"{name}.*.et")
-        return path.rename(self.scratch / f"{name}.et")  # Which does not tell a rank.
+        return path.rename(self.scratch / f"{name}.et")  # This name contains no rank.
 
     def test_traces_read_back(self):
         for trace in self.traces():
             if trace in SAMPLES[:-1] and not support.FULL:
-                continue  # The largest; the others are of its kind.
+                continue  # The largest file. The others have the same structure.
             with self.subTest(trace=trace.name):
                 self.assert_reads_back(trace).unlink()
 
@@ -280,7 +281,7 @@ class Chakra(support.ProgramTest):
                 self.assert_reads_back(trace).unlink()
 
     def test_reports_agree(self):
-        """All that `report` and `whatif` say, but for the file's own path, size and format."""
+        """Returns all output of `report` and `whatif`, except the file's own path, size and format."""
         of_the_file = {"inputs", "ranks", "health"}
         for trace in SAMPLES:
             path = self.exported(trace)
@@ -304,7 +305,7 @@ class Chakra(support.ProgramTest):
         self.assertEqual(self.report(odd)["gpu_time"], self.report(path)["gpu_time"])
 
     def test_cuts_and_flips(self):
-        """No damage brings the program down; a cut keeps the nodes before it, and says that it is one."""
+        """No damage crashes the program. A cut file keeps the nodes before the cut, and the report says so."""
         data = self.exported(self.small()).read_bytes()
         whole = self.report(self.write("whole.et", data))["inputs"][0]["events"]
         cuts = damage.sample([(f"cut-{k}.et", data[:k]) for k in range(1, len(data))], None if support.FULL else 40)
@@ -319,7 +320,7 @@ class Chakra(support.ProgramTest):
                 report = outcome.json()
                 self.assertEqual(support.violations(report), [], name)
                 if name.startswith("cut"):
-                    self.assertLessEqual(report["inputs"][0]["events"], whole + 1)  # What is cut counts, too.
+                    self.assertLessEqual(report["inputs"][0]["events"], whole + 1)  # The cut part counts, too.
 
     def small(self):
         return self.write(
@@ -405,7 +406,7 @@ class Chakra(support.ProgramTest):
         self.assertEqual(self.report(back)["kernels"], self.report(trace)["kernels"])
 
     def test_converted_execution_traces(self):
-        """PyTorch's execution trace as Chakra's converter writes it: lengths and dependencies, no times."""
+        """Tests PyTorch's execution trace as Chakra's converter writes it: lengths and dependencies, no times."""
         path = self.write("job.5.et", chakra_writer.converted())
         report = self.report(path)
         health = {issue["code"]: issue for issue in report["health"]["issues"]}
@@ -413,7 +414,7 @@ class Chakra(support.ProgramTest):
         self.assertEqual(sum(row["count"] for row in report["kernels"]), chakra_writer.TASKS)
         self.assertAlmostEqual(report["gpu_time"][0]["communication_ms"], chakra_writer.COMMUNICATION_MICROS / 1000)
         self.assertEqual(report["steps"]["count"], chakra_writer.STEPS)
-        # The first product is launched behind 2 + 4 + 10 us of the host; then its stream is never idle.
+        # The first product is launched after 2 + 4 + 10 us on the host. After that its stream is never idle.
         self.assertAlmostEqual(report["gpu_time"][0]["span_ms"], (chakra_writer.STEPS * 340 + 0) / 1000, delta=0.2)
         self.assertIsNotNone(report["bottleneck"])
         operators = {row["name"]: row for row in report["operators"]}
@@ -430,7 +431,7 @@ class Chakra(support.ProgramTest):
         for name in ("a", "b"):
             (folder / f"{name}.json.gz").rename(folder / f"rank0.{name}.json.gz")
         self.assertIn("another trace also has rank 0", self.refused(folder, "-o", self.scratch / "out"))
-        self.assertEqual(list(self.scratch.glob("out*")), [])  # Nothing of what failed.
+        self.assertEqual(list(self.scratch.glob("out*")), [])  # A failed export leaves no file.
         self.assertIn("cannot write", self.refused(SAMPLES[0], "-o", self.scratch / "missing/out", code=4).lower())
         recording = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"
         self.assertIn("no GPU task", self.refused(recording, "-o", self.scratch / "out", code=3))

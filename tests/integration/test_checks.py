@@ -1,4 +1,4 @@
-"""The `check` command of every finding runs, and prints the figure that the finding quotes."""
+"""Tests that the `check` command of every finding runs, and prints the figure that the finding quotes."""
 import os
 import subprocess
 

@@ -1,4 +1,4 @@
-"""A damaged trace is read or refused: never a crash, a hang, an invalid output or an event lost that was whole."""
+"""Tests that damaged traces are read or refused. Crashes, hangs, invalid output and lost intact events are failures."""
 import concurrent.futures
 import gzip
 import os
@@ -11,7 +11,8 @@ GATE = {"cuts": 200, "gzip_cuts": 125, "flips": 200, "gzip_flips": 100}  # Cases
 
 
 def small_traces():
-    """A golden, always there; and a real trace of 4 KB (backward on its own thread)."""
+    """Returns a golden trace, which is always available, and a real trace of 4 KB (with backward on a separate
+    thread)."""
     yield "golden", (support.GOLDEN / "communication-exposed-and-hidden/trace.json").read_bytes()
     real = support.DATA / "public-traces/hta__call_stack__backward_thread.json.gz"
     if real.exists():
@@ -19,7 +20,7 @@ def small_traces():
 
 
 class Makers(unittest.TestCase):
-    """The generator itself, without the program."""
+    """Tests the generator, without the program."""
 
     DATA = b'{"a": [1], "traceEvents": [\n{"x": "]"}, {"y": [2]}\n], "b": []}'
 
@@ -53,8 +54,8 @@ class Damage(support.ProgramTest):
                 outcomes = pool.map(lambda case: self.run_on(*case[:2]), cases)
             for (name, damaged, least), outcome in zip(cases, outcomes):
                 with self.subTest(f"{origin} {name}"):
-                    # Damaged compression can repeat text; an event takes a brace or, where its beginning is
-                    # overwritten, a phase at least.
+                    # Damaged compression can repeat text. An event needs at least a brace, or a phase if its beginning
+                    # is overwritten.
                     most = (
                         sum(max(1, piece.count(b'"ph"')) for piece in damage.unfolded(damaged).split(b"{"))
                         if maker == "gzip_flips"
@@ -78,7 +79,7 @@ class Damage(support.ProgramTest):
         report = outcome.json()
         self.assertEqual(support.violations(report), [], outcome)
         kept = report["inputs"][0]["events"]
-        self.assertLessEqual(kept, most + 1)  # one half event may show up as damaged
+        self.assertLessEqual(kept, most + 1)  # One half event may be reported as damaged.
         if least is not None:
             self.assertGreaterEqual(kept, least, f"events lost: {report['health']}")
         if least is not None and kept < most:
@@ -97,7 +98,7 @@ class Damage(support.ProgramTest):
         self.check("gzip_flips")
 
     def test_a_cut_trace_has_no_false_step(self):
-        """Every step that a cut trace calls whole is as the whole trace has it."""
+        """Every step that is complete in a cut trace equals the step in the whole trace."""
         data = gzip.decompress((support.ROOT / "data/samples/resnet50_fp32_h200.json.gz").read_bytes())
         complete = self.report(self.write("whole.json", data))
         steps = {row["index"]: row for row in complete["steps"]["list"]}
@@ -122,7 +123,7 @@ class Damage(support.ProgramTest):
         self.assertGreater(whole, 4, "steps before the cut stand")
 
     def test_a_bare_array_whose_stream_is_cut_is_cut(self):
-        """It may lack its bracket, so only the compression tells."""
+        """The file may lack its bracket, so only the compression shows the cut."""
         events = ",\n".join(
             '{"ph": "X", "cat": "cpu_op", "name": "op%d", "pid": 1, "tid": 1, "ts": %d, "dur": 5}' % (i, i * 10)
             for i in range(2000)

@@ -1,4 +1,4 @@
-"""The same damage in every format has the same consequence: docs/formats.md, "Rules of damage"."""
+"""Tests that the same damage has the same effect in every format: docs/formats.md, "Rules of damage"."""
 import gzip
 import json
 import sys
@@ -18,7 +18,7 @@ STEP_US, STEPS = 100, 20
 
 
 def kineto(kernel_us=50.0, operator_us=80.0):
-    """A trace whose last step but two has a kernel and an operator of these lengths."""
+    """Returns a trace whose third-last step has a kernel and an operator of these lengths."""
     events = []
     for i in range(STEPS):
         start, odd = i * STEP_US, i == STEPS - 3
@@ -40,7 +40,7 @@ def kineto(kernel_us=50.0, operator_us=80.0):
 
 
 def halves(trace):
-    """The same spans, each as a beginning and an end."""
+    """Returns the same spans, each as a beginning and an end."""
     events = []
     for event in trace["traceEvents"]:
         end = {"ph": "E", "pid": event["pid"], "tid": event["tid"], "name": event["name"]}
@@ -50,7 +50,7 @@ def halves(trace):
 
 
 def packets(trace):
-    """The same spans as slices of a Perfetto trace."""
+    """Returns the same spans as slices of a Perfetto trace."""
     tracks = {1: ("main", 1), 7: ("STREAM [7]", 7)}
     out = put(1, put(10, 1) + put(13, 1))
     for uuid, (name, _) in tracks.items():
@@ -69,7 +69,7 @@ def packets(trace):
 
 
 def planes(trace):
-    """The same spans as an XPlane."""
+    """Returns the same spans as an XPlane."""
 
     def line(number, name, events):
         return xplane.Line(number, name, 0, events)
@@ -93,7 +93,7 @@ def planes(trace):
 
 class Rules(support.ProgramTest):
     def forms(self, trace):
-        """Paths of the same trace in each format that is read, by format."""
+        """Returns {format: path of the same trace} for each readable format."""
         made = self.scratch
         nsight.from_kineto(trace).write(made / "nsight.sqlite")
         output.write_json(made / "rocprof.json", output.from_kineto(trace))
@@ -113,7 +113,7 @@ class Rules(support.ProgramTest):
         return {issue["code"]: issue["count"] for issue in report["health"]["issues"]}
 
     def test_what_runs_past_the_end_is_clipped_and_told(self):
-        """A kernel and a host span of 52 days; the copy of the program agrees with the trace."""
+        """Tests a kernel and a host span of 52 days. The program's copy agrees with the trace."""
         for damage, lengths in {"kernel": {"kernel_us": DAYS_US}, "operator": {"operator_us": DAYS_US}}.items():
             for form, path in self.forms(kineto(**lengths)).items():
                 with self.subTest(damage=damage, form=form):
@@ -153,7 +153,7 @@ class Rules(support.ProgramTest):
 
     @staticmethod
     def message_ends(data, has_keys):
-        """Where messages end of which each stands behind its length, in Perfetto also behind a key."""
+        """Returns the ends of messages, each of which follows its length, and in Perfetto also a key."""
         at = 0
         while at < len(data):
             at += 1 if has_keys else 0

@@ -1,4 +1,4 @@
-"""`headroom data`, with real loaders of PyTorch in real training loops: what is measured."""
+"""Tests the figures of `headroom data`, with real data loaders of PyTorch in real training loops."""
 import json
 
 from integration import loading, support
@@ -27,7 +27,7 @@ class Data(loading.Recorded):
                 self.assertEqual((loader["workers"], loader["batch_size"], loader["dataset_size"]), (workers, 8, 160))
                 self.assertEqual((loader["batches"], loader["fetches"], loader["epochs"]), (20, 20, 1))
                 self.assertEqual(len(report["workers"]), max(1, workers))
-                self.assertEqual(len(list(self.scratch.glob("r.pftrace*"))), 1)  # Workers have no files of their own.
+                self.assertEqual(len(list(self.scratch.glob("r.pftrace*"))), 1)  # Workers have no separate files.
 
     def test_what_blocks_is_told_from_what_computes(self):
         cases = {"preparation": "Decode('a'), Decode('b')", "fetch": "Crop('a'), Crop('b')"}
@@ -46,13 +46,13 @@ class Data(loading.Recorded):
             "train(torch.utils.data.DataLoader(Images(160, Compose([])), batch_size=8, num_workers=1), wait=0.1)"
         )
         report = self.data()
-        # On a busy machine, handing over a batch may take long, too.
+        # On a busy machine, transferring a batch may take long, too.
         self.assertIn(report["bound"], ("none", "handover", "cores"))
         if report["loop"]["wait_share_pct"] < 1:
             self.assertEqual(report["bound"], "none")
 
     def test_workers_that_are_ended_in_the_middle(self):
-        """What they had begun ends with them, not with the recording."""
+        """Batches that the workers had begun end with the workers, not with the recording."""
         self.record(
             """
             for batch in torch.utils.data.DataLoader(images, batch_size=4, num_workers=2):
@@ -80,13 +80,13 @@ class Data(loading.Recorded):
             for thread in threads: thread.join()
             """
         )
-        # Iterators that are made or asked at the same moment may be taken for each other: counters are the process's. A
-        # busy machine has more such moments: 509 of 640 were told apart on one.
+        # Iterators that are created or used at the same moment may be confused, because counters belong to the process.
+        # A busy machine has more such moments: on one, 509 of 640 batches were assigned.
         self.assertGreater(sum(loader["batches"] for loader in self.data()["loaders"]), 0.6 * 4 * 20 * 8)
 
     def test_probes_tell_the_loop_from_its_loader(self):
-        """8 ms per step and more, 8 samples of 2 ms each and more: the loader of one worker is the slower one, that of
-        two and a deep queue hardly.
+        """A step takes at least 8 ms, and its 8 samples at least 2 ms each. The loader is slower with one worker, and
+        about as fast as the loop with two workers and a deep queue.
         """
         all_flags = ("num_workers=0", "num_workers=1", "num_workers=2, prefetch_factor=4")
         for flags in all_flags if support.FULL else all_flags[:2]:
@@ -110,8 +110,8 @@ class Data(loading.Recorded):
                 workers = report["loaders"][0]["workers"]
                 self.assertGreater(loop, 8)
                 self.assertGreater(loader, 8 * 2 / max(1, workers))
-                # Had the queue that repeating has filled been part of its steps as ever, they would be half as long
-                # with one worker. With two and a deep queue, nothing but noise is between all these figures.
+                # If steps used the queue that repeating has filled, they would take half as long with one worker. With
+                # two and a deep queue, only noise separates these figures.
                 if workers < 2 and support.FULL:
                     expected = max(loop, loader) if workers else loop + loader
                     for one, other in (
@@ -121,7 +121,7 @@ class Data(loading.Recorded):
                     ):
                         self.assertTrue(0.65 < one / other < 1.5, probe)
                 self.assertAlmostEqual(probe["limit_ms"], max(loop, probe["again_ms"]["mid"]))
-                # All else is of the program as it is.
+                # Everything else is the program's own.
                 self.assertEqual(len(report["loaders"]), 1)
                 self.assertEqual(report["loaders"][0]["epochs"], 1)
                 self.assertIn("a step with the last batch again", support.headroom("data", self.file).text)
@@ -232,7 +232,7 @@ def consume(loader):
         )
         self.assertEqual(outcome.code, 0, outcome)
         probes = [self.data("--loader", number)["probe"] for number in (1, 2)]
-        (probe,) = [probe for probe in probes if probe]  # It is shown under the loader that was probed.
+        (probe,) = [probe for probe in probes if probe]  # It appears under the loader that was probed.
         self.assertEqual(probe["loop_ms"]["count"], 4)
         self.assertLess(probe["loop_ms"]["high"], 20, probe)
 

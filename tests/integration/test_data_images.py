@@ -1,5 +1,6 @@
-"""`headroom data` on an image pipeline as people have it: JPEG files, Pillow, torchvision's transforms, a DataLoader, a
-training loop.
+"""Tests `headroom data` on a typical image pipeline: JPEG files, Pillow, torchvision's transforms, a DataLoader, a
+training
+loop.
 """
 import json
 import subprocess
@@ -11,8 +12,8 @@ RUNS_ALONE = support.FULL
 
 PYTHON = loading.PYTHON
 
-# Each stage of weight keeps a stopwatch of its own, in memory that workers share: what the stage table is held against.
-# In the others it would be a good part of what it measures.
+# Each expensive stage has a stopwatch in memory that workers share, as a reference for the stage table. In cheap stages
+# it would be a large part of the measured time.
 MAKE_FILES = """
 import sys
 import numpy

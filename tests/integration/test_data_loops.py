@@ -1,4 +1,5 @@
-"""`headroom data`, with real loaders of PyTorch in real training loops: what is told of them, however long it took."""
+"""Tests the facts that `headroom data` reports about real PyTorch loaders in real training loops, independent of
+times."""
 from integration import loading, support
 
 
@@ -52,7 +53,7 @@ class Stream(torch.utils.data.IterableDataset):
                 report = self.data()
                 self.assertEqual(report["loaders"][0]["batches"], 10 * max(1, workers))
                 names = {row["name"] for row in report["stages"] if row["kind"] == "stage"}
-                # What the loop's own process holds is the program's: a function there stays as it is.
+                # Objects in the loop's own process belong to the program: a function there stays unchanged.
                 self.assertEqual(names, {"Shift", "Shift (2)"} | ({"double"} if workers else set()))
 
     def test_functions_are_stages_once_however_many_epochs(self):
@@ -267,7 +268,7 @@ class Picky(Images):
                     setup=setup,
                     code=1,
                 )
-                self.assertIn("secret text", outcome.message)  # The program's own error, as ever.
+                self.assertIn("secret text", outcome.message)  # The program's own error, unchanged.
                 self.assertIn("ValueError", outcome.message)
                 failures = self.data()["failures"]
                 self.assertEqual(failures, ["failed sample 77: ValueError"])

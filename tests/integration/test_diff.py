@@ -1,4 +1,4 @@
-"""`headroom diff` and `headroom baseline`: real pairs, gates and their exit codes, damaged input."""
+"""Tests `headroom diff` and `headroom baseline`: real pairs, gates and their exit codes, damaged input."""
 import functools
 import gzip
 import json
@@ -30,11 +30,12 @@ class DiffTest(support.ProgramTest):
             self.assertAlmostEqual(row["by_count_ms"] + row["by_time_ms"], row["ms"]["change"], places=6)
         for side in ("a", "b"):
             phases, parts = (sum(answer[side][key].values()) for key in ("phases", "parts"))
-            self.assertAlmostEqual(phases, parts, delta=2e-5)  # A baseline has a nanosecond of each.
+            self.assertAlmostEqual(phases, parts, delta=2e-5)  # A baseline stores each value to a nanosecond.
         return answer
 
     def slower(self, name, factor, source=RESNET, kernel="sgemm|implicit_convolve"):
-        """A copy of a trace whose kernels take longer; those after them on the stream start as much later."""
+        """Returns a copy of a trace whose kernels take longer. Later kernels on the stream start later by the same
+        amount."""
         document = json.loads(gzip.decompress(source.read_bytes()))
         shift = 0
         for event in sorted(
@@ -72,7 +73,7 @@ class RealPairs(DiffTest):
         account = {row["part"]: row["change_ms"] for row in answer["account"]}
         self.assertLess(account["aten::mm"], -15)
         self.assertGreater(account["host_wait"], 30)
-        # Recorded it got slower, and without its profiler faster: the truth is 59.4 to 46.2 ms.
+        # Slower as recorded, but faster without the profiler. The measured times are 59.4 and 46.2 ms.
         self.assertGreater(answer["step_ms"]["change"], 0)
         self.assertLess(answer["corrected_step_ms"]["change"], 0)
         self.assertIn("aten::mm", [swap["operator"] for swap in answer["swaps"]])
@@ -81,7 +82,7 @@ class RealPairs(DiffTest):
     def test_tensor_cores_are_found_as_other_kernels(self):
         answer = self.diff(trace("vgg19_fp32"), trace("vgg19_tf32-True"))
         self.assertTrue(answer["changed"])
-        self.assertLess(answer["step_ms"]["change_pct"], -50)  # Truth: 135.9 to 55.3 ms.
+        self.assertLess(answer["step_ms"]["change_pct"], -50)  # Measured: 135.9 and 55.3 ms.
         self.assertTrue(answer["account"][0]["is_operator"])
         self.assertTrue(answer["swaps"])
 
@@ -209,7 +210,7 @@ class Gate(DiffTest):
         self.assert_refused(support.headroom("diff", RESNET, BERT, "--also-a", RESNET), 2, "given twice")
         two_of_a_kind = (self.write("x.json.gz", RESNET.read_bytes()), self.write("y.json.gz", RESNET.read_bytes()))
         answer = self.diff(two_of_a_kind[0], RESNET, "--also-a", two_of_a_kind[1])
-        self.assertLess(answer["step_ms"]["low"], -0.05)  # Equal copies are no proof that runs do not differ.
+        self.assertLess(answer["step_ms"]["low"], -0.05)  # Identical copies do not prove that runs do not differ.
 
     def test_wrong_rules_are_usage_errors(self):
         for rule, fragment in (
@@ -245,7 +246,8 @@ class Gate(DiffTest):
         self.assertEqual(markdown.code, 1)
         self.assert_whole_tables(markdown.text, markdown)
         self.assertIn("**Gate: fail**", markdown.text)
-        self.assertRegex(markdown.text, r"(?m)^\* \*\*Step\*\*: [\d.]+ ms -> [\d.]+ ms, ")  # Arrows are text.
+        self.assertRegex(markdown.text, r"(?m)^\* \*\*Step\*\*: [\d.]+ ms -> [\d.]+ ms, ")  # Arrows are text
+        # characters.
 
     def test_figures_of_a_gate_have_their_unit(self):
         slow = self.slower("slow.json", 1.1)
@@ -262,7 +264,7 @@ class Gate(DiffTest):
 
 
 class MissingFigures(DiffTest):
-    """A rule whose figure nobody recorded has checked nothing, and --allow-inconclusive is of noise alone."""
+    """A gate on a figure that was not recorded has checked nothing. --allow-inconclusive applies only to noise."""
 
     def test_what_is_not_recorded_is_no_pass(self):
         for rule in ("memory_peak_mb<=+3%", "memory_peak_mb<=40GB", "slowest_rank_step_ms<=+3%"):
@@ -336,7 +338,7 @@ class RowsAndSizes(DiffTest):
 
 
 class Ranks(DiffTest):
-    """Ranks that are made of a real one (integration/ranks.py), so that what changed is known."""
+    """Tests ranks that are made from a real one (integration/ranks.py), so that the changes are known."""
 
     trace: dict
 
@@ -375,8 +377,8 @@ class Ranks(DiffTest):
         self.assertEqual([row["rank"] for row in answer["ranks"]], [0, 1, 2, 3])
         for row in answer["ranks"]:
             self.assertAlmostEqual(row["a"]["waited_ms"], 0, delta=0.1)
-            self.assertAlmostEqual(row["b"]["waited_ms"], 0 if row["rank"] == 2 else 7.5, delta=0.1)  # Five a step.
-        # A rank that comes late itself waits less, and so shows less communication.
+            self.assertAlmostEqual(row["b"]["waited_ms"], 0 if row["rank"] == 2 else 7.5, delta=0.1)  # Five per step.
+        # A straggler waits less, and so shows less communication.
         exposed = [
             row["b"]["exposed_communication_ms"] - row["a"]["exposed_communication_ms"] for row in answer["ranks"]
         ]
@@ -421,7 +423,7 @@ class Ranks(DiffTest):
         self.assertAlmostEqual(again["a"]["lost_to_late_ms"], answer["a"]["lost_to_late_ms"], places=6)
         for row, before in zip(again["ranks"], answer["ranks"]):
             self.assertAlmostEqual(row["a"]["compute_ms"], before["a"]["compute_ms"], places=6)
-        # Merged into one file, it is the same job.
+        # The merged file describes the same job.
         self.assertEqual(support.headroom("merge", first, "-o", self.scratch / "merged.json.gz", "-q").code, 0)
         merged = self.diff(first, self.scratch / "merged.json.gz", *rule)
         self.assertEqual((merged["b"]["ranks"], merged["b"]["steps"]), ("0-1", 3))

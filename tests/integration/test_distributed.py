@@ -1,4 +1,4 @@
-"""Several processes under a real mpirun: they say what one says, and the first alone says it."""
+"""Tests several processes under a real mpirun: together they give the answer of one, and only the first prints it."""
 import ctypes.util
 import pathlib
 import re
@@ -12,7 +12,7 @@ from integration import ranks, support
 TRACE = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 
-# Containers and root are what Open MPI is careful with; more processes than processors is what this test wants.
+# Open MPI refuses root and restricts containers by default. This test needs more processes than processors.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -40,7 +40,7 @@ class Distributed(support.ProgramTest):
             )
 
     def assert_same(self, processes, *args):
-        """What several processes answer, and one."""
+        """Compares the answers of several processes and of one."""
         one = support.headroom(*args)
         many = mpirun(processes, *args)
         self.assertEqual((many.code, many.text), (one.code, one.text), many)
@@ -114,10 +114,10 @@ class OverRanks(Distributed):
 
 
 class OneWord(Distributed):
-    """What is wrong is said once."""
+    """Errors are printed once."""
 
     def said(self, outcome):
-        """Stderr without what mpirun says itself of a process that failed."""
+        """Returns stderr without mpirun's own lines on a failed process."""
         return [line for line in outcome.message.splitlines() if line.startswith("headroom: ")]
 
     def test_a_wrong_flag(self):
@@ -157,7 +157,7 @@ class Sweep(Distributed):
         self.assertEqual(outcome.message.count("empty.json"), 1, outcome)
 
     def test_a_process_with_another_calibration_is_no_help(self):
-        """The step is as long with either, as the GPU paces it; the host's share is not."""
+        """The step takes equally long, because the GPU limits it. The host's share differs."""
         flags = ["whatif", SAMPLE, "--sweep", "--json"]
         other = ["--calibration", support.GOLDEN / "whatif-text/calibration.toml"]
         outcome = support.run(
@@ -182,7 +182,8 @@ class Sweep(Distributed):
 
 class InsideAJob(Distributed):
     def test_a_program_of_mpi_may_run_it(self):
-        """What mpirun says is said to that program: a report that took its place would wait for ever."""
+        """mpirun's variables are for the program that it starts. A report that took the program's place would wait
+        forever."""
         program = self.write(
             "job.py",
             f"""
@@ -208,7 +209,7 @@ mpi.MPI_Finalize()
         self.assertIn("libheadroom_mpi.so is neither next to the program nor", outcome.message)
 
     def test_a_script_whose_first_rank_wants_a_report(self):
-        """No library of MPI is near: the launcher's words are inherited all the same."""
+        """Without an MPI library nearby, the program still inherits the launcher's variables."""
         ranked = (
             f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {{ {support.BINARY} report {SAMPLE} --no-local-state --json; '
             'echo "exit $?"; }'

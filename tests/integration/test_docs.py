@@ -1,4 +1,4 @@
-"""What the documents show as output is what the program prints."""
+"""Tests that the outputs in the documents are the program's outputs."""
 import re
 import runpy
 import shlex
@@ -50,7 +50,7 @@ class Readme(support.ProgramTest):
         self.assertIn('export PATH="$PWD/build/release:', (support.ROOT / "tools/demo").read_text())
 
     def test_the_recipe_records_once(self):
-        """Without `repeat=1` the next cycle overwrites the good trace with what it has by the end of the job."""
+        """Without `repeat=1` the next cycle overwrites the good trace with its partial data when the job ends."""
         recipes = 0
         for path in (
             README,
@@ -65,7 +65,7 @@ class Readme(support.ProgramTest):
 
 
 class Commands(support.ProgramTest):
-    """Every command of the documents: run where its files are at hand, and known by its flags where they are not."""
+    """Tests every command of the documents. Runs it if its files exist, else checks its flags."""
 
     def commands(self, document):
         text = document.read_text().replace("\\\n", " ")
@@ -142,7 +142,7 @@ class Index(support.ProgramTest):
 
 class Files(support.ProgramTest):
     def test_files_that_texts_name_are_there(self):
-        """In documents, and in the sources, whose paths are in comments and messages alone."""
+        """Yields the documents, and the sources, in which only comments and messages have paths."""
         gone, names = [], 0
         for path in (
             README,

@@ -1,5 +1,6 @@
-"""Exit codes: 0 fine, 2 usage, 3 input unreadable or not a trace. On an error nothing goes to stdout, and stderr names
-the thing and a remedy."""
+"""Tests exit codes: 0 fine, 2 usage, 3 input unreadable or not a trace. On an error, stdout is empty, and stderr names
+the
+object and a remedy."""
 import gzip
 import os
 import subprocess
@@ -8,7 +9,7 @@ from integration import support
 
 TRACE = support.GOLDEN / "host-bound-two-steps/trace.json"
 
-USAGE: dict[str, tuple[list, str]] = {  # what shows it: (arguments, what the message must name)
+USAGE: dict[str, tuple[list, str]] = {  # Case: (arguments, text that the message must contain).
     "no command": ([], "report"),
     "unknown command": (["nonsense"], "nonsense: no such command; the commands are report, ui, data"),
     "a command that is misspelt": (["reprot", TRACE], "reprot: no such command; did you mean report"),
@@ -74,7 +75,7 @@ PNG = (
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
     + bytes(200)
 )
-# What the message must name, and what to do now.
+# Names that the message must contain, and the remedy.
 EMPTY = ("is empty", "record the trace again")
 CUT = ("ends before its event list", "copy the file or record the trace again")
 NOT_YET = ("which is not read yet", 'export the PyTorch profiler\'s JSON: prof.export_chrome_trace("trace.json.gz")')
@@ -84,7 +85,7 @@ NOT_A_TRACE = (
     "a Perfetto trace or an XPlane profile, plain or packed (.gz, .zst, .xz, .bz2, .zip, .tar)",
 )
 
-UNREADABLE = {  # file name: (bytes, fragments of the message)
+UNREADABLE = {  # File name: (bytes, fragments of the message).
     "empty.json": (b"", EMPTY),
     "blank.json": (b" \n\t\n", CUT),
     "picture.json": (PNG, NOT_A_TRACE),
@@ -114,7 +115,7 @@ UNREADABLE = {  # file name: (bytes, fragments of the message)
     "report.sqlite": (b"SQLite format 3\x00" + bytes(500), ("an SQLite database", "copy it again")),
     "results.db.gz": (gzip.compress(b"SQLite format 3\x00" + bytes(500)), ("an SQLite database", "copy it again")),
     "run.nsys-rep": (PNG, ("is a report of Nsight Systems", "nsys export --type sqlite")),
-    "host.xplane.pb": (b"\n\xa0\x02\x08\x01\x12" + bytes(500), NOT_A_TRACE),  # Such a file is told by its first plane.
+    "host.xplane.pb": (b"\n\xa0\x02\x08\x01\x12" + bytes(500), NOT_A_TRACE),  # The first plane identifies such a file.
     "run.pftrace": (b"\n\x7b\x40" + bytes(500), NOT_A_TRACE),
     "random.bin": (bytes((i * 197 + 31) % 256 for i in range(5000)), NOT_A_TRACE),
     "zeros.bin": (bytes(5000), NOT_A_TRACE),
@@ -148,7 +149,7 @@ class Fine(support.ProgramTest):
             self.assertIn(flag, text)
 
     def test_a_trace_without_events_is_no_crash(self):
-        # Whether an empty list is a trace (0) or not (3) is open; it is never a signal and never an empty success.
+        # An empty list may be a trace (0) or not (3). It never causes a signal or an empty success.
         for data in ('{"traceEvents": []}', "[]"):
             outcome = support.headroom("report", self.write("none.json", data))
             self.assertIn(outcome.code, (0, 3), outcome)
@@ -163,7 +164,7 @@ class Usage(support.ProgramTest):
 
 
 class Overwriting(support.ProgramTest):
-    """No output replaces a trace that is to be read, whatever name it has."""
+    """An output never replaces an input trace, under any name."""
 
     def test_each_is_refused_and_the_trace_is_kept(self):
         data = TRACE.read_bytes()
@@ -220,7 +221,7 @@ class Unreadable(support.ProgramTest):
         self.assert_bad_input(support.headroom("report", path), "locked.json", "check its permissions")
 
     def test_one_bad_file_of_two_refuses_both(self):
-        # A report on part of what was asked for would lose a rank in silence.
+        # A report on only part of the input would silently lose a rank.
         for args in ((TRACE, self.scratch / "absent.json"), (self.scratch / "absent.json", TRACE)):
             self.assert_bad_input(support.headroom("report", "--json", *args), "absent.json", "check its path")
 

@@ -1,4 +1,4 @@
-"""`headroom export`: each format says what the trace says, and what is a trace reads back as the same rows."""
+"""Tests `headroom export`: each format has the trace's contents, and exported traces read back as the same rows."""
 import csv
 import gzip
 import io
@@ -21,12 +21,13 @@ import output as rocprof_output  # noqa: E402
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 RECORDING = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"
 EXTENSION = {"chrome": "json", "perfetto": "pftrace"}
-OF_THE_FILE = {"inputs", "ranks", "health"}  # Paths and sizes; what a file's order and damage were.
+OF_THE_FILE = {"inputs", "ranks", "health"}  # Paths and sizes; order and damage of a file.
 
 
 def same_value(text, value):
-    """Whether a field of a CSV file is a value of SQL; a text that a spreadsheet would take for a formula has a '
-    before it.
+    """True if a field of a CSV file equals a value of SQL. Texts that a spreadsheet would read as a formula start with
+    a
+    '.
     """
     if value is None:
         return text == ""
@@ -52,7 +53,7 @@ class Export(support.ProgramTest):
         self.assertEqual(found, [], f"{trace} as {to}")
 
     def assert_says_the_same(self, trace):
-        """The copies' reports and what-ifs, remedies for the tool that recorded it included."""
+        """Compares the copies' reports and what-ifs, including remedies for the tool that recorded them."""
         for to in EXTENSION:
             copy = self.export(trace, to)
             for command in (("report", "--no-local-state"), ("whatif", "no-idle")):
@@ -79,7 +80,7 @@ class Export(support.ProgramTest):
             with self.subTest(to):
                 self.assert_reads_back(trace, to)
         self.assert_says_the_same(trace)
-        for to in EXTENSION:  # Texts name the profiler that recorded it, too.
+        for to in EXTENSION:  # Texts also name the profiler that recorded them.
             outcome = support.headroom("report", self.export(trace, to), "--full")
             self.assertIn(b"StepTraceAnnotation", outcome.out)
             self.assertNotIn(b"prof.step()", outcome.out)
@@ -177,7 +178,7 @@ class Export(support.ProgramTest):
         self.assertTrue(any("registers" in line for line in found), found)
 
     def odd_trace(self):
-        """Overlaps on one thread and one stream, ids of every form, texts that need escapes."""
+        """Tests overlaps on one thread and one stream, ids of every form, and texts that need escapes."""
         events = [
             {
                 "ph": "X",
@@ -274,7 +275,7 @@ class Export(support.ProgramTest):
 
     @unittest.skipUnless(shutil.which("protoc"), "protoc is not installed")
     def test_packets_are_perfettos(self):
-        """Another decoder reads them; on each track spans nest, so that the viewer draws them all."""
+        """Tests that another decoder reads them. On each track spans nest, so that the viewer draws them all."""
         data = self.export(self.odd_trace(), "perfetto").read_bytes()
         text = subprocess.run(
             ["protoc", "--decode=perfetto.protos.Trace", "-I", support.ROOT / "src/base", "perfetto_trace.proto"],
@@ -282,7 +283,7 @@ class Export(support.ProgramTest):
             capture_output=True,
             check=True,
         ).stdout.decode()
-        self.assertNotRegex(text, r"(?m)^\s+\d+: ")  # Fields that the declarations do not know.
+        self.assertNotRegex(text, r"(?m)^\s+\d+: ")  # Fields that the declarations do not define.
         described, open_spans, stamp = set(), {}, None
         for packet in text.split("packet {")[1:]:
             fields = [line.strip() for line in packet.splitlines()]
@@ -316,7 +317,7 @@ class Export(support.ProgramTest):
         self.assertEqual(next(csv.reader(io.StringIO(alone)))[:4], ["id", "start_ns", "duration_ns", "name"])
 
     def test_tables_hold_what_sql_says(self):
-        """Every value of every CSV file, read back, against the store's own tables through SQL."""
+        """Compares every value of every CSV file with the store's own tables through SQL."""
         traces = [SAMPLE, RECORDING, self.odd_trace()]
         for trace in traces:
             folder = self.export(trace, "csv", name=f"tables-{trace.name}")
@@ -325,7 +326,7 @@ class Export(support.ProgramTest):
                     got = list(csv.DictReader(file))
                 answer = support.headroom("query", trace, f"SELECT * FROM {path.stem} ORDER BY id", "--json").json()
                 self.assertEqual(len(got), len(answer["rows"]), (trace.name, path.stem))
-                # SQL has the same columns in the same order, by its own names, and some of the analyses behind them.
+                # SQL has the same columns in the same order, with its own names and some of the analyses at the end.
                 for row, values in zip(got, answer["rows"]):
                     for (name, text), want in zip(row.items(), values, strict=False):
                         self.assertTrue(same_value(text, want), (trace.name, path.stem, name, text, want))
@@ -393,12 +394,12 @@ class Export(support.ProgramTest):
         self.assertGreater(said[0][0][0], 0)
 
     def test_ctrl_c_leaves_nothing(self):
-        """The file in the making is beside its place until it is whole; a signal left it there."""
+        """Until the file is complete, it has a temporary name next to its target. A signal used to leave it there."""
         trace = support.data_file("public-traces/hta__nccl_parser_config__nccl_data.json.gz")
         folder = self.scratch / "out"
         folder.mkdir()
         command = [support.BINARY, "export", trace, "--to", "chrome", "-o", folder / "x.json.gz"]
-        # On a busy machine the program may be done before this process looks again.
+        # On a busy machine, the program may end before this process looks again.
         for _ in range(20):
             program = subprocess.Popen(command, stderr=subprocess.DEVNULL)
             ends = time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""The same trace in other wrappings gives the same report; the outputs agree with each other."""
+"""Tests that the same trace in other wrappings gives the same report, and that the outputs agree."""
 import csv
 import gzip
 import io
@@ -11,14 +11,14 @@ TRACE = support.GOLDEN / "communication-exposed-and-hidden/trace.json"
 
 
 def zstd_stored(data):
-    """A valid zstd frame of stored blocks: no compressor needed."""
+    """Returns a valid zstd frame of stored blocks, made without a compressor."""
     blocks = [data[i : i + 100_000] for i in range(0, len(data), 100_000)] or [b""]
     body = b"".join(struct.pack("<I", (len(b) << 3) | (i == len(blocks) - 1))[:3] + b for i, b in enumerate(blocks))
-    return b"\x28\xb5\x2f\xfd" + b"\x00\x38" + body  # no checksum, no content size; window of 128 KiB
+    return b"\x28\xb5\x2f\xfd" + b"\x00\x38" + body  # No checksum, no content size; window of 128 KiB.
 
 
 def without_wrapping(report):
-    """The report less what may differ: the path, wherever it is quoted, the size on disk and the name of the format."""
+    """Returns the report without the parts that may differ: the path, the size on disk and the name of the format."""
     path = report["inputs"][0]["path"]
     report["inputs"][0].update(bytes=None, format=None)
     return json.loads(json.dumps(report).replace(path, "TRACE"))
@@ -53,7 +53,7 @@ class Wrappings(support.ProgramTest):
 
     def test_bytes_that_should_have_been_the_rest_of_the_trace_are_a_cut(self):
         half = len(self.data) // 2
-        array = json.dumps(json.loads(self.data)["traceEvents"]).encode()  # May lack its end.
+        array = json.dumps(json.loads(self.data)["traceEvents"]).encode()  # It may lack its end.
         for name, data in (
             ("object.json.gz", gzip.compress(self.data[:half]) + b"garbage"),
             ("array.json.gz", gzip.compress(array[: array.rindex(b"]")]) + b"garbage"),

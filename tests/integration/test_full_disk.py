@@ -1,5 +1,6 @@
-"""Commands that write traces, on a disk that becomes full and over a file that is there: nothing half-written, and what
-was there stays.
+"""Tests commands that write traces, on a disk that becomes full and over an existing file. They never leave
+half-written
+files, and keep the existing file.
 """
 import gzip
 import json
@@ -7,7 +8,7 @@ import json
 from integration import ranks, support
 
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
-# No file grows beyond 16 KiB: writing fails as on a full disk, in the middle.
+# Limits files to 16 KiB, so that writing fails midway, as on a full disk.
 FULL = ("bash", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "full")
 
 
@@ -34,7 +35,7 @@ class FullDisk(support.ProgramTest):
         for what in self.COMMANDS:
             for name in ("out.json", "out.json.gz", "out.pftrace"):
                 if what == "whatif" and name.endswith(".pftrace"):
-                    continue  # It writes Chrome's format alone.
+                    continue  # It only writes Chrome's format.
                 with self.subTest(what, name=name):
                     out = self.scratch / what / name
                     out.parent.mkdir(exist_ok=True)
@@ -61,7 +62,7 @@ class FullDisk(support.ProgramTest):
         self.assertEqual(self.files(), before)
 
     def test_a_map_goes_with_its_copy(self):
-        """`redact --map` puts down two files: of both or neither."""
+        """`redact --map` writes two files: both or neither."""
         text = json.dumps(
             {
                 "traceEvents": [

@@ -1,10 +1,10 @@
 """Small readable traces with the result expected from the definitions, computed by hand.
 
 tests/golden/NAME/ holds
-    README.md        what behaviour it pins, with the arithmetic
+    README.md        the tested behaviour, with the arithmetic
     trace.json       at most 60 lines (or files named by cmd)
     cmd              arguments after `headroom`, run in that folder
-    expected.json    compared with stdout by support.mismatches: only what is given there
+    expected.json    compared with stdout by support.mismatches; only its keys count
     expected.txt     each line must occur in stdout; a line after `!` must not
     expected.out     stdout, byte for byte
     expected.exit    exit code, if not 0
@@ -55,7 +55,7 @@ class Golden(support.ProgramTest):
 
 
 class Folders(unittest.TestCase):
-    """The goldens themselves: complete and readable."""
+    """Tests that the goldens are complete and readable."""
 
     def test_every_golden_says_what_it_pins_and_can_fail(self):
         for folder in FOLDERS:

@@ -1,6 +1,7 @@
-"""A server's trace of captured graphs, with the trace of their capture (vLLM on an MI300X, HIP graphs).
+"""Tests a server's trace of captured graphs, with the trace of their capture (vLLM on an MI300X, HIP graphs).
 
-Every value is computed here from the events: the n-th launch inside the capture is of the n-th kernel of the replay.
+The expected values come from the events: the n-th launch inside the capture belongs to the n-th kernel of the
+replay.
 """
 
 import gzip
@@ -20,7 +21,7 @@ def events_of(path):
 
 
 def time_by_operator(replay, capture):
-    """GPU time in us by the innermost operator around each captured launch."""
+    """Returns GPU time in us by the innermost operator around each captured launch."""
     calls = sorted((e for e in capture if e.get("cat") == "cuda_runtime"), key=lambda e: e["ts"])
     begin = next(e["ts"] for e in calls if e["name"] == "hipStreamBeginCapture")
     end = next(e["ts"] for e in calls if e["name"] == "hipStreamEndCapture")
@@ -101,7 +102,9 @@ class Captures(support.ProgramTest):
         self.assert_refused(support.headroom("report", self.replay, "--capture", path), 3, path.name)
         self.assert_refused(support.headroom("report", self.replay, "--capture", path.parent / "none"), 3, "none")
         path.write_text('[{"file": "a.json", "batch_size": 8}]')
-        self.assert_refused(support.headroom("report", self.replay, "--capture", path), 3, path.name, "list of captures")
+        self.assert_refused(
+            support.headroom("report", self.replay, "--capture", path), 3, path.name, "list of captures"
+        )
         path.write_text("[]")
         report = self.report(self.replay, "--capture", path)
         self.assertIn("unmatched-capture", [issue["code"] for issue in report["health"]["issues"]])

@@ -1,4 +1,4 @@
-"""No command takes quadratic time or unbounded memory for a trace in which things overlap, nest or repeat.
+"""Tests that no command takes quadratic time or unbounded memory if events in a trace overlap, nest or repeat.
 
 The tests compare CPU time, which hardly depends on other load. For four times the input, linear work takes four times
 as long, and quadratic work sixteen times. docs/performance.md has the measured times (bench/growth).
@@ -11,8 +11,8 @@ import subprocess
 from integration import growing_traces, support
 
 SMALL, TIMES = 3000, 4
-SQUARE = 9  # Times the CPU time, for four times the input.
-ANY_S = 0.25  # Below that, starting the program counts.
+SQUARE = 9  # Maximum ratio of CPU times, for four times the input.
+ANY_S = 0.25  # Shorter times are mostly the program's start.
 BASE_MB, TIMES_INPUT = 100, 20  # Memory without many names: docs/security.md.
 
 COMMANDS = {
@@ -32,16 +32,16 @@ COMMANDS = {
         for kind in ("perfetto", "chrome", "csv", "openmetrics", "chakra")
     },
 }
-# The rest share their engines and writers with these.
+# Other commands share their engines and writers with these.
 SAMPLED = ("report", "scale", "perfetto", "folded gpu", "chakra")
-# A replay of some shapes is refused (3: no launches, no steps, an unknown GPU); all else must work.
+# The replay of some shapes is refused (3: no launches, no steps, an unknown GPU). All other commands must work.
 MAY_REFUSE = {"whatif", "predict", "scale", "diff", "chakra", "slice", "data", "merge"}
-# Of these, what is written is the square: each stack holds those around it. Refused where that is too long.
+# The output of these shapes grows with the square, because each stack contains the outer ones. Refused if too long.
 WRITES_THE_SQUARE = {("operators in operators", "folded"), ("all of one span", "folded gpu")}
 
 
 def usage(command):
-    """CPU seconds, the most memory in MB, and the exit code."""
+    """Returns CPU seconds, peak memory in MB, and the exit code."""
     limit = 100 if support.sanitized() else 20
 
     def end_in_time():

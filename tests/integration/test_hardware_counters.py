@@ -1,5 +1,6 @@
-"""Hardware counters: samples, as PyTorch's profiler writes them (Kineto's CUPTI PM sampling, PyTorch 2.13), and those
-of each dispatch, as rocprofv3 writes them (made by tests/rocprof)."""
+"""Tests hardware counters: samples in PyTorch's form (Kineto's CUPTI PM sampling, PyTorch 2.13), and values per
+dispatch in
+rocprofv3's form (made by tests/rocprof)."""
 
 import json
 import sys
@@ -16,7 +17,8 @@ PRODUCT, SUM = "ampere_sgemm_128x64_nn", "void at::native::vectorized_elementwis
 
 
 def trace(one_event):
-    """Ten steps of 1 ms: a product for 600 us, then a sum for 390 us. Samples every 50 us, in one event or one each."""
+    """Returns ten steps of 1 ms: a product for 600 us, then a sum for 390 us. Samples every 50 us, in one event or one
+    each."""
     events = []
 
     def add(cat, name, ts, dur, tid, **args):
@@ -48,7 +50,7 @@ class Counters(support.ProgramTest):
                 path = self.write("pm.json", trace(one_event))
                 report = self.report(path)
                 rows = {row["name"]: row for row in report["kernels"]}
-                # 62 % in 11 of 20 samples: the last one of a product lies across the beginning of the sum.
+                # 62 % in 11 of 20 samples: the last sample of a product overlaps the beginning of the sum.
                 self.assertAlmostEqual(rows[PRODUCT]["tensor_active_pct"], 62)
                 self.assertAlmostEqual(rows[PRODUCT]["dram_active_pct"], 20)
                 self.assertAlmostEqual(rows[SUM]["dram_active_pct"], 88)
@@ -63,7 +65,7 @@ class Counters(support.ProgramTest):
 
 
 def rocm_job():
-    """Ten steps of 1 ms: a product for 600 us, in which the matrix units are busy, then a sum for 390 us."""
+    """Returns ten steps of 1 ms: a product for 600 us, in which the matrix units are busy, then a sum for 390 us."""
     job = output.Job()
     for step in range(10):
         at = 10_000_000 + step * 1_000_000

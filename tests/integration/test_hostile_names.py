@@ -1,4 +1,4 @@
-"""Names, paths and values of a trace are hostile: they never act, in any output."""
+"""Tests hostile names, paths and values of a trace. They must have no effect in any output."""
 import contextlib
 import json
 import os
@@ -37,7 +37,7 @@ class Names(support.ProgramTest):
 
 
 class Terminals(support.ProgramTest):
-    """What a terminal would obey, or what turns text around, reaches none from any command."""
+    """No command prints characters that control a terminal or reverse text."""
 
     NAME = "k\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202egnp.exe\u2066\u200b\U000e0041,=1+1"
     COMMANDS = (
@@ -88,7 +88,7 @@ class Terminals(support.ProgramTest):
         return self.write("t.json", json.dumps(trace))
 
     def shown(self, command):
-        """What a terminal gets of both outputs."""
+        """Returns the text that a terminal gets from both outputs."""
         ours, theirs = pty.openpty()
         environment = {**os.environ, "NO_COLOR": "1", "XDG_STATE_HOME": "/nonexistent"}
         process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)

@@ -1,4 +1,4 @@
-"""`headroom report --html`: the page as one file. What a browser makes of it: ui/e2e/offline.test.ts."""
+"""Tests `headroom report --html`, the page as one file. ui/e2e/offline.test.ts tests it in a browser."""
 import html.parser
 import json
 import os
@@ -11,7 +11,7 @@ LOCAL = "--no-local-state"
 
 
 class Elements(html.parser.HTMLParser):
-    """Names, attributes and texts of all elements, in their order."""
+    """Returns names, attributes and texts of all elements, in order."""
 
     def __init__(self, text):
         super().__init__()

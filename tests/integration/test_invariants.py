@@ -1,6 +1,7 @@
-"""What holds for any trace, on every trace at hand: a later recording gives the same report, a window of the steps
-gives their figures, and `diff` has the phases of the report. Other invariants are in `support.violations`, which every
-test of a report asks."""
+"""Tests facts that hold for any trace, on every available trace. A later recording gives the same report, a window of
+the
+steps gives their figures, and `diff` has the phases of the report. `support.violations` has other invariants, which
+every test of a report checks."""
 
 import decimal
 import gzip
@@ -9,7 +10,7 @@ import re
 
 from integration import support
 
-LATER_US = 1_234_567  # Whole microseconds: older traces have no finer stamps, and by that they are told.
+LATER_US = 1_234_567  # Whole microseconds, because older traces are recognized by stamps without fractions.
 
 
 def traces():
@@ -19,7 +20,7 @@ def traces():
 
 
 def moved(path):
-    """The same trace, recorded later, as text; None where the file is no JSON of Chrome's form."""
+    """Returns the same trace, recorded later, as text. None if the file is not in Chrome's JSON form."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
             text = file.read().decode()
@@ -27,12 +28,12 @@ def moved(path):
         return None
     if '"traceEvents"' not in text:
         return None
-    # As text, because a double does not hold every stamp to the nanosecond.
+    # Edited as text, because a double does not hold every stamp to the nanosecond.
     return re.sub(r'("ts": *)(\d+(?:\.\d+)?)', lambda m: m[1] + str(decimal.Decimal(m[2]) + LATER_US), text)
 
 
 def figures(report):
-    """All of a report but what says where the file is and when the trace begins."""
+    """Returns a report without the path of the file and the start time of the trace."""
     return {
         key: report[key]
         for key in ("steps", "step_breakdown", "bottleneck", "gpu_time", "idle", "kernels", "operators", "run")

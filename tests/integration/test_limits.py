@@ -1,4 +1,5 @@
-"""Inputs made to exhaust: refused quickly, with the limit and its flag named, or read within bounds."""
+"""Tests inputs made to exhaust resources. They are refused quickly, with the limit and its flag named, or read within
+bounds."""
 import base64
 import gzip
 import pathlib
@@ -13,11 +14,11 @@ from oracle.xplane import put
 
 HEAD = b'{"traceEvents": ['
 MEBI = 1 << 20
-ADDRESS_SPACE = 3 << 29  # 1.5 GiB: a bomb that unfolds does not fit
+ADDRESS_SPACE = 3 << 29  # 1.5 GiB: a bomb that expands does not fit.
 
 
 def gzip_bomb(head, filler, count):
-    """`head`, then `count` times `filler`, as gzip: one compressed piece is repeated, so this takes no time to make."""
+    """Returns `head`, then `count` times `filler`, as gzip. Repeats one compressed piece, so this is fast."""
     first, body, crc = (
         zlib.compressobj(9, zlib.DEFLATED, -15),
         zlib.compressobj(9, zlib.DEFLATED, -15),
@@ -32,7 +33,7 @@ def gzip_bomb(head, filler, count):
 
 
 def zstd_bomb(head, byte, count):
-    """`head`, then `count` blocks of 128 KiB of one byte, as zstd."""
+    """Returns `head`, then `count` blocks of 128 KiB of one byte, as zstd."""
 
     def block(kind, size, last):
         return struct.pack("<I", (size << 3) | (kind << 1) | last)[:3]
@@ -47,7 +48,7 @@ def zstd_bomb(head, byte, count):
 
 
 class Makers(unittest.TestCase):
-    """The bombs are valid files: small ones unfold to what they claim."""
+    """Tests that the bombs are valid files: small ones expand to the promised content."""
 
     def test_gzip(self):
         self.assertEqual(gzip.decompress(gzip_bomb(HEAD, b" " * 1000, 3)), HEAD + b" " * 3000)
@@ -77,7 +78,7 @@ class Bombs(support.ProgramTest):
         self.assert_defused("brackets.json.gz", gzip_bomb(HEAD, b"[" * MEBI, 2048))
 
     def test_gzip_of_two_gigabytes_of_zeros_is_no_trace(self):
-        # Not even the start of one: refused at once, for either reason.
+        # The file lacks even the start of a trace, so it is refused at once, for either reason.
         path = self.write("zeros.json.gz", gzip_bomb(b"", bytes(MEBI), 2048))
         outcome = support.headroom("report", path, processor_s=10, address_space=ADDRESS_SPACE)
         self.assert_refused(outcome, 3, path.name)
@@ -167,8 +168,8 @@ class Sizes(support.ProgramTest):
 
 
 class References(support.ProgramTest):
-    """Files that hold a long text, a list or a packet once, and name it over and over: what is made of them is bounded
-    by their size.
+    """Tests files that hold a long text, a list or a packet once, and refer to it many times. Their size bounds the
+    result.
     """
 
     LONG = "x" * 500_000
@@ -188,7 +189,7 @@ class References(support.ProgramTest):
 
     @staticmethod
     def plane(events, *names, name="/host:CPU", line="python"):
-        """A plane with one line; `names`: (field, number, text[, stats])."""
+        """Returns a plane with one line; `names`: (field, number, text[, stats])."""
         metadata = b"".join(
             put(field, put(1, number) + put(2, put(2, text) + b"".join(more))) for field, number, text, *more in names
         )
@@ -232,7 +233,7 @@ class References(support.ProgramTest):
 
     @staticmethod
     def packets(*contents):
-        """Packets of one sequence, the first of which clears its state and describes track 7."""
+        """Returns packets of one sequence. The first clears its state and describes track 7."""
         first = put(10, 1) + put(13, 1) + put(60, put(1, 7) + put(2, "work"))
         return b"".join(
             put(1, content) for content in (first, *(put(10, 1) + put(13, 2) + content for content in contents))
@@ -322,7 +323,7 @@ class References(support.ProgramTest):
 
     @staticmethod
     def pickle(*pairs):
-        """A dictionary whose values are opcodes."""
+        """Returns a dictionary whose values are opcodes."""
 
         def text(key):
             return b"X" + struct.pack("<I", len(key)) + key.encode()
@@ -349,7 +350,7 @@ class References(support.ProgramTest):
         )
 
     def test_numbers_of_the_memo_that_collide(self):
-        step = 85_229 * 172_933  # Sizes of hash tables that double.
+        step = 85_229 * 172_933  # Sizes at which hash tables double.
         puts = b"".join(b"N" + b"p%d\n" % ((i + 1) * step) + b"0" for i in range(120_000))
         self.assert_bounded("memo.pickle", self.snapshot(("x", puts + b"N")), None)
 

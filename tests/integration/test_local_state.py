@@ -1,4 +1,5 @@
-"""What the program keeps on this machine: shared by several programs, private, and never through a trap."""
+"""Tests the files that the program keeps on this machine: shared by several programs, private, and never through a
+trap."""
 import concurrent.futures
 import json
 import os

@@ -1,4 +1,4 @@
-"""`headroom mcp`: the Model Context Protocol as a client meets it, and what the server may not do."""
+"""Tests `headroom mcp`: the Model Context Protocol from a client's side, and the limits of the server."""
 import json
 import os
 import re
@@ -8,12 +8,12 @@ from integration import support
 from integration.mcp_client import Client, McpError
 
 SAMPLES = support.ROOT / "data/samples"
-VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # That begin with `initialize`.
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # Conversations that begin with `initialize`.
 STATELESS = "2026-07-28"
 
 
 def a_trace(events=1, name="k"):
-    """A trace of one step with so many kernels, each of its own name."""
+    """Returns a trace of one step with `count` kernels, each with a unique name."""
     rows = [
         {
             "ph": "X",
@@ -111,7 +111,7 @@ class Protocol(McpTest):
                     self.assertEqual(client.request("ping"), {})
             client.notify("no/such/notice")
             client.send_bytes(b"\n\r\n")
-            client.send({"jsonrpc": "2.0", "id": 99, "result": {}})  # an answer to nothing
+            client.send({"jsonrpc": "2.0", "id": 99, "result": {}})  # An answer without a request.
             self.assertEqual(client.request("ping"), {})
 
     def test_batches_are_those_of_the_version(self):
@@ -134,7 +134,7 @@ class Protocol(McpTest):
                     {str(one["id"]): "result" in one for one in answer}, {"50": True, "51": True, "None": False}
                 )
                 client.send([notice])
-                self.assertEqual(client.request("ping"), {})  # nothing came for the batch
+                self.assertEqual(client.request("ping"), {})  # No message came for the batch.
 
     def test_without_initialize_each_request_says_its_version(self):
         def meta(version=STATELESS, **more):
@@ -167,7 +167,7 @@ class Protocol(McpTest):
             wrong = client.request("tools/call", _meta=meta(), name="report", arguments={"trace": ["../x"]})
             assert_stateless(wrong)
             self.assertTrue(wrong["isError"])
-            # What is not of this version, or not whole, has the code that a client goes by.
+            # Messages of another version or incomplete messages get the error code that clients expect.
             for code, method, params in (
                 (-32022, "tools/list", {"_meta": meta("2099-01-01")}),
                 (-32022, "tools/list", {"_meta": meta(VERSIONS[-1])}),
@@ -190,7 +190,7 @@ class Protocol(McpTest):
             )
             client.send([{"jsonrpc": "2.0", "id": 80, "method": "tools/list", "params": {"_meta": meta()}}])
             self.assertEqual([one["error"]["code"] for one in client.receive()], [-32600])
-            # A client of the other kind on the same pipe is served as its version has it.
+            # A client of the other version on the same pipe is served by its version's rules.
             client.initialize()
             self.assertNotIn("resultType", client.request("tools/list"))
             assert_stateless(client.request("tools/list", _meta=meta()))
@@ -244,7 +244,7 @@ class Calls(McpTest):
                 flag = "--" + key.replace("_", "-")
                 self.assertTrue(key in ("select", "from") or flag in helped or key.upper() in helped, (name, key))
             taken = set(tool["inputSchema"]["properties"])
-            # Nothing that writes a file.
+            # No tool writes a file.
             self.assertFalse(
                 taken & {"output", "out", "html", "csv", "save", "write_trace", "dump_graph", "threads"}, name
             )
@@ -414,7 +414,7 @@ class Files(McpTest):
         (inside / "out.json").symlink_to(outside / "secret.json")
         (inside / "rank" / "r0.json").symlink_to(outside / "secret.json")
         (inside / "folder").symlink_to(outside)
-        (self.scratch / "inside2").mkdir()  # a name that begins with the root's
+        (self.scratch / "inside2").mkdir()  # A name that begins with the root's name.
         (self.scratch / "inside2" / "t.json").write_text(a_trace())
         with Client("--root", inside) as client:
             client.initialize()
@@ -466,7 +466,7 @@ class Files(McpTest):
 
 
 class Time(McpTest):
-    """A FIFO is a trace that never comes."""
+    """A FIFO is a trace that never arrives."""
 
     def setUp(self):
         super().setUp()
@@ -489,9 +489,9 @@ class Time(McpTest):
         with self.client() as client:
             client.initialize()
             number = client.start("tools/call", name="report", arguments={"trace": ["never.json"]})
-            self.assertEqual(client.request("ping"), {})  # others are answered meanwhile
+            self.assertEqual(client.request("ping"), {})  # Other requests are answered in the meantime.
             self.assertFalse(client.call("report", trace=["t.json"])["isError"])
-            with self.assertRaises(McpError):  # the same id again
+            with self.assertRaises(McpError):  # The same id again.
                 client.ids = number - 1
                 client.call("report", trace=["t.json"])
             client.ids = number + 10

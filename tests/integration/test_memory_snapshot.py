@@ -1,5 +1,5 @@
-"""PyTorch's memory snapshots: pickles that are read as data, with the totals, peaks and owners that their making
-knows.
+"""Tests PyTorch's memory snapshots: pickles that are read as data. Their generator gives the expected totals, peaks and
+owners.
 """
 import concurrent.futures
 import gzip
@@ -40,7 +40,7 @@ class MemorySnapshot(support.ProgramTest):
                 )
 
     def test_owners_at_the_peak(self):
-        # The first update: weights, gradients and Adam's state are there, and one temporary.
+        # The first update: weights, gradients, Adam's state, and one temporary.
         _, (use,) = self.memory(memory_snapshot.dump(self.snapshot))
         layers, size = self.loop.layers, self.loop.bytes
         parts = {part["kind"]: part["bytes"] for part in use["parts"]}
@@ -65,11 +65,11 @@ class MemorySnapshot(support.ProgramTest):
         )
 
     def test_what_was_there_before_the_history(self):
-        # The allocator keeps the last entries only.
+        # The allocator keeps only the last entries.
         first = next(i for i, entry in enumerate(self.loop.trace) if entry["frames"] and "adam" in str(entry["frames"]))
         self.snapshot["device_traces"][0] = self.loop.trace[first:]
         _, (use,) = self.memory(memory_snapshot.dump(self.snapshot))
-        self.assertEqual(use["first_bytes"], 2 * self.loop.layers * self.loop.bytes)  # weights and gradients
+        self.assertEqual(use["first_bytes"], 2 * self.loop.layers * self.loop.bytes)  # Weights and gradients.
         self.assertEqual((use["peak_bytes"], use["last_bytes"]), (self.loop.peak, self.loop.allocated))
 
     def test_without_a_history(self):
@@ -82,7 +82,7 @@ class MemorySnapshot(support.ProgramTest):
         self.assertIn("_record_memory_history", issue["detail"])
 
     def test_without_times(self):
-        """As PyTorch before 2.2 writes it: the order tells everything but when."""
+        """Tests the form of PyTorch before 2.2. The order shows everything except times."""
         timed, (expected,) = self.memory(memory_snapshot.dump(self.snapshot))
         for entry in self.snapshot["device_traces"][0]:
             del entry["time_us"]
@@ -146,7 +146,7 @@ class MemorySnapshot(support.ProgramTest):
         self.assertIn("source line", text)
         self.assertIn("5): __init__", text)
 
-    # --- what is no snapshot, or damaged ------------------------------------------------------------------------------
+    # --- other files and damaged snapshots ----------------------------------------------------------------------------
 
     def test_code_is_never_run(self):
         marker = self.scratch / "was-run"
@@ -216,13 +216,13 @@ class MemorySnapshot(support.ProgramTest):
 
     def test_a_cut_keeps_the_entries_before_it(self):
         whole = memory_snapshot.dump(self.snapshot)
-        # Behind the history: settings, annotations and what closes them.
+        # Entries after the history: settings, annotations and the end.
         report, (use,) = self.memory(whole[: whole.index(b"allocator_settings") - 8])
         self.assertGreaterEqual(report["inputs"][0]["events"], len(self.loop.trace) - 1)
         self.assertEqual(use["peak_bytes"], self.loop.peak)
 
     def test_shared_lists_cost_no_more_than_their_bytes(self):
-        # A history that a small file holds a million times over.
+        # A history that a small file repeats a million times.
         trace = self.loop.trace
         for _ in range(6):
             trace = [trace] * 10

@@ -1,4 +1,4 @@
-"""`headroom merge`: all ranks in one trace, on one clock, nothing of theirs confused."""
+"""Tests `headroom merge`: all ranks in one trace, on one clock, without mixing up their data."""
 import collections
 import gzip
 import json
@@ -47,7 +47,7 @@ class Merge(support.ProgramTest):
                 ends[of_rank[event["pid"]]].append(event["ts"] + event["dur"])
         self.assertEqual(sorted(ends), [0, 1, 2])
         for end_of_all in zip(*(sorted(ends[r]) for r in range(3))):
-            self.assertLess(max(end_of_all) - min(end_of_all), 10)  # us, of clocks 500 s apart.
+            self.assertLess(max(end_of_all) - min(end_of_all), 10)  # us; the clocks differ by 500 s.
         report = self.report(path, "--no-local-state")
         self.assertIn("mixed-ranks", {issue["code"] for issue in report["health"]["issues"]})
         self.assertEqual(len(report["inputs"][0]["devices"]), 3)
@@ -85,18 +85,19 @@ class Merge(support.ProgramTest):
 
         expected = spans(made[0]) + spans(made[1])
         got = spans(merged)
-        # What the reader takes for copies of one event, it keeps once.
+        # The reader keeps only one of several copies of an event.
         self.assertLessEqual(sum((got - expected).values()), 0)
         self.assertLess(sum((expected - got).values()), 0.001 * sum(expected.values()))
         launches = collections.defaultdict(set)
         for event in merged["traceEvents"]:
             if event.get("cat") in ("cuda_runtime", "kernel") and event["args"].get("correlation", 0) > 0:
                 launches[event["args"]["correlation"]].add(event["pid"])
-        self.assertTrue(all(len(pids) <= 2 for pids in launches.values()))  # A host's and its GPU's.
+        self.assertTrue(all(len(pids) <= 2 for pids in launches.values()))  # The clock difference of a host and its
+        # GPU.
 
     def test_what_all_ranks_have_in_common_is_said(self):
-        """Versions that one rank alone has are true of no file of all; a copy names what recorded it, and so its
-        remedies are of that tool.
+        """Versions that only one rank has do not apply to the merged file. A copy names the recording tool, so its
+        remedies are for that tool.
         """
         made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]
         for rank, trace in enumerate(made):
@@ -115,7 +116,7 @@ class Merge(support.ProgramTest):
         self.assertIn("rank 2: too few collectives match those of rank", message)
 
     def test_hostile_numbers_and_bytes(self):
-        """Ids as large as they come, stamps before the first rank's zero, and arguments that are no UTF-8."""
+        """Tests the largest ids, stamps before the first rank's zero, and arguments that are not UTF-8."""
         folder = self.scratch / "traces"
         folder.mkdir()
         for rank in range(2):

@@ -1,4 +1,4 @@
-"""`headroom monitor`: lines, files, signals, the terminal, and the exposition for Prometheus."""
+"""Tests `headroom monitor`: lines, files, signals, the terminal, and the exposition for Prometheus."""
 import contextlib
 import http.client
 import json
@@ -222,7 +222,7 @@ class Monitor(MonitorTest):
         for line in lines[1:]:
             self.assertIsNone(line["values"]["gpu_util"]["GPU 0"])
             self.assertGreater(line["values"]["free_memory"], 0)
-        # A GPU is read so seldom that it takes little: one whose reading was held up misses some samples.
+        # A GPU is read rarely enough to cost little. A delayed reading loses some samples.
         self.assertIn(43, [line["values"]["gpu_util"]["GPU 3"] for line in lines[1:]], "the other GPUs go on")
         process.send_signal(signal.SIGINT)
         message = process.communicate(timeout=60)[1]
@@ -266,7 +266,7 @@ NOT_BASE = re.compile(
 
 
 def exposition_errors(text):
-    """What promtool's parser and linter would say: format, HELP and TYPE, order, names, base units, counters,
+    """Checks what promtool's parser and linter check: format, HELP and TYPE, order, names, base units, counters,
     labels.
     """
     errors, helped, types, series, current, finished = [], set(), {}, set(), None, set()
@@ -337,7 +337,7 @@ RATIOS_ABOVE_ONE = {"headroom_process_cpu_ratio", "headroom_process_runqueue_wai
 
 class Prometheus(MonitorTest):
     def serve(self, *args, **kwargs):
-        """Starts it on a free port; its port."""
+        """Starts the monitor on a free port. Returns the port."""
         process = self.start("--interval", 0.2, "--prometheus", 0, *args, **kwargs)
         said = process.stderr.readline()
         match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/metrics\n", said)
@@ -424,7 +424,7 @@ class Prometheus(MonitorTest):
         self.assertEqual(self.process.wait(60), 0)
 
     def test_clients_that_drip_keep_nobody_waiting(self):
-        """More of them than the server has threads; each sends a byte now and then."""
+        """Opens more connections than the server has threads. Each sends a byte from time to time."""
         port = self.serve()
         drips = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(80)]
         for drip in drips:

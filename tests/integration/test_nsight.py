@@ -1,5 +1,4 @@
-"""SQLite exports of Nsight Systems: the same numbers as PyTorch's own trace, any version's form, and no damage that
-hurts.
+"""Tests SQLite exports of Nsight Systems: the numbers of PyTorch's own trace, the forms of all versions, and damage.
 
 The databases are made (tests/nsight/export.py), not recorded.
 """
@@ -20,11 +19,11 @@ sys.path.insert(0, str(support.ROOT / "tests/nsight"))
 import export  # noqa: E402
 
 TRACES = ("gpt2_fp32", "resnet50_amp-fp16", "bert_base_amp-bf16_attn-sdpa_opt-fused")
-# What does not depend on what the format lacks: types of operands, and the profiler's own events.
+# Figures that do not need the parts that the format lacks: types of operands, and the profiler's own events.
 SAME = ("gpu_time", "idle", "step_breakdown", "kernels", "classes", "syncs", "layers", "regions")
 
 
-# Stands in for `nsys export` as its documentation describes it. A report "is" the database that its text names.
+# Replaces `nsys export`, after its documentation. A report file contains the path of its database.
 NSYS = """#!{python}
 import argparse, pathlib, shutil, sys, time
 parser = argparse.ArgumentParser()
@@ -99,7 +98,7 @@ class Nsight(support.ProgramTest):
                     )
 
     def nsys(self):
-        """The environment with a program `nsys` on PATH and an empty folder for temporary files."""
+        """Returns an environment with a program `nsys` on PATH and an empty folder for temporary files."""
         folder = self.scratch / "bin"
         folder.mkdir(exist_ok=True)
         program = folder / "nsys"
@@ -347,8 +346,8 @@ class Nsight(support.ProgramTest):
             self.assertGreater(busy(cut), 0, share)
 
     def test_rows_that_lie_beside_the_file(self):
-        """SQLite's log of what is to be written, and the journal of a writer that was stopped: neither is read, both
-        are told.
+        """Tests SQLite's write-ahead log, and the journal of a stopped writer. Neither is read, and both are
+        reported.
         """
         path = self.drawn()
         whole = self.report(path)
@@ -397,7 +396,7 @@ class Nsight(support.ProgramTest):
         self.assertIn("Memcpy Unified HtoD (Managed -> Device)", {row["name"] for row in report["kernels"]})
 
     def test_a_second_reading(self):
-        """Every row of the tables of events, by SQL on the file itself."""
+        """Compares every row of the event tables with SQL on the file itself."""
         path = self.drawn("2024.5")
         database = sqlite3.connect(path)
 

@@ -1,6 +1,7 @@
-"""Traces of profilers whose events have no categories: autograd's before Kineto, TensorFlow 1's timelines, rocprof's.
+"""Tests traces of profilers whose events have no categories: autograd's before Kineto, TensorFlow 1's timelines,
+rocprof's.
 
-The files are written here after the published writers, not recorded. Expected values are sums of what is written.
+The files follow the published writers, and are not recorded. Expected values are sums of the written values.
 """
 import json
 import random
@@ -9,7 +10,7 @@ from integration import support
 
 
 def autograd(steps=6):
-    """Nested operators, each with the time between its CUDA events: `linear` holds `addmm`."""
+    """Returns nested operators, each with the time between its CUDA events. `linear` contains `addmm`."""
     events = []
 
     def operator(name, start, length, gpu_start, gpu_length, thread=0):
@@ -28,7 +29,7 @@ def autograd(steps=6):
     for step in range(steps):
         at = 1000 + step * 1000
         operator("linear", at, 100, at + 60, 400)
-        operator("addmm", at + 10, 80, at + 60, 380)  # Begins with the one around it.
+        operator("addmm", at + 10, 80, at + 60, 380)  # It begins with the operator around it.
         operator("relu", at + 120, 30, at + 470, 60)
         operator("MmBackward", at + 200, 100, at + 540, 300, thread=1)
         operator("mm", at + 210, 80, at + 550, 280, thread=1)
@@ -119,7 +120,7 @@ class OlderProfilers(support.ProgramTest):
         self.assertEqual(len(report["steps"]["list"]), 6)
         self.assertNotIn("not-understood", self.health(report))
         self.assertIn("launches", self.health(report)["not-collected"]["detail"])
-        # The innermost operator launches, in its own time, and backward is told by its name.
+        # The innermost operator launches, in its self time. Names show the backward.
         self.assertEqual(
             self.query(
                 path,

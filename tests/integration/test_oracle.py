@@ -1,5 +1,5 @@
-"""The oracle itself, without the program: it must agree with the goldens, which were computed by hand, and with
-counting single nanoseconds."""
+"""Tests the oracle, without the program: it must agree with the goldens, which were computed by hand, and with counting
+single nanoseconds."""
 import json
 import random
 import unittest
@@ -20,10 +20,10 @@ class Oracle(unittest.TestCase):
                 continue
             try:
                 got = gpu_oracle.analyse(gpu_oracle.load(folder / "trace.json"))
-            except (ValueError, UnicodeDecodeError):  # damaged on purpose: the oracle has no rule
+            except (ValueError, UnicodeDecodeError):  # Damaged on purpose: the oracle has no rule for them.
                 continue
             if folder.name in ("overflowing-duration", "duplicate-events"):
-                continue  # well formed, but the rule for them is the reader's
+                continue  # Well formed, but only the reader has the rule for them.
             with self.subTest(folder.name):
                 self.assertEqual(support.mismatches(wanted, got), [])
             compared += 1

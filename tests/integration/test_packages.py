@@ -1,4 +1,4 @@
-"""What is installed: complete, wherever it lies, and usable by others; docs/install.md."""
+"""Tests the installed files: complete, relocatable, and usable by other programs; docs/install.md."""
 import gzip
 import pathlib
 import re
@@ -16,7 +16,7 @@ VERSION = re.search(r"project\(headroom VERSION ([\d.]+)", (support.ROOT / "CMak
 
 
 def exported(file):
-    """What a library or program gives others to link with: "T name" a line, as nm tells."""
+    """Returns the symbols that a library or program exports, one "T name" per line, as nm prints them."""
     rows = subprocess.run(
         ["nm", "-D", "--defined-only", file], check=True, capture_output=True, text=True
     ).stdout.splitlines()
@@ -38,14 +38,14 @@ class Packages(support.ProgramTest):
         return outcome.text
 
     def install(self):
-        """A prefix that has been moved since it was installed."""
+        """Returns a prefix that was moved after the installation."""
         first, prefix = self.scratch / "first", self.scratch / "moved here"
         self.run_well("cmake", "--install", BUILD, "--prefix", first)
         first.rename(prefix)
         return prefix
 
     def record(self, prefix, program):
-        """Regions of a program, as the installed Headroom records and reports them: name to count."""
+        """Returns {name: count} of a program's regions, as the installed Headroom records and reports them."""
         file = self.scratch / f"{program[-1].name}.pftrace"
         environment = {"PYTHONPATH": ""}
         self.run_well(prefix / "bin/headroom", "record", "-o", file, "--", *program, environment=environment)
@@ -87,7 +87,7 @@ class Install(Packages):
         for name in names:
             page = prefix / f"share/man/man1/headroom-{name}.1.gz"
             self.assertEqual(gzip.decompress(page.read_bytes()).decode(), support.headroom("man", name).text)
-        # Nothing knows where it was built or installed.
+        # No file contains the path of its build or installation.
         for name in here:
             data = (prefix / name).read_bytes()
             for place in (self.scratch / "first", support.ROOT):
@@ -153,7 +153,7 @@ class Install(Packages):
 
 
 class Symbols(Packages):
-    """Held against tests/abi/: a symbol more or less is a decision, and shows in a diff."""
+    """Compares the symbols with tests/abi/. Adding or removing one is a decision, which appears in a diff."""
 
     def compare(self, name, found):
         self.assertEqual(found, (ABI / f"{name}.symbols").read_text().splitlines(), f"tests/abi/{name}.symbols")
@@ -171,7 +171,8 @@ class Symbols(Packages):
                 self.compare(name, exported(file))
 
     def test_libraries_that_use_the_headers(self):
-        """A shared library gives its users nothing of headers that it includes but what C++ needs once a program."""
+        """A shared library must not export symbols of included headers, except those that C++ needs once per
+        program."""
         for source, compiler in (
             (CONSUMER / "loop.c", ("cc", "-std=c11", "-D_DEFAULT_SOURCE")),
             (CONSUMER / "loop.cc", ("c++", "-std=c++17")),
@@ -196,7 +197,8 @@ class Debian(Packages):
         for package in ("headroom", "headroom-dev"):
             file = next(out.glob(f"{package}_{VERSION}-1_*.deb"))
             self.run_well("dpkg-deb", "-x", file, root)
-            if shutil.which("lintian"):  # CPack calls ldconfig for libraries one folder below lib/, which does nothing.
+            if shutil.which("lintian"):  # CPack calls ldconfig for libraries one folder below lib/, which has no
+                # effect.
                 self.run_well(
                     "lintian",
                     "--allow-root",
@@ -209,7 +211,7 @@ class Debian(Packages):
                 )
         depends = self.run_well("dpkg-deb", "-f", next(out.glob("headroom_*.deb")), "Depends")
         self.assertIn("libstdc++6", depends)
-        self.assertNotIn("mpi", depends)  # Some 100 MB that most have no use for: headroom-mpi.
+        self.assertNotIn("mpi", depends)  # About 100 MB that most users do not need: headroom-mpi.
         self.run_well(root / "usr/bin/headroom", "--version")
         outcome = support.run(
             ["/usr/bin/python3", "-c", "import headroom; print(headroom.__file__)"],

@@ -1,4 +1,4 @@
-"""`headroom predict`: traces, lists of operators and tables, on other GPUs."""
+"""Tests `headroom predict`: traces, lists of operators and tables, on other GPUs."""
 import csv
 import functools
 import gzip
@@ -97,7 +97,7 @@ class Traces(PredictTest):
             self.assertIn("the host is the limit", target["why"])
         faster_host = self.predict(HOST_BOUND, "--gpu", "H200", "--host-factor", "2")["targets"][0]
         self.assertGreater(faster_host["speedup"], 1.4)
-        for factor in ("1.001", "3"):  # What was recorded is known as well as it was, whatever the host.
+        for factor in ("1.001", "3"):  # Recorded times are equally certain with any host.
             step = self.predict(HOST_BOUND, "--gpu", "H200", "--host-factor", factor)["targets"][0]["step_ms"]
             self.assertGreater(step["high"] - step["low"], 0.01 * step["mid"], factor)
 
@@ -186,7 +186,7 @@ class Traces(PredictTest):
         self.assertEqual(t4, t4_float32)
 
     def test_types_without_tensor_cores_there_are_told(self):
-        """P100 has none; T4 has them for 16-bit floats."""
+        """P100 has no tensor cores; T4 has them for 16-bit floats."""
         targets = {target["gpu"]: target for target in self.predict(HOST_BOUND, "--gpu", "P100,T4,H200")["targets"]}
         self.assertRegex(
             targets["P100"]["extrapolated_why"], r"\d+ % of the GPU time is on tensor cores, .* assumed float32"
@@ -268,7 +268,7 @@ class Operators(PredictTest):
         v100, a100 = result["targets"]
         self.assertEqual(v100["workload"], "tiny inf seq=128 batch=4")
         self.assertIsNone(v100["speedup"])
-        # 12 x 34.4 GFLOP of products, at most of the peak.
+        # 12 x 34.4 GFLOP of products, at most at the peak.
         self.assertGreater(v100["step_ms"]["mid"], 12 * 34.4 / 14.1)
         self.assertLess(v100["step_ms"]["mid"], 2 * 12 * 34.4 / 14.1)
         self.assertLess(a100["step_ms"]["mid"], v100["step_ms"]["mid"])
@@ -326,7 +326,7 @@ newer,inf,128,4,attn,FLASH,12,"[['FLASH', (64, 512)]]",[],[],[],[]
         self.assertTrue(new["extrapolated"])
         for named in ("VECrsqrt", "FLASH"):
             self.assertIn(named, new["extrapolated_why"])
-        # 12 x 268 MB at 1935 GB/s at most.
+        # 12 x 268 MB, at most at 1935 GB/s.
         self.assertGreater(new["step_ms"]["mid"], 12 * 268 / 1935)
         self.assertIn("'newer inf seq=128 batch=4'", result["abstained"][0]["why"])
         self.assertIn("FLASH", support.headroom("predict", "--ops", ops, "--gpu", "A100-80").text)
@@ -403,7 +403,7 @@ class Calibrations(PredictTest):
     """Operators measured on a GPU correct predictions for it."""
 
     def measured(self, factor, device="V100"):
-        """The product of OPERATORS, `factor` times as slow as predicted, in a table of the GPU."""
+        """Returns the product of OPERATORS, `factor` times as slow as predicted, in a table of the GPU."""
         dimensions = ("m", "k", "n")
         alone = self.write("one.csv", "op,m,k,n,timing,latency_ms\nlinear,4096,1024,4096,stream,5\n")
         row = next(
@@ -489,7 +489,7 @@ class Calibrations(PredictTest):
 
 
 class BatchSizes(PredictTest):
-    """Step, throughput and memory over the batch size, on another GPU."""
+    """Tests step, throughput and memory over the batch size, on another GPU."""
 
     def test_on_the_recorded_gpu_it_is_what_whatif_says(self):
         whatif = support.headroom("whatif", "--json", "--no-local-state", GPU_BOUND, "batch-size:n=128").json()[
@@ -524,8 +524,8 @@ class BatchSizes(PredictTest):
         self.assertIn("does not fit", text)
 
     def test_where_workspaces_decide_memory_is_a_range(self):
-        """VGG-19 at 16 samples: 2.6 of 4.8 GB are cuDNN's. What was allocated at other batches is in
-        h200/truth.json.
+        """VGG-19 with 16 samples: cuDNN has 2.6 of 4.8 GB. h200/truth.json has the measured allocations of other
+        batches.
         """
         trace = support.data_file("h200/traces/vgg19_bs-16.json.gz")
         truth = {
@@ -606,7 +606,7 @@ class Energy(PredictTest):
 
 
 class MemoryTimelines(PredictTest):
-    """What PyTorch's memory profiler recorded beside the trace."""
+    """Tests the data that PyTorch's memory profiler recorded in the trace."""
 
     def test_the_recorded_peak_counts_and_its_parts_are_told(self):
         timeline = self.write(
@@ -631,7 +631,7 @@ class MemoryTimelines(PredictTest):
         v100, t4 = self.predict(GPU_BOUND, "--gpu", "V100,T4", "--memory-timeline", timeline, "--batch-curve")[
             "targets"
         ]
-        self.assertEqual((v100["fits"], t4["fits"]), (None, False))  # Of 34 GB, too close to tell, and 16 GB.
+        self.assertEqual((v100["fits"], t4["fits"]), (None, False))  # 34 GB used: too close to decide, and 16 GB.
         self.assertLess(t4["largest_batch"], 64)
         points = {point["samples"]: point for point in t4["batch_curve"]["points"]}
         self.assertAlmostEqual(points[64]["memory_bytes"], memory["recorded_peak_bytes"], delta=1)
@@ -685,7 +685,7 @@ class MemoryTimelines(PredictTest):
         )
 
     def test_the_model_says_what_another_run_of_the_network_allocated(self):
-        """A public recording of the same network, ResNet-50, at half the batch, on a GPU that is not told."""
+        """Tests a public recording of the same network, ResNet-50, with half the batch, on an unnamed GPU."""
         timeline = support.DATA / "public-traces" / "hta__memory_timeline.raw.gz"
         if not timeline.is_file():
             raise self.skipTest(f"no {timeline}; set HEADROOM_DATA")
@@ -705,7 +705,7 @@ class MemoryTimelines(PredictTest):
 
 class MeasuredEnergy(PredictTest):
     def measured(self, watts):
-        """The sample with a counter of its GPU, and of a neighbour that does nothing of the job."""
+        """Returns the sample with a counter of its GPU, and one of another GPU that does not work for the job."""
         with gzip.open(GPU_BOUND) as file:
             trace = json.load(file)
         kernels = [e for e in trace["traceEvents"] if e.get("cat") == "kernel"]
@@ -835,27 +835,24 @@ class Plans(PredictTest):
                     step = option["scaled_out"]["step_ms"]
                     self.assertAlmostEqual(step["mid"], point["step_ms"]["mid"], places=4)
                     self.assertAlmostEqual(option["scaled_out"]["efficiency_pct"], point["efficiency_pct"], places=4)
-                    # What is not known of the transfers adds up with the rest there, and here as what is independent of
-                    # it does.
+                    # Uncertainties of the transfers add up with the others there, and count as independent here.
                     for end in ("low", "high"):
                         self.assertAlmostEqual(step[end], point["step_ms"][end], delta=0.03 * step["mid"])
                     self.assertAlmostEqual(option["hours"], step["mid"] * 1e6 / gpus / 3.6e6)
                     self.assertAlmostEqual(option["money"], 3 * option["hours"])
-                    # The same samples, and all of them wait for what is exchanged.
+                    # The samples are the same, and all of them wait for the exchange.
                     self.assertGreater(option["co2_kg"], alone["co2_kg"])
                     self.assertLess(option["co2_kg"], 1.2 * alone["co2_kg"])
-        # As few GPUs as the recorded job has, the money of a target is of.
+        # A target's cost is for as few GPUs as the recorded job has.
         self.assertEqual(result["targets"][0]["money"], alone["money"])
-        # Azure writes its own name in another way than files are named.
+        # Azure writes its instance names differently from the shipped file.
         azure = machine(8).replace('"here"', '"azure"').replace('"of 8"', '"Standard_ND96asr_v4"')
         (option,) = self.predict(
             GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", azure)
         )["options"]
         self.assertIn("ND96asr", option["scaled_out"]["network"])
-        self.assertAlmostEqual(
-            option["hours"], option["scaled_out"]["step_ms"]["mid"] / 3.6e6
-        )  # One step is the least.
-        # Who only has the name of a machine with fewer GPUs does not have its links.
+        self.assertAlmostEqual(option["hours"], option["scaled_out"]["step_ms"]["mid"] / 3.6e6)  # At least one step.
+        # The name of a machine with fewer GPUs does not imply its links.
         named = machine(16).replace('"here"', '"aws"').replace('"of 16"', '"p4d.24xlarge"')
         (option,) = self.predict(
             GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", named)
@@ -877,7 +874,7 @@ class Plans(PredictTest):
 
     def test_what_an_exchange_adds_is_of_the_machine_that_it_is_planned_on(self):
         def grown(trace, gpu, *flags):
-            """ms that a step of 8 GPUs takes longer than that of one, over links that hardly count, and its
+            """Returns the ms that a step of 8 GPUs takes longer than a step of one over very fast links, and its
             efficiency.
             """
             prices = self.write(
@@ -891,9 +888,8 @@ class Plans(PredictTest):
         _, usual = grown(HOST_BOUND, "H200")
         for factor in ("0.25", "2"):
             self.assertAlmostEqual(grown(HOST_BOUND, "H200", "--host-factor", factor)[1], usual, delta=1)
-        # On L4, copies of 102 MB of gradients into the reducer's buckets and back read and write them at 0.3 TB/s at
-        # most, 1.4 ms, and start 322 times in 1.2 us each. What is in the way of the sums themselves is less than a
-        # millisecond.
+        # On L4, the reducer copies 102 MB of gradients into its buckets and back. Reading and writing at 0.3 TB/s takes
+        # at least 1.4 ms. There are 322 copies, and starting one takes 1.2 us. Delays of the sums are below 1 ms.
         added, _ = grown(GPU_BOUND, "L4")
         self.assertGreater(added, 4 * 102.2e6 / 300e9 * 1e3 + 322 * 1.2e-3)
         self.assertLess(added, 2 * 4 * 102.2e6 / 300e9 * 1e3 + 322 * 1.2e-3 + 1)
@@ -973,7 +969,8 @@ class Plans(PredictTest):
                     self.assertGreaterEqual(float(times), 0.5)
                     if steps != "1000000000":
                         self.assertLess(float(times), 1000)
-        # A GPU that the job does not fit is no example; one that it may fit is not said to hold it.
+        # A GPU without enough memory is not an example. If the memory is uncertain, the text does not claim that the
+        # job fits.
         for gib, shown in ((40, "on A100-80 (the cheapest that fits)"), (60, "on A100-80 (the cheapest):")):
             timeline = self.write("m.raw.json", json.dumps([[-1, 1, gib << 30, 0]]))
             (told,) = self.predict(
@@ -982,7 +979,7 @@ class Plans(PredictTest):
             self.assertIn(shown, told)
 
     def test_each_of_several_jobs_has_its_own_table_of_instances(self):
-        # The name of a file is told, however long its folder's is.
+        # The file name is printed, even if its folder is very long.
         deep = self.scratch / "a_folder_with_a_long_name" / "and_one_inside_it_whose_name_is_long_too"
         deep.mkdir(parents=True)
         shutil.copy(HOST_BOUND, deep)
@@ -1038,8 +1035,7 @@ class Plans(PredictTest):
             self.assertEqual(within["options_over_limits"], len(every["options"]) - len(within["options"]))
             self.assertTrue(any(option["cheapest"] for option in within["options"]))
         self.assertIn(
-            "no instance in the list meets the limits",
-            support.headroom("predict", *plan, "--max-hours", "0.001").text,
+            "no instance in the list meets the limits", support.headroom("predict", *plan, "--max-hours", "0.001").text
         )
         for wrong in (("--max-hours", "0"), ("--max-money", "-1"), ("--max-money", "nan")):
             self.assert_refused(support.headroom("predict", *plan, *wrong), 2, wrong[0])
@@ -1229,11 +1225,11 @@ class Devices(PredictTest):
 
 
 class LocalState(support.ProgramTest):
-    """What was learned on this machine; most machines learned nothing."""
+    """Tests the learned corrections of this machine. Most machines have none."""
 
     def test_a_folder_that_cannot_be_reached_is_none(self):
         file = self.write("file", "")
-        closed = self.scratch / "closed"  # As the home of another user; root enters it, and finds nothing.
+        closed = self.scratch / "closed"  # The home of another user: root can read it, but finds no data.
         closed.mkdir(mode=0)
         for state in (file, closed):
             for command in (
@@ -1280,7 +1276,7 @@ class Abstention(PredictTest):
         self.assertIn("nothing to replay", answer["abstained"][0]["why"])
         self.assertEqual([row["workload"] for row in answer["targets"]], [str(GPU_BOUND)])
         self.assertIn("no-gpu/trace.json", support.headroom("predict", path, "--gpu", "L4", "--total-steps", "5").text)
-        # What is asked for is a file of the job: there is none to write.
+        # The output would be a file of the job, and there is none.
         for command in (("whatif", path, "--dump-graph"), ("export", path, "--to", "chakra", "-o")):
             self.assert_refused(
                 support.headroom(*command, self.scratch / "x"), 3, "no-gpu/trace.json", "nothing to replay"
@@ -1296,7 +1292,7 @@ class Abstention(PredictTest):
 
 
 class Damage(PredictTest):
-    """A trace that is not whole: the damage is named first, and its remedy is the one that is told."""
+    """Tests an incomplete trace: the damage comes first, and the shown remedy is for it."""
 
     def cut(self, share):
         packed = GPU_BOUND.read_bytes()

@@ -1,4 +1,4 @@
-"""`headroom query`: answers, forms, limits, and the documents that show them."""
+"""Tests `headroom query`: answers, forms, limits, and the documents that show them."""
 import csv
 import io
 import json
@@ -100,7 +100,7 @@ class Query(support.ProgramTest):
         self.assertEqual(
             self.ask(".schema kernels", "--csv").text.split("\r\n")[0], "table,column,type,unit,nullable,about,sql"
         )
-        # A view has a row of its own, and then its columns as a table has.
+        # A view has a separate row, then its columns, like a table.
         view, *columns = self.ask(".schema kernels", "--json").json()["rows"]
         self.assertEqual((view[:3], view[6][:6]), (["kernels", None, "view"], "SELECT"))
         self.assertEqual(
@@ -115,7 +115,7 @@ class Query(support.ProgramTest):
 
     def test_a_script_that_sets_the_form_may_have_several_results(self):
         script = ".mode json\nselect 1 as a;\nselect 2 as b;\n"
-        for arguments in ((), ("--json",), ("--csv",)):  # What the script says comes last.
+        for arguments in ((), ("--json",), ("--csv",)):  # The script's own output comes last.
             text = self.ask(script, *arguments).text
             first, second = (json.loads(part) for part in text.split("\n\n"))
             self.assertEqual(
@@ -160,7 +160,8 @@ class Query(support.ProgramTest):
         )
 
     def test_the_limit_of_time_holds_within_a_function(self):
-        """SQLite does not look at the clock within one call of instr, which takes the square of its texts' lengths."""
+        """SQLite does not check the time within a call of instr, which takes time with the square of its texts'
+        lengths."""
         path = self.scratch / "out.csv"
         begin = time.monotonic()
         outcome = support.headroom(
@@ -180,7 +181,7 @@ class Query(support.ProgramTest):
     def test_hostile_statements(self):
         for sql, code in (
             ("select zeroblob(1000000000)", 2),
-            ("select printf('%.*c', 300000000, 'x')", 0),  # Beyond SQLite's limit of a text; 1 s a billion.
+            ("select printf('%.*c', 300000000, 'x')", 0),  # Beyond SQLite's limit for texts; 1 s per billion.
             ("select hex(zeroblob(200000000))", 2),
             ("select randomblob(-1)", 0),
             ("pragma journal_mode = wal", 2),

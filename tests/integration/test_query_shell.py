@@ -1,4 +1,4 @@
-"""The shell of `headroom query`, on a pseudo terminal: what a person types, and what the terminal then shows."""
+"""Tests the shell of `headroom query` on a pseudo terminal, with typed input and its display."""
 import fcntl
 import json
 import os
@@ -29,7 +29,7 @@ class Terminal:
         fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
         self.before = termios.tcgetattr(self.ours)
         environment = {**os.environ, "XDG_STATE_HOME": str(state), "TERM": "xterm", "LC_ALL": "C.UTF-8"}
-        # The terminal is that of its session, or Ctrl-C would reach nobody.
+        # Makes the terminal the controlling one of its session, or Ctrl-C would have no effect.
         self.process = subprocess.Popen(
             [support.BINARY, "query", trace, *map(str, options)],
             stdin=theirs,
@@ -53,14 +53,14 @@ class Terminal:
         os.write(self.ours, keys.encode())
 
     def until(self, end):
-        """What is shown next, up to this text at the end."""
+        """Returns the next output, up to this text at its end."""
         shown, ends = b"", time.monotonic() + PATIENCE_S
         while not shown.endswith(end.encode()):
             if not select.select([self.ours], [], [], max(0, ends - time.monotonic()))[0]:
                 self.test.fail(f"waited for {end!r} at the end of {shown.decode(errors='replace')!r}")
             shown += self.read()
         while end in (PROMPT, MORE) and termios.tcgetattr(self.ours)[3] & termios.ICANON and time.monotonic() < ends:
-            time.sleep(0.001)  # The editor has not taken the terminal over yet.
+            time.sleep(0.001)  # The editor has not taken control of the terminal yet.
         return shown.decode().removesuffix(end).replace("\r\n", "\n")
 
     def read(self):
@@ -73,12 +73,12 @@ class Terminal:
         return chunk
 
     def answer(self, line):
-        """What a whole statement or command prints, without its echo."""
+        """Returns the output of a whole statement or command, without its echo."""
         self.type(line + "\n")
         return self.until(PROMPT).partition("\n")[2]
 
     def leave(self, keys):
-        """Its exit code."""
+        """Returns its exit code."""
         self.type(keys)
         while True:
             try:
@@ -113,7 +113,7 @@ class Shell(support.ProgramTest):
         self.assertEqual(json.loads(shell.answer("select 3 as x;"))["rows"], [[3]])
         self.assertEqual(shell.answer(".mode csv"), "")
         self.assertEqual(shell.answer("select 3 as x, 'a,b' as y;"), 'x,y\n3,"a,b"\n')
-        self.assertEqual(shell.answer(".mode table;"), "")  # As if it were a statement.
+        self.assertEqual(shell.answer(".mode table;"), "")  # Entered like a statement.
         self.assertEqual(shell.answer("select 3 as x;"), "x\n-\n3\n")
         self.assertEqual(shell.answer(""), "")
         self.assertNotIn("SQL", shell.answer("-- a remark;\n;"))
@@ -142,7 +142,7 @@ class Shell(support.ProgramTest):
         shell.type("from gpu_tasks where kind = 'memcpy'\n")
         shell.until(MORE)
         self.assertIn("Memcpy HtoD", shell.answer("group by name;"))
-        shell.type("select ';\n")  # Not at the end of the statement.
+        shell.type("select ';\n")  # Before the end of the statement.
         shell.until(MORE)
         self.assertEqual(shell.answer("' as a;"), "a\n---\n;\\n\n")
 
@@ -164,7 +164,7 @@ class Shell(support.ProgramTest):
         self.assertTrue(again.until(PROMPT).endswith("before\n------\n    41\n"))
         again.type("select\n2 as of_two_lines;\n")
         self.assertIn("of_two_lines\n------------\n           2\n", again.until(PROMPT))
-        again.type(UP + "\n")  # A statement is one entry.
+        again.type(UP + "\n")  # A statement is one history entry.
         self.assertTrue(again.until(PROMPT).endswith("of_two_lines\n------------\n           2\n"))
 
     def test_without_a_place_for_history(self):

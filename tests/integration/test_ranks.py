@@ -1,5 +1,6 @@
-"""Several ranks: the culprit and not its victims, on clocks that know nothing of each other. Ranks are made of a real
-trace of one (integration/ranks.py), so that what is to be found is known."""
+"""Tests several ranks: the report names the straggler, not its victims, even with unrelated clocks. The ranks are made
+from
+one real trace (integration/ranks.py), so that the expected results are known."""
 import csv
 import gzip
 import pathlib
@@ -19,7 +20,7 @@ class Ranks(support.ProgramTest):
         cls.trace = ranks.load(support.data_file(TRACE))
 
     def job(self, *made):
-        """Files of these ranks in a folder of their own, and the folder."""
+        """Writes the files of these ranks into a separate folder. Returns the files and the folder."""
         folder = self.scratch / "traces"
         folder.mkdir(exist_ok=True)
         for number, trace in enumerate(made):
@@ -41,7 +42,7 @@ class Ranks(support.ProgramTest):
         lost = ranks.lost_us(self.trace, 1500) / 1e3
         self.assertTrue(
             10 < lost <= 15 * 1.5
-        )  # Of five a step; no more than what the usual rank's computing leaves exposed.
+        )  # Five per step. At most the part that the median rank's computation leaves exposed.
         self.assertAlmostEqual(straggler["lost_ms"], lost, delta=0.05)
         self.assertLess(straggler["uncertainty_us"], 5)
         for row in job["waits"]:
@@ -67,7 +68,7 @@ class Ranks(support.ProgramTest):
         check = support.headroom(*words[1:], "--no-local-state")
         self.assertEqual(check.code, 0, str(check))
         self.assertIn(finding["figure"], check.text)
-        # Kernels that take twice as long, and hold the others up by as much.
+        # Kernels that take twice as long, and delay the other ranks by the same time.
         slow = list(made)
         slow[2] = ranks.make_rank(self.trace, 2, 4, late_us=1500)
         for event in slow[2]["traceEvents"]:
@@ -78,8 +79,8 @@ class Ranks(support.ProgramTest):
         self.assertRegex(straggler["why"], r"Rank 2 computes 1\.[3-9][0-9]* times as long")
 
     def test_what_the_groups_share_out(self):
-        """The job's own group is not described, so its axis is inferred; then two of five all-reduces are made sends of
-        a mesh's pipeline.
+        """The job's own group is not described, so its axis is inferred. Then two of five all-reduces become sends of a
+        mesh's pipeline.
         """
         made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]
         group = self.answer(self.job(*made))[0]["groups"]
@@ -133,7 +134,7 @@ class Ranks(support.ProgramTest):
         text = support.headroom("report", folder, "--only", "ranks", "--no-local-state").text
         self.assertRegex(text, r"Ranks 2, 3 \(all on gpu-node_1\)\s+hold")
         self.assertRegex(text, r"rank +host +held up +last")
-        # The figure on which all rests is not cut off.
+        # The decisive figure is not cut off.
         self.assertRegex(text, r"clock ahead +within\n")
         markdown = support.headroom("report", folder, "--md", "--no-local-state").text
         self.assertRegex(markdown, r"\*\*Ranks\.\*\* Ranks 2, 3 \(all on gpu-node")
@@ -189,7 +190,7 @@ class Ranks(support.ProgramTest):
         self.assertEqual((job["straggler"]["pattern"], job["matched"]), ("none", 0))
 
     def test_sets_of_ranks_that_share_nothing(self):
-        """As files of two jobs of as many ranks, or stages that exchange nothing else."""
+        """Returns the ranks as files of two jobs with the same number of ranks, or as stages without other exchange."""
         made = [ranks.make_rank(self.trace, r, 4, late_us=1500 if r == 1 else 0) for r in range(4)]
         for r, trace in enumerate(made):
             for event in ranks.collectives(trace):
@@ -203,7 +204,7 @@ class Ranks(support.ProgramTest):
         self.assertIn("rank 2, 3: too few collectives match those of rank 0", merged.message)
 
     def test_groups_of_one_name(self):
-        """Each is compared with its own members."""
+        """Each rank is compared with the members of its group."""
         made = [ranks.make_rank(self.trace, r, 4, late_us=1500 if r == 3 else 0) for r in range(4)]
         for r, trace in enumerate(made):
             for event in ranks.collectives(trace):
@@ -278,7 +279,7 @@ class Ranks(support.ProgramTest):
         self.assertEqual([row["rank"] for row in report["ranks"]], [0, 1])
         self.assertIn("notes.txt", issues["not-a-trace"]["detail"])
         self.assertIn("settings.json", issues["unreadable-file"]["detail"])
-        # Named itself, such a file is refused.
+        # If the user names such a file, it is refused.
         self.assert_refused(
             support.headroom("report", folder / "rank0.json.gz", folder / "settings.json"), 3, "settings.json"
         )

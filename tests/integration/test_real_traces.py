@@ -1,4 +1,5 @@
-"""Every real trace of the data folder: sound, equal to the oracle, the same for any number of threads, readable."""
+"""Tests every real trace of the data folder: sound, equal to the oracle, the same for any number of threads,
+readable."""
 import re
 
 from integration import support
@@ -44,8 +45,8 @@ class RealTraces(support.ProgramTest):
 
 
 class Verdicts(support.ProgramTest):
-    """Host-bound and GPU-bound jobs are told apart. Of the median step the GPU is busy for less than 30 % in
-    the first list, for more than 94 % in the second (computed apart from the program, from the ends of the steps' GPU
+    """Distinguishes host-bound and GPU-bound jobs. In the median step, the GPU is busy for less than 30 % in the
+    first list, and for more than 94 % in the second (computed without the program, from the ends of the steps' GPU
     work).
     """
 

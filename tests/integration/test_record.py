@@ -1,4 +1,5 @@
-"""`headroom record`: real programs, killed, stopped and short of disk, and what their recordings hold."""
+"""Tests `headroom record` with real programs that are killed, stopped or short of disk, and the resulting
+recordings."""
 import concurrent.futures
 import os
 import pathlib
@@ -35,10 +36,10 @@ class Record(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         return outcome.json()
 
-    # --- its place ------------------------------------------------------------------------------------------------
+    # --- interference with the program ------------------------------------------------------------------------------
 
     def test_closed_descriptors_stay_closed(self):
-        """The program prints into nothing of ours, and nothing of ours is in the recording."""
+        """The program cannot print into our descriptors, and none of our own data is in the recording."""
         source = self.write(
             "p.c",
             """
@@ -90,7 +91,7 @@ class Record(support.ProgramTest):
         self.assertEqual(report["inputs"][0]["format"], "perfetto-protobuf")
         steps = report["steps"]["count"]
         self.assertEqual(steps * 4, ended)
-        # Each step has four regions, a mark, a gradient and a value; the report counts the machine's values, too.
+        # Each step has four regions, a mark, a gradient and a value. The report also counts the machine's values.
         self.assertIn(f", {steps * 7:,} events from it", outcome.message)
         self.assertGreater(report["inputs"][0]["events"], steps * 7)
         regions = {row["key"]: row for row in report["regions"]}
@@ -112,8 +113,8 @@ class Record(support.ProgramTest):
         self.assertGreaterEqual(regions["outer"]["total_ms"], 6)
 
     def test_own_time_is_what_the_timers_say_in_c_cpp_and_python(self):
-        # Overlap, one key inside itself and overlapping itself, a step: what a program asks its timers is what the
-        # report says.
+        # Tests overlap, a key inside and overlapping itself, and a step. A program's own query of its timers must equal
+        # the report.
         in_c = """
             #include <headroom/timer.h>
             #include <stdio.h>
@@ -240,7 +241,7 @@ class Record(support.ProgramTest):
                 self.assertGreater(metrics["free_memory", None]["samples"], 3, "the machine's go on")
 
     def test_a_python_that_loads_no_hooks_is_told(self):
-        # What PyTorch looks like from outside: its library in the memory of a process, here any file of that name.
+        # A library that looks like PyTorch from outside: any file of that name in the memory of a process.
         library = self.scratch / "torch/lib/libtorch_python.so"
         library.parent.mkdir(parents=True)
         library.write_bytes(b"x" * 4096)
@@ -270,7 +271,7 @@ class Record(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         self.assertRegex(outcome.message, r"--steps: none of these steps ran; the last step that began is \d+")
         outcome = record("-o", self.file, "--force", "--steps", "3:7", "--", "true")
-        self.assertNotIn("none of these steps ran", outcome.message)  # Nothing was told at all, which is said.
+        self.assertNotIn("none of these steps ran", outcome.message)  # No data came, and the message says so.
 
     def test_a_program_without_timers_still_reports(self):
         self.assertEqual(record("-o", self.file, "--", "sleep", "0.2").code, 0)
@@ -279,7 +280,7 @@ class Record(support.ProgramTest):
         self.assertTrue(report["metrics"])
 
     def test_processes_that_come_late_have_metrics(self):
-        """A loader starts new workers in each epoch; after the first 64 processes, none had any."""
+        """A loader starts new workers in each epoch. After the first 64 processes, new ones used to be unrecorded."""
         script = "i=0; while [ $i -lt 4 ]; do i=$((i+1)); for j in $(seq 20); do sleep 2 & done; wait; done"
         self.assertEqual(
             record("--level", "metrics", "--interval", "0.1", "-o", self.file, "--", "sh", "-c", script).code, 0
@@ -305,7 +306,9 @@ class Record(support.ProgramTest):
         self.assertEqual(self.report()["regions"], [])
 
     def test_what_another_recorder_around_it_set_is_not_inherited(self):
-        """Its steps and its socket are of another recording; with --level metrics, the program told them to it."""
+        """The outer steps and socket belong to another recording. With --level metrics, `headroom record` used to pass
+        them
+        on."""
         cupti = support.BINARY.parent / "tests/cupti"
         outer = {
             "LD_LIBRARY_PATH": str(cupti / "new"),
@@ -365,11 +368,11 @@ class Record(support.ProgramTest):
         self.assertNotIn(os.uname().nodename.encode() + b"\0", data + b"\0")
 
     def test_gpu_work_from_the_driver_to_the_report(self):
-        """The library that is injected, its ring, the recorder, the file and the report; only CUPTI itself is a
-        stand-in.
+        """Tests the injected library, its ring, the recorder, the file and the report. Only CUPTI itself is
+        simulated.
         """
         cupti = support.BINARY.parent / "tests/cupti"
-        # One step: the stand-in's launches take time on a clock of its own, not of the program's.
+        # One step: launches of the simulation use its own clock instead of the program's.
         commands = "init step 1 region FORWARD launch 30 endregion copy 4096 sync 1 endstep wait 300"
         outcome = record(
             "-o",
@@ -382,17 +385,19 @@ class Record(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         self.assertNotIn("GPU work:", outcome.message)
         report = self.report()
-        self.assertEqual(sum(row["count"] for row in report["kernels"]), 30 + 2)  # A copy and a set beside the kernels.
+        self.assertEqual(sum(row["count"] for row in report["kernels"]), 30 + 2)  # A copy and a memset in addition to
+        # the kernels.
         self.assertEqual([step["index"] for step in report["steps"]["list"]], [1])
         self.assertEqual({row["key"] for row in report["regions"]}, {"FORWARD"})
         self.assertEqual(len(report["gpu_time"]), 1)
         self.assertGreater(report["gpu_time"][0]["memory_ms"], 0)
 
     def test_gpu_work_of_the_last_step_is_recorded_though_it_runs_later(self):
-        """The host is ahead of the GPU: the kernels of the last step run when it is over, and CUPTI tells of none that
-        run after it was switched off. Those of the next step are not wanted."""
+        """The host is ahead of the GPU. Kernels of the last step run after it ends, and CUPTI reports none that run
+        after it
+        is switched off. Kernels of the next step must be left out."""
         cupti = support.BINARY.parent / "tests/cupti"
-        behind = 3 * 10**9  # Ticks of some 2 to 5 GHz: longer than calls wait for what they launched.
+        behind = 3 * 10**9  # Ticks of about 2 to 5 GHz. This is longer than calls wait for their launches.
         commands = (
             f"init step 0 endstep wait 200 step 1 behind {behind} launch 5 wait 1 endstep "
             "wait 1 now step 2 launch 3 endstep wait 2500"
@@ -475,14 +480,14 @@ class Record(support.ProgramTest):
         )
 
     def test_ranks_are_told_apart(self):
-        # The second by mpirun inside a job of Slurm, which is no rank of its own.
+        # The second one uses mpirun inside a Slurm job, which is not a separate rank.
         mpi = "env SLURM_PROCID=0 SLURM_NTASKS=1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2"
         script = f"RANK=0 WORLD_SIZE=2 {REGIONS} 0.2 loop & {mpi} {REGIONS} 0.2 loop; wait"
         self.assertEqual(record("-o", self.file, "--", "sh", "-c", script).code, 0)
         reports = [self.report(path)["inputs"][0] for path in sorted(self.scratch.iterdir())]
         self.assertEqual(sorted(report["rank"] for report in reports), [0, 1])
         self.assertEqual({report["world_size"] for report in reports}, {2})
-        # The folder is the job, the file of the further process included.
+        # The folder is the job, including the file of the additional process.
         report = self.report(self.scratch)
         self.assertEqual(sorted(file["rank"] for file in report["inputs"]), [0, 1])
         self.assertNotIn("not-a-trace", [issue["code"] for issue in report["health"]["issues"]])
@@ -495,7 +500,7 @@ class Record(support.ProgramTest):
     # --- real programs -------------------------------------------------------------------------------------------
 
     def python(self, module):
-        """Debian's Python, which has the framework; skips the test where it has not."""
+        """Returns Debian's Python with the framework. Skips the test if it is missing."""
         python = "/usr/bin/python3"
         if not support.has_module(python, module):
             self.skipTest(f"{python} has no {module}; tools/setup installs it")
@@ -531,7 +536,8 @@ class Record(support.ProgramTest):
         self.assertEqual({f["name"]: f["a"] for f in answer["facts"]}["version.pytorch"], torch)
 
     def test_a_transform_that_is_a_module_is_no_forward(self):
-        """A loader's transforms are often modules. In a worker they opened steps and files of their own, in the loop's
+        """Transforms of a loader are often modules. In a worker they used to open their own steps and files. In the
+        loop's
         process they counted as its forward."""
         script = self.write(
             "transform.py",
@@ -680,11 +686,11 @@ for workers in (2, 0):
         time.sleep(1.8)
         process.kill()
         process.wait()
-        self.assertGreater(self.report()["steps"]["count"], 10)  # As far as the last flush.
+        self.assertGreater(self.report()["steps"]["count"], 10)  # The recording ends at the last flush.
         self.assertIn("not-closed", self.issues())
 
     def test_the_program_may_be_killed_at_any_moment(self):
-        """Whatever the program had done before it was killed is in the file, and the file is readable."""
+        """All data before the kill is in the file, and the file is readable."""
         dice = random.Random(4)
         for _ in range(100 if support.FULL else 10):
             self.file.unlink(missing_ok=True)
@@ -702,7 +708,8 @@ for workers in (2, 0):
     # --- disk -----------------------------------------------------------------------------------------------------
 
     def test_a_full_disk(self):
-        """A disk that takes 20 kB: what fits is readable, the program is not disturbed, and the user is told."""
+        """A disk with room for 20 kB: the written part is readable, the program is not disturbed, and the user sees
+        a message."""
 
         def small():
             resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
@@ -735,7 +742,7 @@ for workers in (2, 0):
         self.assertTrue(self.report()["regions"])
         self.assertIn("not-closed", self.issues())
 
-    # --- who else reads it ------------------------------------------------------------------------------------------
+    # --- other readers ----------------------------------------------------------------------------------------------
 
     def test_another_decoder_reads_it(self):
         self.assertEqual(record("-o", self.file, "--", REGIONS, "0.2", "loop").code, 0)
@@ -772,7 +779,7 @@ class Doctor(support.ProgramTest):
         self.assertNotIn("--python", check["fix"])
 
     def test_says_whether_kernels_may_be_recorded(self):
-        # A stand-in for the driver and for CUPTI: what is asked of them is what is tested.
+        # Simulates the driver and CUPTI. The test checks the calls to them.
         fakes = {"LD_LIBRARY_PATH": str(support.BINARY.parent / "tests/cupti/new")}
 
         def cupti(**refusal):
@@ -796,9 +803,7 @@ class Doctor(support.ProgramTest):
             self.assertIn(fix, found["fix"])
 
     def test_a_driver_that_never_answers_is_a_finding(self):
-        """One that hangs in NVML is asked neither by CUDA, nor by CUPTI, nor by PyTorch, all of which would wait for
-        it.
-        """
+        """If one call hangs in NVML, CUDA, CUPTI and PyTorch must not be called, because they would wait for it."""
         drivers = support.BINARY.parent / "tests/cupti/new"
         metrics = support.BINARY.parent / "src/capture/metrics/fake"
         asks_gpus = self.write(

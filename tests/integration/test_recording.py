@@ -1,4 +1,4 @@
-"""A recording, read by the program and by a second decoder."""
+"""Tests a recording that the program and a second decoder read."""
 import collections
 import gzip
 import pathlib
@@ -19,13 +19,13 @@ def written(*args):
 
 
 def decoded(trace):
-    """What `protoc` prints of a trace; raises where it cannot decode it."""
+    """Returns the output of `protoc` for a trace. Raises if it cannot decode the trace."""
     command = ["protoc", "--decode=perfetto.protos.Trace", "-I", str(support.ROOT / "src/base"), "perfetto_trace.proto"]
     return subprocess.run(command, check=True, input=trace, stdout=subprocess.PIPE).stdout.decode()
 
 
 class SecondDecoder(support.ProgramTest):
-    """`protoc` shares nothing with our encoder and reader but the file format."""
+    """`protoc` shares only the file format with our encoder and reader."""
 
     def setUp(self):
         if shutil.which("protoc") is None:

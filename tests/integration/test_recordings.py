@@ -1,10 +1,10 @@
-"""Recordings of today's frameworks (tests/frameworks/recorded_jobs.py says what each job does, tools/record_frameworks
-records them again). Those named h200_ are of bench/h200/jobs.py and, for JAX, of a small network of convolutions, on an
-H200 with PyTorch 2.11 and JAX 0.11."""
+"""Tests recordings of current frameworks. tests/frameworks/recorded_jobs.py describes each job, and
+tools/record_frameworks records them again. Recordings named h200_ come from bench/h200/jobs.py and, for JAX, from a
+small network of convolutions. They were made on an H200 with PyTorch 2.11 and JAX 0.11."""
 from integration import support
 
 FOLDER = support.ROOT / "tests/frameworks/recordings"
-# By file: steps, where they come from, verdicts that are true. Steps that the optimizer marks lie between its updates.
+# By file: steps, their source, acceptable verdicts. Steps that the optimizer marks are between its updates.
 TRUE = {
     "h200_accumulation.json.xz": (5, "inferred", {"host"}),
     "h200_graph_replays.json.xz": (12, "inferred", {"gpu-memory"}),
@@ -48,14 +48,14 @@ class Recordings(support.ProgramTest):
             self.assert_refused(support.headroom("report", FOLDER / name), 3, message)
 
     def test_a_capture_names_the_operators_of_replays(self):
-        """Without a graph, a pass takes 0.097 ms in convolutions and 0.0383 ms in the product, by the raw events."""
+        """Without a graph, convolutions take 0.097 ms per pass and the product takes 0.0383 ms, by the raw events."""
         report = self.report(FOLDER / "h200_graph_replays.json.xz", "--capture", FOLDER / CAPTURE)
         per_pass = {row["name"]: row["total_us"] / 12 for row in report["operators"]}
         self.assertAlmostEqual(per_pass["aten::cudnn_convolution"], 97, delta=2)
         self.assertAlmostEqual(per_pass["aten::addmm"], 38.3, delta=1)
 
     def test_jax_calls_bear_the_names_of_kernels(self):
-        """Each of the 585 GPU tasks has its call, so that the host's part is known. A step alone took 2.646 ms."""
+        """Each of the 585 GPU tasks has its call, so the host's part is known. A step alone took 2.646 ms."""
         report = self.report(FOLDER / "h200_jax.xplane.pb.xz")
         self.assertNotIn("orphan-gpu-task", [issue["code"] for issue in report["health"]["issues"]])
         alone = report["steps"]["corrected_step_ms"]

@@ -1,5 +1,5 @@
-"""`headroom redact`: planted secrets are gone in every form, the report says the same, and what fails leaves
-nothing.
+"""Tests `headroom redact`: the copy has no planted secret in any form, and the same report. A failure leaves no
+file.
 """
 import base64
 import gzip
@@ -43,7 +43,7 @@ SECRETS = [
 
 
 def planted():
-    """A trace of two steps with secrets wherever a reader keeps text."""
+    """Returns a trace of two steps with secrets in all places where a reader keeps text."""
 
     def host(name, ts, dur, cat="cpu_op", **args):
         return {"ph": "X", "cat": cat, "name": name, "pid": 100, "tid": 1, "ts": ts, "dur": dur, "args": args}
@@ -190,7 +190,7 @@ def planted():
 
 
 def forms(secret):
-    """How a secret may stand in a file; each in lower case but for base64."""
+    """Returns the possible forms of a secret in a file, all in lower case except base64."""
     data = secret.encode()
     yield from (
         data.lower(),
@@ -238,7 +238,7 @@ class Redact(support.ProgramTest):
                 self.assertGreater(said["replaced"]["paths"], 2)
                 self.assertGreater(said["replaced"]["names"], 2)
                 self.assertNotIn(b"4711", self.content(copy))
-                self.assertIn(b"9.1.0.70", self.content(copy))  # A version, no address.
+                self.assertIn(b"9.1.0.70", self.content(copy))  # A version, not an address.
                 want, got = (self.report(path, "--no-local-state") for path in (trace, copy))
                 for key in ("gpu_time", "idle", "step_breakdown", "efficiency", "classes"):
                     self.assertEqual(want[key], got[key], key)
@@ -269,8 +269,8 @@ class Redact(support.ProgramTest):
                 self.redact(trace)
 
     def every_format(self):
-        """A small trace of each format that is read, by name; of rocprofv3 also with the operators of a trace of
-        PyTorch.
+        """Returns {name: small trace} for each readable format; for rocprofv3 also with the operators of a PyTorch
+        trace.
         """
         golden = {
             name: support.ROOT / "tests/golden" / name / file
@@ -306,8 +306,9 @@ class Redact(support.ProgramTest):
         return traces
 
     def test_every_format(self):
-        """What readers give events themselves, categories above all, is public: else the copy says something else than
-        the trace.
+        """Names that readers give to events, above all categories, are public. Otherwise the copy's report differs from
+        the
+        trace's.
         """
         for name, trace in self.every_format().items():
             with self.subTest(name):
@@ -343,8 +344,9 @@ class Redact(support.ProgramTest):
         self.assertNotIn("magic", text)
 
     def test_patterns(self):
-        """What an expression matches goes wherever it stands: in public words, in paths, in arguments and across what
-        would be replaced apart.
+        """Text that an expression matches is removed everywhere: in public words, in paths, in arguments, and across
+        parts
+        that are replaced separately.
         """
         name = "forward of JIRA-1234 in JIRA-77"
         rows = [
@@ -380,7 +382,7 @@ class Redact(support.ProgramTest):
         out = self.scratch / "x.json"
         for pattern in ("(", "a*", ""):
             self.assert_refused(support.headroom("redact", trace, "-o", out, "--pattern", pattern), 2, "--pattern")
-        # What a report is made of: it says where it would differ.
+        # The report's inputs: the message names the differences.
         steps = self.write("planted.json", json.dumps(planted()))
         self.assert_refused(
             support.headroom("redact", steps, "-o", out, "--pattern", "Profiler[A-Z]"), 4, "the report differs"
@@ -388,8 +390,8 @@ class Redact(support.ProgramTest):
         self.assertFalse(out.exists())
 
     def test_words_that_were_asked_for_are_looked_for_everywhere(self):
-        """Public words are no exception to their owner's wish: where they cannot be removed, nothing is written, and
-        the message says what to do.
+        """A user may also remove public words. If that is impossible, no file is written, and the message names the
+        remedy.
         """
         trace = self.write("planted.json", json.dumps(planted()))
         self.assert_refused(
@@ -401,7 +403,7 @@ class Redact(support.ProgramTest):
         self.redact(trace, "--word", "traceEvents", name="share.pftrace")
 
     def test_words_that_frameworks_write_are_spared(self):
-        """`max` is a login and an operator: what analyses know an event by stays, all else goes."""
+        """`max` is a login and an operator. Words by which analyses recognize an event stay; all others are removed."""
         rows = planted()
         rows["traceEvents"] += [
             {
@@ -447,7 +449,7 @@ class Redact(support.ProgramTest):
                     self.assertLessEqual(left, {"ProfilerStep#0", "ProfilerStep#1"} if word == "step" else set())
 
     def test_words_are_judged_one_by_one(self):
-        """A public word that is needed lets no other stay, and rules of kernels judge kernels alone."""
+        """A required public word keeps no other word, and kernel rules apply only to kernels."""
         names = ["gemm for max", "softmax of max", "step.run for max", "loader.batch max 3"]
         rows = [
             {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
@@ -479,7 +481,7 @@ class Redact(support.ProgramTest):
         self.assertEqual([name for name in left if "gemm" in name], ["wordb_gemm_kernel"])
 
     def test_what_is_public_goes_in_its_place_only(self):
-        """What stands behind `token` may be a number of the trace, or an operator."""
+        """The text after `token` may be a number of the trace, or an operator."""
         names = ["ms per token: 1010.25", "token: aten::mm", "on node0042", "node0042_train"]
         rows = [
             {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
@@ -511,7 +513,7 @@ class Redact(support.ProgramTest):
                     self.redact(SAMPLES / sample, "--word", word)
 
     def test_words_of_the_formats_are_no_secrets(self):
-        """What a copy has of its own may stand in a name of the user's, too."""
+        """Text that the copy adds may also be part of a user's name."""
         on_gpu: dict[str, object] = {
             "device": 0,
             "stream": 7,
@@ -547,7 +549,7 @@ class Redact(support.ProgramTest):
                 self.redact(trace, name=name)
 
     def test_machines_of_merged_traces(self):
-        """`merge` writes machines behind the rank; their names may be words that frameworks use."""
+        """`merge` writes machines after the rank. Their names may be words that frameworks use."""
         rows = [
             {
                 "ph": "M",
@@ -587,7 +589,7 @@ class Redact(support.ProgramTest):
         self.assertIn("#Adam.step of usera", text)
 
     def test_the_lists_of_words_say_what_their_sources_do(self):
-        python = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch.
+        python = "/usr/bin/python3"  # Debian's Python, for which tools/setup installs PyTorch.
         tool = [
             support.ROOT / "tools/public_words",
             "--check",
@@ -628,7 +630,7 @@ class Redact(support.ProgramTest):
         self.assertFalse((self.scratch / "m.json").exists())
 
     def test_arguments_alone(self):
-        """They are dropped for their place, and counted; other texts stay."""
+        """They are dropped because of their place, and counted. Other texts stay."""
         trace = self.write("planted.json", json.dumps(planted()))
         copy, answer = self.redact(trace, "--remove", "arguments")
         self.assertGreater(answer["replaced"]["arguments"], 3)
@@ -697,7 +699,7 @@ class Redact(support.ProgramTest):
         self.assertRegex(text, "with 9.1.0.70 at host[a-z]")
 
     def test_a_trace_without_kineto(self):
-        """Its report says what its exporter never writes, and so does that of the copy."""
+        """Its report has parts that its exporter never writes, and so has the copy's report."""
         for sample in ("bare-array-of-pytorch-1.13", "plain-chrome-spans"):
             with self.subTest(sample):
                 self.redact(support.ROOT / "tests/golden" / sample / "trace.json")
@@ -736,7 +738,7 @@ class Redact(support.ProgramTest):
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "x"), 2, "two letters")
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--json", "-q"), 2, "--quiet")
         self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "none/x.json"), 4, "none")
-        # A step's own word: without it there are no steps.
+        # A word that marks steps. Without it there are no steps.
         self.assert_refused(
             support.headroom("redact", trace, "-o", out, "--word", "ProfilerStep"),
             4,
@@ -746,7 +748,8 @@ class Redact(support.ProgramTest):
         self.assertEqual(sorted(path.name for path in self.scratch.iterdir()), ["planted.json"])
 
     def test_what_is_there(self):
-        """A rename replaces a name: a pipe or a device must not go, a link stays one, a file keeps its permissions."""
+        """A rename replaces a name. A pipe or a device must stay, a link stays a link, and a file keeps its
+        permissions."""
         trace = self.write("planted.json", json.dumps(planted()))
         pipe = self.scratch / "pipe"
         os.mkfifo(pipe)

@@ -1,5 +1,5 @@
-"""`headroom repair`: a copy that any strict reader takes, that holds what was read, and that goes on telling what was
-lost.
+"""Tests `headroom repair`: the copy is valid for any strict reader, has all rows that were read, and still reports the
+losses.
 """
 import gzip
 import json
@@ -31,7 +31,7 @@ def members(issues):
 
 class Repair(support.ProgramTest):
     def repair(self, trace, name="clean.json.gz"):
-        """(path of the copy, what the command says)."""
+        """Returns (path of the copy, output of the command)."""
         copy = self.scratch / name
         outcome = support.headroom("repair", trace, "-o", copy, "--json")
         self.assertEqual(outcome.code, 0, outcome)
@@ -43,8 +43,9 @@ class Repair(support.ProgramTest):
         return self.report(trace, "--no-local-state")["health"]
 
     def check(self, trace, name):
-        """Of a damaged trace: the copy has its rows, and its health but for what was mended; a copy of the copy mends
-        nothing.
+        """Tests damaged traces. The copy has the same rows, and the same health without the repaired damage. Repairing
+        the copy
+        changes nothing.
         """
         copy, said = self.repair(trace, name)
         want, got = self.health(trace), self.health(copy)
@@ -65,7 +66,7 @@ class Repair(support.ProgramTest):
         def array(*rows):
             return ('{"traceEvents": [' + ",\n".join(rows) + "]}").encode()
 
-        cases = {  # what: (bytes, mended, remaining)
+        cases = {  # Damage: (bytes, repaired, remaining).
             "nothing": (array(*text), {}, {}),
             "unclosed": (array(*text)[:-1], {"unclosed"}, {}),
             "garbage behind": (array(*text) + b"\nlog line", {"trailing-garbage"}, {}),
@@ -111,7 +112,7 @@ class Repair(support.ProgramTest):
                     self.assertEqual(set(members(said["mended"])), set(mended))
                     self.assertEqual(set(members(said["remaining"])), set(remaining))
                     if ending == "json":
-                        json.loads(copy.read_bytes())  # As strict a reader as there is.
+                        json.loads(copy.read_bytes())  # The strictest available reader.
                     if ending == "json.gz":
                         json.loads(gzip.decompress(copy.read_bytes()))
 

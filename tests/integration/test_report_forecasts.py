@@ -1,10 +1,11 @@
-"""What the engine says in a report: the corrected step, what findings save, and the commands that show it."""
+"""Tests the engine's figures in a report: the corrected step, the savings of findings, and the commands that show
+them."""
 import shlex
 
 from integration import support
 
 SAMPLES = [support.ROOT / f"data/samples/{job}_h200.json.gz" for job in ("bert_base_amp_fp16", "resnet50_fp32")]
-# Traces that have whole steps and GPU work, but nothing that a replay could tell, with the reason.
+# Traces with whole steps and GPU work that cannot be replayed, with the reason.
 KNOWN_SILENT = {"tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz": "off by"}
 MOST_EVENTS = 250_000
 
@@ -30,10 +31,10 @@ class Forecasts(support.ProgramTest):
                     forecast = self.whatif(finding, trace.parent)
                     row = forecast["scenarios"][0]
                     self.assertTrue(row["applies"])
-                    # The report replays some of the steps, whatif all of them.
+                    # The report replays some of the steps, whatif replays all.
                     self.assertGreaterEqual(row["saves_ms"], finding["saves_ms"]["low"])
                     self.assertLessEqual(row["saves_ms"], finding["saves_ms"]["high"])
-                    # Of the same steps, it is the same share of the step.
+                    # For the same steps, it is the same share of the step.
                     steps = f"{window['first_step']}:{window['last_step']}"
                     again = self.whatif(finding, trace.parent, "--steps", steps)
                     self.assertAlmostEqual(
@@ -67,7 +68,7 @@ class Forecasts(support.ProgramTest):
                 if trace.name in KNOWN_SILENT:
                     self.assertIn(KNOWN_SILENT[trace.name], window["error"])
                     continue
-                if window["error"]:  # Of launches alone can nothing be replayed.
+                if window["error"]:  # Launches alone cannot be replayed.
                     self.assertIn("nothing to replay", window["error"])
                     continue
                 self.assertGreater(report["steps"]["corrected_p50_ms"], 0)
@@ -78,7 +79,7 @@ class Forecasts(support.ProgramTest):
                 )
 
     def test_a_measured_step_takes_the_place_of_the_calibration(self):
-        trace = support.data_file("h200/traces/bert_base_bs-1.json.gz")  # The host paces this job.
+        trace = support.data_file("h200/traces/bert_base_bs-1.json.gz")  # This job is host-bound.
         report = support.headroom("report", "--json", "--quiet", trace, "--measured-step-ms", 34).json()
         self.assertAlmostEqual(report["engine_window"]["corrected_step_ms"]["mid"], 34, delta=0.01)
         self.assertIn("34 ms", report["engine_window"]["calibration"])

@@ -1,5 +1,6 @@
-"""Databases of ROCm's rocprofv3 (rocpd): the numbers of its JSON and of PyTorch's own trace, joins within a process,
-and no damage that hurts.
+"""Tests databases of ROCm's rocprofv3 (rocpd): the numbers of its JSON and of PyTorch's own trace, joins within a
+process,
+and damage.
 
 The databases are made (tests/rocprof/rocpd.py), not recorded.
 """
@@ -51,7 +52,7 @@ class Rocpd(support.ProgramTest):
         return path
 
     def table(self, path, name):
-        """The table of a kind, with the id of its recording."""
+        """Returns the table of a kind, with the id of its recording."""
         database = sqlite3.connect(path)
         (found,) = database.execute(
             "select name from sqlite_master where type = 'table' and name like ?", [f"{name}_0198%"]
@@ -94,7 +95,7 @@ class Rocpd(support.ProgramTest):
                         self.assertEqual(ours[key], rows, key)
 
     def test_a_second_reading(self):
-        """Tasks and their calls by SQL on the file itself."""
+        """Compares tasks and their calls with SQL on the file itself."""
         path = self.database()
         database = sqlite3.connect(path)
         kernels = database.execute(
@@ -119,7 +120,7 @@ class Rocpd(support.ProgramTest):
         )
 
     def test_several_processes(self):
-        """Joins are within a process: ids and even times are the same in both. Their threads have one number."""
+        """Joins stay within a process: ids and even times are the same in both. Their threads share one number."""
         jobs = [output.drawn(), output.drawn(pid=9000)]
         for recordings in ([jobs], jobs):
             with self.subTest(recordings=len(recordings)):
@@ -129,7 +130,7 @@ class Rocpd(support.ProgramTest):
                 )
                 self.assertEqual(self.query(path, "select count(*) from gpu_tasks where launch_id is null"), [[0]])
                 self.assertEqual(self.query(path, "select count(*) from devices"), [[1]])
-                # Each call launches one task of its own.
+                # Each call launches one separate task.
                 self.assertEqual(
                     self.query(
                         path, "select count(*), count(distinct launch_id), count(distinct correlation) from gpu_tasks"
@@ -138,7 +139,7 @@ class Rocpd(support.ProgramTest):
                 )
 
     def test_a_call_of_another_process_is_no_launch(self):
-        """The second process recorded no calls: its kernels have none, although ids and times would fit."""
+        """The second process recorded no calls. Its kernels have none, although ids and times would match."""
         silent = output.drawn(pid=9000)
         silent.calls.clear()
         for recordings in ([[output.drawn(), silent]], [output.drawn(), silent]):
@@ -171,7 +172,7 @@ class Rocpd(support.ProgramTest):
                 self.assertEqual(len(self.report(path)["steps"]["list"]), 4)
 
     def test_queues_where_streams_were_not_traced(self):
-        """All work is on stream 0 then, which would make a communication stream one with that of computation."""
+        """All work is on stream 0 then, so communication and computation would share a stream."""
         job = output.drawn()
         for row in job.kernels + job.copies:
             row["stream"] = 0

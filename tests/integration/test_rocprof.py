@@ -1,5 +1,5 @@
-"""What ROCm's rocprofv3 writes: its JSON and its Perfetto trace say the same of a job, and the same as PyTorch's
-profiler of it.
+"""Tests the output of ROCm's rocprofv3: its JSON and its Perfetto trace agree on a job, and agree with PyTorch's
+profiler.
 
 The files are made (tests/rocprof/output.py), not recorded.
 """
@@ -13,7 +13,7 @@ from integration import support
 sys.path.insert(0, str(support.ROOT / "tests/rocprof"))
 import output  # noqa: E402
 
-# What a Perfetto trace holds, too: it does not name its GPU and has no allocations.
+# Figures that a Perfetto trace has, too. It does not name its GPU and has no allocations.
 SAME = ("gpu_time", "idle", "step_breakdown", "kernels", "classes", "syncs", "operators", "bottleneck", "input_wait")
 
 
@@ -22,13 +22,13 @@ def health(report):
 
 
 def without_gpu(rows):
-    """Rows without what follows from the GPU's data sheet."""
+    """Returns rows without figures that follow from the GPU's data sheet."""
     unknown = dict.fromkeys(("flops", "bytes", "bound", "roofline_pct"))
     return [{**row, **unknown} for row in rows] if isinstance(rows, list) else rows
 
 
 def rankless(rows):
-    """Rows of a trace that says which rank it is of, as if it did not."""
+    """Returns the rows of a trace that states its rank, without the rank."""
     return [{**row, "rank": None} if "rank" in row else row for row in rows] if isinstance(rows, list) else rows
 
 
@@ -66,7 +66,7 @@ class Rocprof(support.ProgramTest):
                     for step, other in zip(report["steps"]["list"], usual["steps"]["list"], strict=True):
                         self.assertEqual(step, other)
                     for key in SAME:
-                        # Without HIP's streams, copies are of a stream that nobody names.
+                        # Without HIP's streams, copies belong to an unnamed stream.
                         if key == "idle" and not output.FORMS[form]["streams"]:
                             continue
                         self.assertEqual(without_gpu(report[key]), without_gpu(usual[key]), key)
@@ -95,7 +95,7 @@ class Rocprof(support.ProgramTest):
                     self.assertEqual(kernels(ours), kernels(theirs))
 
     def test_a_second_reading(self):
-        """All of the file by a reader of a few lines, row by row."""
+        """Compares the whole file with a reader of a few lines, row by row."""
         path = self.json(form="7.1")
         (process,) = json.loads(path.read_text())["rocprofiler-sdk-tool"]
         kinds = process["strings"]["buffer_records"]
@@ -183,7 +183,7 @@ class Rocprof(support.ProgramTest):
         self.assertLess(report["gpu_time"][0]["span_ms"], 2 * whole["gpu_time"][0]["span_ms"])
 
     def test_several_processes(self):
-        """Ids begin anew in each; here even the times are the same."""
+        """Ids start again in each process. Here even the times are the same."""
         path = self.json(output.drawn(), output.drawn(pid=9000))
         self.assertEqual(self.query(path, "select distinct p.pid from processes p order by 1"), [["4000"], ["9000"]])
         self.assertEqual(self.query(path, "select count(*) from gpu_tasks where launch_id is null"), [[0]])
@@ -196,7 +196,7 @@ class Rocprof(support.ProgramTest):
         self.assertEqual(wrong, [[0]])
 
     def test_a_call_of_another_process_is_no_launch(self):
-        """The second process recorded no calls: its kernels have none, although ids and times would fit."""
+        """The second process recorded no calls. Its kernels have none, although ids and times would match."""
         silent = output.drawn(pid=9000)
         silent.calls.clear()
         path = self.json(output.drawn(), silent)
@@ -273,5 +273,5 @@ class Rocprof(support.ProgramTest):
             if number % 3 == 0:
                 self.assertIn("truncated", health(report))
             else:
-                # A byte costs a record, at worst the two that it lies between.
+                # A wrong byte costs one record, or two if it is between them.
                 self.assertGreaterEqual(sum(row["count"] for row in report["kernels"]), tasks - 2 * flips)

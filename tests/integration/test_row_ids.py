@@ -1,4 +1,4 @@
-"""Ids of rows, `report --show`, and `report --md --max-bytes`."""
+"""Tests ids of rows, `report --show`, and `report --md --max-bytes`."""
 import json
 import re
 import shlex
@@ -20,7 +20,7 @@ class RowIds(support.ProgramTest):
         few, many = self.ids(self.write("few.json", a_trace(3))), self.ids(self.write("many.json", a_trace(50)))
         self.assertEqual(few, {name: many[name] for name in few})
         self.assertEqual(len(set(many.values())), 50)
-        # The hash, written out once more as docs say it: FNV-1a over kind, zero and name.
+        # The hash, written again from its definition in the docs: FNV-1a over kind, zero and name.
         value = 0xCBF29CE484222325
         for byte in b"kernel\0k0":
             value = (value ^ byte) * 0x100000001B3 % 2**64
@@ -68,7 +68,7 @@ class RowIds(support.ProgramTest):
             times = [call["us"] for call in calls["slowest"]]
             self.assertEqual(times, sorted(times, reverse=True))
             self.assertEqual(len(times), min(10, row["count"]))
-            # What SQL says of the same rows.
+            # SQL's result for the same rows.
             ids = ", ".join(str(call["id"]) for call in calls["slowest"])
             rows = support.headroom(
                 "query", trace, f"SELECT id, name, duration_ns, start_ns FROM {table} WHERE id IN ({ids})", "--json"
@@ -82,7 +82,7 @@ class RowIds(support.ProgramTest):
                 self.assertEqual(start - found[first["id"]][2], round(1e6 * (call["start_ms"] - first["start_ms"])))
             steps = {step["index"] for step in report["steps"]["list"]} | {None}
             self.assertLessEqual({call["step"] for call in calls["slowest"]}, steps)
-        # The command that the text gives works as it is.
+        # The command in the text works unchanged.
         text = support.headroom("report", trace, "--show", report["kernels"][0]["id"]).text
         command = re.search(r"^ +look them up +headroom (.*)$", text, re.MULTILINE)[1]
         found = support.headroom(*shlex.split(command), "--json").json()

@@ -1,4 +1,4 @@
-"""`headroom scale`: the points that it promises, what they obey, and what it refuses."""
+"""Tests `headroom scale`: the promised points, the laws that they obey, and refused inputs."""
 import csv
 import gzip
 import json
@@ -38,7 +38,7 @@ class Points(support.ProgramTest):
 
     def test_saturates_where_the_bandwidth_says(self):
         """At 1 Gbit/s the 2 (n - 1) / n of 102.2 MB take 0.818 s of a step on two GPUs, and hardly more than twice that
-        on many; of a frame, 0.94 are payload."""
+        on many GPUs. The payload is 0.94 of a frame."""
         slow = scale(RESNET, "--gpus", "2,4,1024", "--bandwidth-gbps", "1", "--latency-us", "0")
         floor = [2 * (n - 1) / n * slow["baseline"]["gradient_bytes"] * 8 / 1e9 * 1e3 / 0.9415 for n in (2, 4, 1024)]
         for step, least in zip(mids(slow), floor):
@@ -60,7 +60,7 @@ class Points(support.ProgramTest):
         self.assertEqual(answer["points"][0]["limited_by"], "latency")
 
     def test_p3_helps_most_at_low_bandwidth(self):
-        """The paper's curves: nothing to gain where communication is hidden, most where it is not."""
+        """The paper's curves: no gain if communication is hidden, the largest gain if it is not."""
 
         def gain(gbps):
             common = (RESNET, "--gpus", "4", "--bandwidth-gbps", gbps)
@@ -95,8 +95,10 @@ class Points(support.ProgramTest):
             self.assertAlmostEqual(point["throughput_per_s"], 64e3 / point["step_ms"]["mid"], places=6)
 
     def test_sharding_sends_what_its_stage_says(self):
-        """Of a ring among n: an all-reduce takes two passes of (n - 1) / n of the bytes. Stages 1 and 2 end with one
-        more, of the parameters; stage 3 gathers them twice, but for the last unit, and scatters the gradients once."""
+        """Tests a ring of n GPUs. An all-reduce takes two passes of (n - 1) / n of the bytes. Stages 1 and 2 end with
+        one
+        more pass, of the parameters. Stage 3 gathers them twice, except the last unit, and scatters the gradients
+        once."""
         common = (RESNET, "--gpus", "4", "--bandwidth-gbps", "1", "--latency-us", "0")
 
         def transfers(schedule):
@@ -161,7 +163,7 @@ class Points(support.ProgramTest):
     def test_a_larger_batch_is_counted(self):
         point = scale(RESNET, "--gpus", "2", "--with", "batch-size:n=128")["points"][0]
         self.assertAlmostEqual(point["throughput_per_s"], 2 * 128e3 / point["step_ms"]["mid"], places=6)
-        # What is not known of the network widens its own part alone.
+        # Uncertainty of the network widens only its own part.
         self.assertGreater(point["step_ms"]["low"], 0.75 * point["step_ms"]["mid"])
 
     def test_machines_times_gpus(self):
@@ -180,7 +182,7 @@ class Points(support.ProgramTest):
         overlap = answer["baseline"]["overlap_slowdown"]
         self.assertGreater(overlap["kernels"], 20)
         self.assertTrue(1 < overlap["low"] < overlap["mid"] < overlap["high"] < 1.2, overlap)
-        # It ran over its own network, whichever are asked about, and in which order.
+        # The job ran over its own network, for any requested networks and in any order.
         by_bandwidth = [
             {
                 point["bandwidth_gbps"]: point["step_ms"]["mid"]
@@ -208,7 +210,7 @@ class SharedLayers(support.ProgramTest):
     TRACE = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"
 
     def test_layers_shared_out(self):
-        """The GPU's work shrinks to what is not shared; a slow link costs more than that brings."""
+        """The GPU's work shrinks to the part that is not shared. A slow link costs more than that saves."""
         one = scale(self.TRACE, "--gpus", "1")["points"][0]
         answer = scale(self.TRACE, "--gpus", "2,8", "--cluster", "dgx-h100", "--tensor-parallel", "2")
         self.assertEqual(
@@ -217,7 +219,7 @@ class SharedLayers(support.ProgramTest):
         )
         two, eight = answer["points"]
         self.assertIn("12 layers split over 2 GPUs", two["why"])
-        # Two GPUs take the batch of one.
+        # Two GPUs share the batch of one.
         self.assertAlmostEqual(
             two["throughput_per_s"] * two["step_ms"]["mid"], one["throughput_per_s"] * one["step_ms"]["mid"], delta=0.01
         )
@@ -231,7 +233,7 @@ class SharedLayers(support.ProgramTest):
         self.assertEqual(slow["limited_by"], "bandwidth")
 
     def test_stages_exchange_what_each_has(self):
-        """By gradients or by buckets, the bytes are the same; more messages take longer."""
+        """By gradients or by buckets, the bytes are the same. More messages take longer."""
 
         def step(*flags):
             return mids(
@@ -266,7 +268,7 @@ class SharedLayers(support.ProgramTest):
         self.assertAlmostEqual(exposed("--strong") / alone, 1, delta=0.05)
 
     def test_stages_on_several_machines(self):
-        """Of three borders, the one between the machines costs what its link does."""
+        """Only the border between machines, one of three, costs as much as its link."""
 
         def exposed(machines):
             return scale(
@@ -393,7 +395,7 @@ class Refused(support.ProgramTest):
 
 
 class KeptRecordings(support.ProgramTest):
-    """The forecasts that docs/accuracy.md publishes, from the recordings that they were made of."""
+    """Tests the forecasts that docs/accuracy.md publishes, from their original recordings."""
 
     def test_mean_error(self):
         folder = support.ROOT / "bench/network_scaling/measured"
@@ -421,7 +423,7 @@ class KeptRecordings(support.ProgramTest):
 
 
 class ByOperators(support.ProgramTest):
-    """Lists of operators instead of a trace."""
+    """Tests lists of operators instead of a trace."""
 
     LINEAR = (
         '{"op": "Linear", "batch": 8, "repeat": %d, "fw": [["Linear", [512, 1024, 1024]]], "bw": [["Linear", [512, '
@@ -429,7 +431,7 @@ class ByOperators(support.ProgramTest):
     )
 
     def published(self, batch):
-        """The list of operators of one GPU's step of gpt2_large."""
+        """Returns the list of operators of one GPU's step of gpt2_large."""
         with gzip.open(support.data_file("gpu-latency/opgraph.csv.gz"), "rt") as file:
             lines = file.read().splitlines()
         return self.write(
@@ -440,7 +442,7 @@ class ByOperators(support.ProgramTest):
         )
 
     def test_published_steps_of_four_gpus(self):
-        """gpt2_large on four A100-SXM-40, 4 samples in all: at most 12 % off, and inside the interval
+        """gpt2_large on four A100-SXM-40, 4 samples in total: at most 12 % off, and inside the interval
         (docs/accuracy.md).
         """
         with support.data_file("gpu-latency/e2e.csv").open() as file:
@@ -449,7 +451,7 @@ class ByOperators(support.ProgramTest):
                 for row in csv.DictReader(file)
                 if row["parallelism"] != "single"
             }
-        # Data-parallel GPUs have a sample each, others hold all four together.
+        # Data-parallel GPUs have one sample each, others share all four.
         for how, batch, flags in (
             ("dp4", 1, ()),
             ("tp4", 4, ("--tensor-parallel", "4")),
@@ -477,8 +479,8 @@ class ByOperators(support.ProgramTest):
                 self.assertEqual(answer["experimental"], how != "dp4")
 
     def test_stages_take_turns(self):
-        """More batches fill the pipeline: its efficiency goes from one in four to nearly all, at what the longest stage
-        allows.
+        """More batches fill the pipeline. Its efficiency rises from one in four towards the limit of the longest
+        stage.
         """
         listed = self.published(4)
         points = {
@@ -502,7 +504,7 @@ class ByOperators(support.ProgramTest):
         self.assertLess(points[1]["efficiency_pct"], points[4]["efficiency_pct"])
         self.assertGreater(points[64]["efficiency_pct"], 90)
         self.assertEqual([points[m]["limited_by"] for m in (1, 4, 64)], ["pipeline", "pipeline", "gpu"])
-        # What each further batch takes is the longest stage; what the others take of one is the bubble.
+        # Each further batch takes the time of the longest stage. The bubble is the other stages' time for one batch.
         stage = (points[64]["step_ms"]["mid"] - points[4]["step_ms"]["mid"]) / 60
         self.assertAlmostEqual(
             points[4]["bubble_ms"],
@@ -534,7 +536,8 @@ class ByOperators(support.ProgramTest):
         self.assert_refused(support.headroom("scale", "--ops", two, "--gpu", "V100"), 2, "2 steps")
 
     def test_exchanging_less_often(self):
-        """Between every step and none; of a job that waits for its network, as many times less."""
+        """Tests exchanges in every step, in every tenth, and never. A tenth of the exchanges waits a tenth of the
+        time."""
         often, rarely, never = (
             mids(scale(RESNET, "--gpus", "8", "--bandwidth-gbps", "1", "--exchange-every", every))[0]
             for every in ("1", "10", "1000000")

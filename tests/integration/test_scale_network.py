@@ -1,18 +1,18 @@
-"""`headroom scale` against training over a real network that is limited (`bench/network_scaling/run`)."""
+"""Compares `headroom scale` with training over a real, limited network (`bench/network_scaling/run`)."""
 import json
 import subprocess
 
 from integration import support
 
-# tests/run: no other tests meanwhile.
+# tests/run: runs no other tests at the same time.
 RUNS_ALONE = support.FULL
 
 
 @support.unittest.skipUnless(support.FULL, "compares measured times; test_scale has the recorded ones: --full")
 class RealNetwork(support.ProgramTest):
-    """Training over gloo between two namespaces whose link is limited, forecast from one recording of a rank by itself.
-    A machine with other work is no measure: rows whose pace alone changed meanwhile do not count, and a forecast is
-    wrong only if it is so each time.
+    """Trains over gloo between two namespaces with a limited link. The forecast comes from one recording of a rank
+    alone. On
+    a busy machine, rows whose time alone changed do not count. A forecast fails only if it is wrong each time.
     """
 
     ATTEMPTS = 3

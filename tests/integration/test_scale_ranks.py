@@ -1,5 +1,5 @@
-"""`headroom scale` of the files of several ranks: a job whose network and waits are known, since it was made of
-them.
+"""Tests `headroom scale` on the files of several ranks. The job is generated, so that its network and waits are
+known.
 """
 import shutil
 
@@ -10,7 +10,7 @@ WORLD = 4
 LATENCY_US = 5.0
 BYTES_PER_US = 10_000.0  # 80 Gbit/s.
 SIZES = (4e6, 8e6, 16e6)
-# What each rank computes before each all-reduce, in us: rank 2 is the lower median, and waits for rank 3.
+# Computation of each rank before each all-reduce, in us. Rank 2 is the lower median, and waits for rank 3.
 COMPUTING_US = (1000.0, 1200.0, 1100.0, 1600.0)
 SLOWEST_US = max(COMPUTING_US)
 STEPS = 6
@@ -18,18 +18,18 @@ REAL = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
 
 
 def ring_us(size, gpus, bytes_per_us=BYTES_PER_US, latency_us=LATENCY_US):
-    """Less than the trees' time here, whatever the number of GPUs below."""
+    """Less than the trees' time here, for any number of GPUs below."""
     return 2 * (gpus - 1) * latency_us + 2 * (gpus - 1) / gpus * size / bytes_per_us
 
 
 def step_ms(gpus, *network):
-    """All wait for the slowest, and nothing runs beside a collective."""
+    """All ranks wait for the slowest, and no work overlaps a collective."""
     return sum(SLOWEST_US + ring_us(size, gpus, *network) for size in SIZES) / 1e3
 
 
 def make_rank(rank, world=WORLD):
-    """A trace: each step, three kernels with an all-reduce behind each, all on one stream that the host is far ahead
-    of.
+    """Returns a trace. Each step has three kernels, each followed by an all-reduce, on one stream. The host is far
+    ahead.
     """
     events, correlation, host, gpu = [], 0, 1e6, 1.01e6
 
@@ -92,7 +92,7 @@ def make_rank(rank, world=WORLD):
                 "dur": host - began,
             }
         )
-    for event in events:  # Clocks that know nothing of each other.
+    for event in events:  # Unrelated clocks.
         event["ts"] = round(event["ts"] + 7e5 * rank, 3)
     return {"distributedInfo": {"rank": rank, "world_size": world}, "traceEvents": events}
 
@@ -133,14 +133,14 @@ class Skew(MadeRanks):
         payload = 0.9415 * 800e3 / 8
         folder = self.job()
         self.assertAlmostEqual(mids(scale(folder, *fast))[0] / step_ms(4, payload), 1, delta=0.002)
-        # A rank by itself takes its waits for transfers.
+        # A single rank counts its waits as transfers.
         self.assertLess(mids(scale(folder / "rank2.json.gz", *fast))[0], 0.9 * step_ms(4, payload))
 
     def test_a_rank_by_itself_misses_both(self):
         answer = scale(self.job() / "rank2.json.gz", "--gpus", "4,8")
         self.assertIsNone(answer["baseline"]["replayed_rank"])
         self.assertIsNone(answer["baseline"]["ranks"])
-        # Each of its all-reduces took 500 us more, as if a message did 500 / 6 more.
+        # Each of its all-reduces took 500 us longer, as if a message took 500 / 6 us longer.
         self.assertAlmostEqual(self.network(answer)[1], LATENCY_US + (SLOWEST_US - COMPUTING_US[2]) / 6, delta=1)
         self.assertGreater(mids(answer)[1], 1.05 * step_ms(8))
         self.assertIn("including their waits for the slowest rank", answer["points"][1]["why"])
@@ -154,7 +154,7 @@ class Skew(MadeRanks):
         self.assertEqual(answer["input"], f"{folder}/rank3.json.gz {folder}/rank0.json.gz")
 
     def test_changes_and_waits(self):
-        """GPUs that are twice as fast in all, collectives too, halve what ranks wait for."""
+        """If all work of GPUs is twice as fast, including collectives, ranks wait half as long."""
         answer = scale(self.job(), "--gpus", "8", "--with", "gpu-speed:factor=2")
         self.assertAlmostEqual(mids(answer)[0] / step_ms(8), 0.5, delta=0.001)
 
@@ -165,8 +165,8 @@ class Skew(MadeRanks):
         self.assert_readable_text(outcome.text, outcome)
 
     def test_a_real_job(self):
-        """Rank 1 comes 1.5 ms late to each collective: it waits for nobody, so by itself it tells the network that both
-        tell.
+        """Rank 1 is 1.5 ms late to each collective and never waits. Alone it shows the same network as both ranks
+        together.
         """
         trace = ranks.load(support.data_file(REAL))
         folder = self.folder(

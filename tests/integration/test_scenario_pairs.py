@@ -1,4 +1,4 @@
-"""Laws that hold for any two scenarios of the catalogue together, whatever the job is."""
+"""Tests laws that hold for any two scenarios of the catalogue together, for any job."""
 import itertools
 import math
 import re
@@ -6,7 +6,7 @@ import re
 from integration import support
 
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
-# Of keys without a default; a scenario that needs another one fails here, and gets its value.
+# Values of keys without a default. A new scenario that needs another key fails here until it gets a value.
 VALUES = {
     "batch-size": "n=32",
     "horizontal-fusion": "jobs=2",

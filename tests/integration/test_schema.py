@@ -1,4 +1,4 @@
-"""The published schema, without the program: it accepts what the contract allows and refuses what it forbids."""
+"""Tests the published schema, without the program: it accepts what the contract allows and refuses what it forbids."""
 import copy
 import re
 import unittest
@@ -27,7 +27,7 @@ USAGE: dict[str, Any] = {
     "roofline_pct": None,
 }
 HOST = dict.fromkeys(("host_us", "self_host_us", "forward_us", "backward_us"))
-# One row in every list, so that each required key can be taken away.
+# Every list has one row, so that the test can remove each required key.
 REPORT: dict[str, Any] = {
     "schema": "headroom.report/1",
     "inputs": [
@@ -403,7 +403,7 @@ REPORT: dict[str, Any] = {
 
 
 def objects_in(value, path=()):
-    """Paths of all objects in a report, its own included."""
+    """Returns the paths of all objects in a report, including the report."""
     if isinstance(value, dict):
         yield path
     for key, child in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
@@ -706,7 +706,8 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 
 
 class Answers(unittest.TestCase):
-    """The schemas of what `headroom ui` alone answers, and of `diff`; test_ui.py and test_diff.py hold answers against
+    """Tests the schemas of the answers of `headroom ui`, and of `diff`. test_ui.py and test_diff.py compare answers
+    with
     them.
     """
 
@@ -747,7 +748,7 @@ class Answers(unittest.TestCase):
 
 
 class SelfContradiction(unittest.TestCase):
-    """support.violations sees more than the schema can."""
+    """support.violations finds more faults than the schema can."""
 
     def test_each_is_found(self):
         for path, key, value in (
@@ -771,13 +772,13 @@ class SelfContradiction(unittest.TestCase):
 
 
 def undefined(keys):
-    """Those of the keys that docs/report.md does not name."""
+    """Returns the keys that docs/report.md does not name."""
     page = support.DEFINITIONS.read_text()
     return [k for k in sorted(keys) if not re.search(rf"[`.\]]{k}(\[\])?`|^## .*\b{k}\b", page, re.MULTILINE)]
 
 
 class Output(support.ProgramTest):
-    """What the program prints is what the schema and the page describe, key by key."""
+    """Compares the program's output with the schema and the page, key by key."""
 
     SAMPLES = support.ROOT / "data/samples"
     TRACES = {
@@ -791,7 +792,7 @@ class Output(support.ProgramTest):
     }
 
     def undescribed(self, value, node, where, several):
-        """Keys of a value that the node of the schema does not describe or does not require."""
+        """Returns keys of a value that the schema's node does not describe or does not require."""
         if isinstance(value, list):
             for row in value:
                 yield from self.undescribed(row, node.get("items", {}), f"{where}[]", several)
@@ -823,7 +824,7 @@ class Definitions(unittest.TestCase):
         self.assertEqual(undefined(keys), [], "keys without a definition in docs/report.md")
 
     def test_health_codes_are_those_of_the_program(self):
-        """The table of the page says what the declarations say, word for word, in their order."""
+        """The page's table has the text of the declarations, word for word, in their order."""
         text = (
             (support.ROOT / "src/store/import_log.h")
             .read_text()

@@ -1,4 +1,5 @@
-"""The first answer of a command is one screen: 24 lines, as wide as the terminal. --full is as wide, and paged."""
+"""Tests that the first answer of a command is one screen: 24 lines, as wide as the terminal. --full is as wide, and
+paged."""
 import fcntl
 import os
 import pty
@@ -98,7 +99,7 @@ class Screens(support.ProgramTest):
         self.assertIn("Step breakdown", self.on_terminal(10, 90, "no-such-pager", "report", HOST_BOUND, "--full"))
 
     def on_terminal(self, rows, columns, pager, *args):
-        """What a terminal of that size shows."""
+        """Returns the output on a terminal of that size."""
         reader, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         environment = dict(os.environ, HEADROOM_PAGER=pager, LC_ALL="C.UTF-8", NO_COLOR="1", TERM="xterm")

@@ -1,5 +1,5 @@
-"""Traces hold secrets: unknown metadata, environment variables and arguments without a column are never echoed, not
-even in messages about damage right there."""
+"""Tests that secrets in traces never appear in output: unknown metadata, environment variables and arguments without a
+column. This includes messages about damage next to them."""
 import gzip
 import json
 
@@ -10,7 +10,7 @@ BASE = json.loads((support.GOLDEN / "host-bound-two-steps/trace.json").read_text
 
 
 def with_secrets():
-    """The trace, with secrets in every place that has no meaning for a report."""
+    """Returns the trace, with secrets in every place that has no meaning for a report."""
     events = [dict(e) for e in BASE["traceEvents"]]
     for e in events:
         e["args"] = {**e.get("args", {}), "api_key": f"{SECRET}-args", "env": {"HF_TOKEN": f"{SECRET}-args"}}

@@ -1,4 +1,4 @@
-"""`headroom completion` and `headroom man`: made of what the command line declares, and held against its help."""
+"""Tests `headroom completion` and `headroom man`: both follow the declared command line, and agree with its help."""
 import os
 import re
 import shutil
@@ -15,7 +15,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def commands():
-    """All commands, by their words."""
+    """Returns all commands, as lists of words."""
 
     def named(*words):
         return re.findall(
@@ -28,12 +28,12 @@ def commands():
 
 
 def flags_of(words):
-    """All flags that a command's help lists."""
+    """Returns all flags that a command's help lists."""
     rows = re.findall(r"^  (-[^ ].*)", support.answer(*words, "--help").text, re.MULTILINE)
     return {flag for row in rows for flag in re.findall(r"(?:^|(?<=, ))--?[A-Za-z][\w-]*", row)}
 
 
-# What is typed, and all values that are offered: of the option's own declaration.
+# Typed text, and all values that are offered: those that the option's declaration lists.
 VALUES = {
     "export t.json --to ": {"perfetto", "chrome", "csv", "folded", "openmetrics", "chakra"},
     "export t.json --folded ": {"host", "gpu"},
@@ -59,7 +59,7 @@ class Bash(support.ProgramTest):
             timeout=30,
             env={"HEADROOM": str(support.BINARY), "PATH": "/usr/bin:/bin"},
         )
-        # bash tells that compopt has no meaning outside of a completion.
+        # bash reports that compopt has no meaning outside a completion.
         self.assertEqual([line for line in done.stderr.splitlines() if "compopt" not in line], [])
         return [word for word in done.stdout.splitlines() if word]
 
@@ -84,7 +84,8 @@ class Bash(support.ProgramTest):
         for typed, offered in VALUES.items():
             with self.subTest(typed):
                 self.assertEqual(set(self.complete(*typed.split(" "))), offered)
-        self.assertEqual(self.complete("diff", "--gate", "'step"), ["step_ms"])  # A rule is quoted: it has a < in it.
+        self.assertEqual(self.complete("diff", "--gate", "'step"), ["step_ms"])  # Rules are quoted, because they
+        # contain a <.
 
     def test_files(self):
         self.write("two words.json", "{}")
@@ -93,11 +94,10 @@ class Bash(support.ProgramTest):
         self.assertEqual(set(self.complete("report", "--csv", "tw")), {"two words.json"})
         self.assertEqual(self.complete("diff", "tr"), ["trace.json"])
         self.write("cluster.toml", "")
-        self.assertLess(
-            {"cluster.toml"}, set(self.complete("scale", "--cluster", ""))
-        )  # A file, or a name that is known.
+        self.assertLess({"cluster.toml"}, set(self.complete("scale", "--cluster", "")))  # A file, or a known name.
         self.assertEqual(self.complete("predict", "--to", "tra"), [])
-        self.assertEqual(self.complete("record", "--", "t"), [])  # Of another program: as if there were no completion.
+        self.assertEqual(self.complete("record", "--", "t"), [])  # Another program's word: as if there were no
+        # completion.
 
 
 class OtherShells(support.ProgramTest):
@@ -130,11 +130,11 @@ class OtherShells(support.ProgramTest):
                 self.assertLessEqual({flag for flag in flags_of(words) if flag.startswith("--")}, offered)
 
     def zsh(self, line):
-        """What a line with tabs in it has become."""
+        """Returns the final form of a line that contains tabs."""
         script = self.scratch / "_headroom"
         script.write_text(support.answer("completion", "zsh").text)
-        # A terminal of its own, as completion has no other way in. Ctrl-G shows the line; what the terminal echoes is
-        # not it.
+        # Uses a separate terminal, because completion cannot run without one. Ctrl-G shows the line. The terminal's
+        # echo is not the line.
         typed = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -155,7 +155,7 @@ print -r -- $text
         )
         shown = re.search(r"line<(.*)>", done.stdout)
         self.assertIsNotNone(shown, done)
-        return shown[1].rstrip(", ")  # What zsh puts behind a word, as another may follow.
+        return shown[1].rstrip(", ")  # zsh adds this after a word, because another may follow.
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
     def test_zsh(self):

@@ -1,4 +1,4 @@
-"""`headroom slice`: the part says of its steps what the whole does, and nothing is cut in two."""
+"""Tests `headroom slice`: the part has the same figures for its steps as the whole, and no event is cut in two."""
 import json
 
 from integration import ranks, stores, support
@@ -31,7 +31,7 @@ class Slice(support.ProgramTest):
             self.assert_same_tables(want, got)
 
     def test_steps_that_were_inferred_agree(self):
-        """Each lasts until the next begins: without that one, the last that was asked for was none."""
+        """Each step lasts until the next begins. Without the next one, the last requested step used to be missing."""
         spans = [{"name": "step", "ph": "X", "ts": 1100 * i, "dur": 900, "pid": 1, "tid": 1} for i in range(6)]
         trace = self.write("own.json", json.dumps({"traceEvents": spans}))
         for more in ((), ("--step-marker", "step")):
@@ -44,8 +44,8 @@ class Slice(support.ProgramTest):
         self.assertEqual([row["wall_ms"] for row in self.report(part)["steps"]["list"]], [1.1, 0.9])
 
     def test_the_first_step_waits_for_the_queue_as_it_did(self):
-        """Of a host that runs ahead, work of earlier steps ran between the end of the window and the first task of its
-        steps, and was left out: the step before took twice its time, and means and throughput were wrong."""
+        """On a host that runs ahead, work of earlier steps ran between the end of the window and the first task of its
+        steps. It used to be left out: the step before took twice its time, and means and throughput were wrong."""
         for trace in (SAMPLE, support.data_file("h200/traces/vgg19_bs-8.json.gz")):
             want = {row["index"]: row["wall_ms"] for row in self.report(trace)["steps"]["list"]}
             part = self.slice(trace, "--steps", f"{sorted(want)[1]}:{sorted(want)[1]}")
@@ -58,7 +58,8 @@ class Slice(support.ProgramTest):
             self.assertEqual(want[table], got[table], table)
 
     def test_tables_are_of_the_steps_that_were_asked_for(self):
-        """They counted the whole trace, whatever --steps said, and so not what a slice of these steps says."""
+        """With --steps, these figures used to cover the whole trace, and so differed from those of a slice of these
+        steps."""
         for trace in (SAMPLE, support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"):
             whole = self.report(trace, "--no-local-state")
             steps = [row["index"] for row in whole["steps"]["list"]]
@@ -66,7 +67,7 @@ class Slice(support.ProgramTest):
             for step, want in zip(steps[1:], each[1:]):
                 part = self.slice(trace, "--steps", f"{step}:{step}")
                 self.assert_same_tables(want, self.report(part, "--steps", f"{step}:{step}", "--no-local-state"))
-            # The steps' own tables sum to that of all steps: none counts twice.
+            # The tables of single steps sum to the table of all steps, so no step counts twice.
             together = self.report(trace, "--steps", f"{steps[0]}:{steps[-1]}", "--no-local-state")
             for table in ("kernels", "operators"):
                 for key in ("count", "total_us"):
@@ -88,7 +89,7 @@ class Slice(support.ProgramTest):
         self.assertLess(len(part["host_events"]), len(whole["host_events"]))
         for name in ("host_events", "gpu_tasks"):
             self.assertGreater(len(part[name]), 10)
-        # A task is as it was, launch included; so none lost its own.
+        # A task is unchanged, including its launch, so none has lost its launch.
         self.assertEqual(set(part["gpu_tasks"]) - set(whole["gpu_tasks"]), set())
         launched = {dict(row)["launch"] for row in part["gpu_tasks"]}
         for row in whole["gpu_tasks"]:

@@ -1,4 +1,4 @@
-"""A real Slurm on this machine, one node: `srun`, and the batch script of examples/."""
+"""Tests a real Slurm on this machine, one node: `srun`, and the batch script of examples/."""
 import os
 import pathlib
 import shutil
@@ -24,7 +24,7 @@ def free_port():
 
 
 class Slurm:
-    """Its controller and one node, with a key and ports of their own."""
+    """Its controller and one node, with a separate key and ports."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -108,7 +108,7 @@ class UnderSlurm(support.ProgramTest):
         super().setUpClass()
         if not support.FULL:
             raise unittest.SkipTest("a real Slurm is started by tools/test --full only")
-        os.environ["PATH"] += ":/usr/sbin"  # Where Debian puts daemons.
+        os.environ["PATH"] += ":/usr/sbin"  # Debian's folder for daemons.
         missing = [program for program in PROGRAMS if shutil.which(program) is None]
         if missing or os.geteuid() != 0:
             raise unittest.SkipTest(

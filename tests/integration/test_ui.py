@@ -1,4 +1,4 @@
-"""`headroom ui`: the page's questions, and who may ask them."""
+"""Tests `headroom ui`: the requests of the page, and which clients may make them."""
 import concurrent.futures
 import http.client
 import json
@@ -17,7 +17,7 @@ LOCAL = "--no-local-state"
 
 
 class Ui(support.ProgramTest):
-    """One server for all."""
+    """Uses one server for all tests."""
 
     server: subprocess.Popen
     link: urllib.parse.SplitResult
@@ -42,7 +42,7 @@ class Ui(support.ProgramTest):
         super().tearDownClass()
 
     def ask(self, path, headers=None, method="GET", host=None):
-        """Status, headers and body of an answer."""
+        """Returns status, headers and body of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.link.port, timeout=30)
         try:
             connection.putrequest(method, path, skip_host=True)
@@ -74,7 +74,7 @@ class Ui(support.ProgramTest):
             status, headers, body = self.ask(f"/{name}", {**self.cookie, "Accept-Encoding": "gzip, deflate, br"})
             self.assertEqual((status, headers["Content-Type"].split(";")[0]), (200, kind))
             self.assertNotIn("Set-Cookie", headers)
-            # Compressed, it would take 0.4 s to answer.
+            # Compressing it would delay the answer by 0.4 s.
             self.assertEqual(body, (support.ROOT / "ui/dist" / name).read_bytes())
 
     def test_answers_are_those_of_the_command_line(self):
@@ -131,7 +131,7 @@ class Ui(support.ProgramTest):
                     self.assertNotIn("Set-Cookie", answered)
                     self.assertLess(len(body), 200)
         self.assertEqual(self.ask("/api/v1/scenarios", {**self.cookie, "Origin": page})[0], 200)
-        # At the other end of a tunnel, the port may be another.
+        # At the other end of a tunnel, the port may differ.
         self.assertEqual(self.ask("/api/v1/scenarios", self.cookie, host="localhost:9999")[0], 200)
 
     def test_paths_lead_nowhere_else(self):
@@ -154,7 +154,7 @@ class Ui(support.ProgramTest):
     def test_a_thousand_at_once_and_a_slow_one(self):
         slow = socket.create_connection(("127.0.0.1", self.link.port))
         self.addCleanup(slow.close)
-        slow.sendall(b"GET /api/v1/report HTTP/1.1\r\nHost: ")  # And no more.
+        slow.sendall(b"GET /api/v1/report HTTP/1.1\r\nHost: ")  # No further bytes follow.
         with concurrent.futures.ThreadPoolExecutor(100) as pool:
             answers = list(pool.map(lambda _: self.ask("/api/v1/scenarios", self.cookie)[0], range(1000)))
         self.assertEqual(set(answers), {200})
@@ -203,10 +203,10 @@ class NothingToReplay(support.ProgramTest):
 
 
 class Opener(support.ProgramTest):
-    """`--open`, with a desktop's opener that tells what it got."""
+    """Tests `--open`, with a desktop opener that writes its arguments to a file."""
 
     def start(self, opener, **environment):
-        """`headroom ui --open` with that shell script as its opener, and the link that it prints."""
+        """Starts `headroom ui --open` with that shell script as its opener. Returns the printed link."""
         self.write("xdg-open", f"#!/bin/sh\n{opener}\nmv told opened\n").chmod(0o755)
         server = subprocess.Popen(
             [support.BINARY, "ui", TRACE, LOCAL, "-q", "--open"],
@@ -218,7 +218,7 @@ class Opener(support.ProgramTest):
         return server, server.stdout.readline().strip()
 
     def opened(self, server):
-        """What the opener told, once it is gone."""
+        """Returns the opener's output, after it has exited."""
         children = pathlib.Path(f"/proc/{server.pid}/task")
         until = time.monotonic() + 30
 
@@ -237,7 +237,7 @@ class Opener(support.ProgramTest):
     def test_the_opener_gets_nothing_of_the_server(self):
         server, _ = self.start("ls /proc/self/fd | wc -l >told")
         with server:
-            # stdin, stdout, stderr and the folder that ls reads: no socket.
+            # stdin, stdout, stderr and the folder that ls reads, but no socket.
             self.assertEqual(self.opened(server), ["4"])
             self.end(server)
 

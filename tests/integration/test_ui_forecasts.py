@@ -1,4 +1,4 @@
-"""What the page of `headroom ui` asks of other GPUs and of more of them: the command line's answers."""
+"""Tests the page's requests for other GPUs and for more GPUs: the answers equal those of the command line."""
 import json
 
 import jsonschema
@@ -146,7 +146,7 @@ class Forecasts(support.ProgramTest):
 
 
 class OfALoader(support.ProgramTest):
-    """The input pipeline, of the sample that has a loader."""
+    """Tests the input pipeline, with the sample that has a loader."""
 
     TRACE = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"
 

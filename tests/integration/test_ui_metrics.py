@@ -1,4 +1,4 @@
-"""Counters over time, as the page of `headroom ui` draws them: the figures of the report, part by part."""
+"""Tests counters over time, as the page of `headroom ui` draws them. They equal the report's figures, part by part."""
 import json
 
 import jsonschema
@@ -23,7 +23,7 @@ class Metrics(support.ProgramTest):
         return answer, support.headroom("report", trace, "--json", LOCAL).json()
 
     def of_chrome(self, events):
-        """What is asked of a Chrome trace with these events."""
+        """Returns the answer for a Chrome trace with these events."""
         return self.ask(self.write("trace.json", json.dumps({"traceEvents": events})))
 
     def test_each_row_of_the_report_has_its_curve(self):

@@ -1,4 +1,4 @@
-"""`headroom ui` on a file that is written anew."""
+"""Tests `headroom ui` on a file that is written again."""
 import json
 import os
 import shutil
@@ -51,7 +51,7 @@ class Reload(support.ProgramTest):
         self.replace_by(SECOND)
         self.wait_until(lambda state: state["generation"] == 1)
         self.assertEqual(self.server.ask("report"), (200, self.told()))
-        # Answers of the file before are not given again.
+        # Answers for the previous file are not repeated.
         status, predicted = self.server.ask("predict", gpu="A100-80")
         self.assertEqual(status, 200)
         self.assertNotEqual(predicted, first[1])

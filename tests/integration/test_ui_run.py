@@ -1,4 +1,4 @@
-"""`headroom ui --run`: a program recorded, changed and recorded again, from the page's side."""
+"""Tests `headroom ui --run` from the page's side: a program is recorded, changed and recorded again."""
 import http.client
 import json
 import os
@@ -12,7 +12,7 @@ import urllib.parse
 from integration import support
 from integration.page_server import LOCAL
 
-PYTHON = "/usr/bin/python3"  # Debian's, which has PyTorch.
+PYTHON = "/usr/bin/python3"  # Debian's Python, which has PyTorch.
 REGIONS = support.BINARY.parent / "tests/recording/regions"
 PATIENCE_S = 120
 
@@ -46,7 +46,7 @@ for step in range(int(sys.argv[1])):
 print("ends")
 """
 
-# Has more to do, for 3.5 s, when it is to end.
+# Works for another 3.5 s after the signal to end.
 SAVING = """
 import signal, time
 import headroom
@@ -68,7 +68,7 @@ print("saved after", signals, "signal")
 
 
 class Page:
-    """What a page of `headroom ui ARGS` asks, with its cookie and its origin."""
+    """Sends the page's requests to `headroom ui ARGS`, with its cookie and its origin."""
 
     def __init__(self, folder, *args, quiet=True):
         self.process = subprocess.Popen(
@@ -88,7 +88,7 @@ class Page:
         }
 
     def ask(self, method, path, headers=None):
-        """Status and text; no length is told, as `fetch` may."""
+        """Returns status and text. The request states no length, as `fetch` may do."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.putrequest(method, f"/api/v1/{path}")
         for name, value in (self.own if headers is None else headers).items():
@@ -117,7 +117,7 @@ class Page:
 
 
 class RunTest(support.ProgramTest):
-    """Presses the page's button, and waits for what comes of it."""
+    """Presses the page's button, and waits for the result."""
 
     def start(self, *args, **kwargs):
         page = Page(self.scratch, *args, **kwargs)
@@ -150,7 +150,7 @@ class RunTest(support.ProgramTest):
         return sorted(path.name for path in self.scratch.glob("headroom-ui*"))
 
     def assert_gone(self, marker):
-        """No process is left whose command line has the marker."""
+        """Requires that no process with the marker in its command line remains."""
 
         def left():
             found = []
@@ -214,7 +214,7 @@ class UiRun(RunTest):
         self.run_again(page)
         self.assertEqual(page.paths(), [("headroom-ui-3.pftrace", False), ("headroom-ui-2.pftrace", True)])
         self.assertEqual(page.end(), 0)
-        self.assertEqual(self.recordings(), [f"headroom-ui-{n}.pftrace" for n in (1, 2, 3)])  # They are the user's.
+        self.assertEqual(self.recordings(), [f"headroom-ui-{n}.pftrace" for n in (1, 2, 3)])  # They belong to the user.
 
     def test_a_trace_to_begin_with_stays_to_be_compared_with(self):
         self.record("old.pftrace")
@@ -227,7 +227,7 @@ class UiRun(RunTest):
         self.assertEqual(
             page.paths(), [("headroom-ui-2.pftrace", False), ("headroom-ui-1.pftrace", True), ("old.pftrace", True)]
         )
-        # An older one that is taken away is no reason to show nothing new.
+        # A removed older run must not prevent a new one.
         (self.scratch / "headroom-ui-2.pftrace").unlink()
         self.assertIsNone(self.run_again(page)["problem"])
         self.assertEqual([path for path, _ in page.paths()][-1], "old.pftrace")
@@ -335,7 +335,7 @@ class UiRun(RunTest):
                 run = self.await_run(page, lambda run: run["phase"] == "idle")
                 self.assertIsNone(run["problem"])
                 self.assertIn("saved after 1 signal", run["lines"])
-                self.assertGreater(page.get("report")["steps"]["count"], 50)  # Of those behind the signal, too.
+                self.assertGreater(page.get("report")["steps"]["count"], 50)  # Includes those after the signal.
 
     def test_the_end_of_the_server_is_the_programs(self):
         self.record("old.pftrace")
@@ -369,7 +369,7 @@ class UiRun(RunTest):
         self.assert_gone("train.py\x00100002")
         self.assertEqual(self.recordings(), [])
 
-    # --- who may start it ---------------------------------------------------------------------------------------
+    # --- permission to start it --------------------------------------------------------------------------------------
 
     def test_only_the_page_starts_it(self):
         self.record("old.pftrace")
@@ -393,7 +393,7 @@ class UiRun(RunTest):
             with self.subTest(method):
                 self.assertIn(page.ask(method, "run", {**page.own, "Content-Length": "0"})[0], (200, 404))
         self.assertEqual(page.ask("GET", "run/stop")[0], 404)
-        # A body is nothing that the page sends.
+        # The page never sends a body.
         self.assertNotEqual(page.ask("POST", "run", {**page.own, "Content-Length": "1000000"})[0], 202)
         self.assertEqual(page.get("run")["ended"], 0)
         self.assertFalse((self.scratch / "started").exists())
@@ -410,7 +410,7 @@ class UiRun(RunTest):
 
 
 class WithTimers(RunTest):
-    """Programs in C, which begin at once."""
+    """Returns programs in C, which start at once."""
 
     def test_several_in_one_folder_leave_each_other_alone(self):
         processes = [
@@ -450,7 +450,7 @@ class WithTimers(RunTest):
         )
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
-        process.stderr.read(1)  # The rest is taken by nobody.
+        process.stderr.read(1)  # The remaining output is not read.
         time.sleep(0.5)
         process.send_signal(signal.SIGTERM)
         try:

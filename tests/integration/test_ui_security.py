@@ -1,4 +1,4 @@
-"""`headroom ui` under clients that are wrong, slow, many or hostile: it answers the others, and stays."""
+"""Tests `headroom ui` with faulty, slow, many or hostile clients: it keeps running and answers the others."""
 import concurrent.futures
 import contextlib
 import http.client
@@ -19,7 +19,7 @@ PATIENCE_S = 60  # Only a server that hangs takes this long.
 
 
 class Server:
-    """`headroom ui` of a small trace."""
+    """Starts `headroom ui` on a small trace."""
 
     def __init__(self, *args, trace=TRACE):
         self.process = subprocess.Popen(
@@ -30,7 +30,7 @@ class Server:
         self.cookie = f"headroom-{link.port}={urllib.parse.parse_qs(link.query)['token'][0]}"
 
     def end(self, number=signal.SIGTERM):
-        """Exit code, and how long it took."""
+        """Returns the exit code, and the time until the end."""
         began = time.monotonic()
         self.process.send_signal(number)
         code = self.process.wait(30)
@@ -52,21 +52,21 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def head(self, path="/api/v1/scenarios", method="GET", more=""):
-        """A whole request, as text."""
+        """Returns a whole request, as text."""
         return (
             f"{method} {path} HTTP/1.1\r\nHost: {self.host}\r\nCookie: {self.cookie}\r\nConnection: close\r\n{more}\r\n"
         )
 
     def raw(self, request):
-        """Status and body of the answer to whatever is sent; (None, b""): it hung up."""
+        """Returns status and body of the answer to any bytes; (None, b"") if the server closed the connection."""
         with self.connect() as connection:
-            # What is too large is answered, or cut off, before all of it is sent.
+            # The server may answer or close before all of a too large request is sent.
             with contextlib.suppress(ConnectionError):
                 connection.sendall(request if isinstance(request, bytes) else request.encode("latin-1"))
             return read_answer(connection)
 
     def ask(self, path="/api/v1/scenarios"):
-        """Status of the answer."""
+        """Returns the status of the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("GET", path, headers={"Cookie": self.cookie})
@@ -109,7 +109,7 @@ class UiServer(support.ProgramTest):
             self.assertEqual(self.server.end()[0], 0)
 
     def assert_settles(self, descriptors):
-        """No connection is left behind."""
+        """Requires that no connection remains."""
         deadline = time.monotonic() + PATIENCE_S
         while self.server.descriptors() > descriptors and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -158,7 +158,7 @@ class Requests(UiServer):
         ):
             with self.subTest(path):
                 status, body = self.server.raw(self.server.head(path))
-                # A request for another server's page, as proxies get them, may have this one's.
+                # A request for another server's page, as proxies get them, may contain this server's cookie.
                 self.assertIn(status, (400, 403, 404, None))
         self.assertEqual(self.server.ask(), 200)
 
@@ -290,7 +290,7 @@ class Clients(UiServer):
             one.close()
 
     def test_many_silent_ones_keep_nobody_waiting(self):
-        """As many as there are threads, and more (docs/ui.md)."""
+        """Opens as many connections as there are threads, and more (docs/ui.md)."""
         for sent in (b"", b"G"):
             with self.subTest(sent):
                 silent = [self.server.connect() for _ in range(THREADS + 16)]
@@ -309,7 +309,7 @@ class Clients(UiServer):
             connection = socket.socket()
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
             connection.connect(("127.0.0.1", self.server.port))
-            # Answers that fill every buffer between.
+            # Answers that fill all buffers on the way.
             connection.sendall((self.server.head("/app.js").replace("close", "keep-alive") * 400).encode()[:60_000])
             deaf.append(connection)
         self.assertEqual(self.server.ask(), 200)
@@ -321,7 +321,7 @@ class Clients(UiServer):
         before = self.server.descriptors()
         statuses = []
         for _ in range(2):
-            connections = [self.server.connect() for _ in range(500)]  # This process, too, has a limit of descriptors.
+            connections = [self.server.connect() for _ in range(500)]  # This process also has a limit of descriptors.
             for one in connections:
                 one.sendall(self.server.head().encode())
             with concurrent.futures.ThreadPoolExecutor(50) as pool:
@@ -392,7 +392,7 @@ class Ends(support.ProgramTest):
         server = Server()
         port = server.port
         for number in (signal.SIGINT, signal.SIGTERM):
-            # A page that is open, one that is slow, and one that waits for its answer.
+            # Clients: an open page, a slow one, and one that waits for its answer.
             with server.connect() as idle, server.connect() as slow, server.connect() as waiting:
                 idle.sendall(server.head().replace("close", "keep-alive").encode())
                 self.assertTrue(idle.recv(100).startswith(b"HTTP/1.1 200"))
@@ -407,7 +407,7 @@ class Ends(support.ProgramTest):
         self.assertEqual(server.end()[0], 0)
 
     def test_while_it_computes(self):
-        """A question that takes long: others that need no forecast are answered, and a signal ends it at once."""
+        """During a long request, requests without forecasts are answered, and a signal ends the server at once."""
         server = Server(trace=support.ROOT / "data/samples/resnet50_fp32_h200.json.gz")
         with server.connect() as waiting:
             many = ",".join(map(str, range(1, 65)))

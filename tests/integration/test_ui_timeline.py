@@ -1,4 +1,4 @@
-"""The timeline of `headroom ui`: what its tiles and answers hold is what the report says."""
+"""Tests the timeline of `headroom ui`: its tiles and answers agree with the report."""
 import json
 import math
 import struct
@@ -14,7 +14,7 @@ KERNEL, COMMUNICATION, COPY = 6, 7, 8
 
 
 def decode(data):
-    """Columns by name, and the labels by number of name, of a tile (src/serve/tile_bytes.h)."""
+    """Returns a tile's columns by name, and its labels by number of name (src/serve/tile_bytes.h)."""
     form, size, names, _ = struct.unpack_from("<4I", data)
     assert form == 1 and len(data) == 16 + 4 * len(COLUMNS) * size + names
     tile = {
@@ -47,7 +47,7 @@ class Timeline(support.ProgramTest):
         return answer
 
     def tiles(self, level, tracks, **more):
-        """All of a level."""
+        """Returns all tiles of a level."""
         buckets = self.tracks["tile_buckets"]
         for index in range((self.tracks["length_ns"] >> level) // buckets + 1):
             yield index, *decode(
@@ -81,7 +81,7 @@ class Timeline(support.ProgramTest):
                     *(tile[name] for name in ("begin", "end", "fill", "style", "count"))
                 ):
                     if begin < 0 or style & 0xFF not in (KERNEL, COMMUNICATION, COPY):
-                        continue  # It begins in the tile before; or it is no work.
+                        continue  # It begins in the previous tile, or it is not work.
                     kernels += count
                     busy += (end - begin) * fill * 2**level
             self.assertEqual(kernels, tasks)
@@ -105,7 +105,7 @@ class Timeline(support.ProgramTest):
         self.assertAlmostEqual(answer["gpu"][0]["total_ns"] / 1e3, report["kernels"][0]["total_us"], places=3)
 
     def streams_of(self, golden):
-        """Each stream's times in a whole golden trace, and the rows of its report."""
+        """Returns each stream's times in a whole golden trace, and the rows of its report."""
         trace = support.ROOT / "tests/golden" / golden / "trace.json"
         server = Server(trace)
         self.addCleanup(server.stop)
@@ -126,7 +126,7 @@ class Timeline(support.ProgramTest):
 
     def test_idle_time_beside_another_streams_work_has_no_cause(self):
         streams, _ = self.streams_of("communication-exposed-and-hidden")
-        # Stream 7 idles from 1400 to 1600 us, where stream 20 works; stream 20 from 1300 to 1350, where stream 7 does.
+        # Stream 7 idles from 1400 to 1600 us, while stream 20 works; stream 20 from 1300 to 1350, while stream 7 works.
         self.assertEqual([stream["idle_others_work_ns"] for stream in streams], [200_000, 50_000])
         self.assertEqual(
             [

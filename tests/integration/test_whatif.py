@@ -1,11 +1,11 @@
-"""`headroom whatif`: the contract of its JSON, identity of the replay, and what bounds any forecast."""
+"""Tests `headroom whatif`: the contract of its JSON, identity of the replay, and the limits of any forecast."""
 import gzip
 import json
 
 from integration import support
 
 SAMPLES = [support.ROOT / f"data/samples/{job}_h200.json.gz" for job in ("bert_base_amp_fp16", "resnet50_fp32")]
-# Traces whose replay is off, with the reason; an entry that replays well fails, so that none outlives its cause.
+# Traces whose replay is off, with the reason. An entry that replays well fails, so that entries are removed in time.
 KNOWN_OFF = {"tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz": "a synchronous copy of 463 ms"}
 
 
@@ -65,10 +65,10 @@ class Whatif(support.ProgramTest):
                 off = abs(forecast["baseline"]["replay_error_pct"]) > 0.5
                 self.assertEqual(off, trace.name in KNOWN_OFF, forecast["baseline"])
                 row = forecast["scenarios"][0]
-                if off:  # What the replay misses, forecasts would miss, too.
+                if off:  # Forecasts would miss everything that the replay misses.
                     self.assertFalse(row["applies"])
                     self.assertIn("off by", row["why"])
-                else:  # And a factor of 1 is no change.
+                else:  # A factor of 1 changes nothing.
                     self.assertAlmostEqual(row["speedup"], 1, places=9)
 
     def test_twice_the_speed_of_everything_is_at_most_twice_as_fast(self):
@@ -86,7 +86,7 @@ class Whatif(support.ProgramTest):
                 self.assertLessEqual(both, 2 + 1e-6)
 
     def test_a_measured_step_takes_the_place_of_the_calibration(self):
-        trace = support.data_file("h200/traces/bert_base_bs-1.json.gz")  # The host paces this job.
+        trace = support.data_file("h200/traces/bert_base_bs-1.json.gz")  # This job is host-bound.
         baseline = self.whatif(trace, "gpu-speed", "--measured-step-ms", 34)["baseline"]
         self.assertAlmostEqual(baseline["corrected_step_ms"], 34, delta=0.01)
         self.assertIn("34 ms", baseline["calibration"])
@@ -105,7 +105,7 @@ class Whatif(support.ProgramTest):
         self.assertFalse(alone["applies"])
         self.assertTrue(together["applies"], together["why"])
         amp, amp_tf32, scaler = self.whatif(resnet, "amp", "amp+tf32", "amp:dtype=fp16+cuda-graph")["scenarios"]
-        self.assertEqual(amp["step_ms"], amp_tf32["step_ms"])  # Nothing is left for tf32.
+        self.assertEqual(amp["step_ms"], amp_tf32["step_ms"])  # tf32 has no further effect.
         self.assertFalse(scaler["applies"])  # The gradient scaler waits.
 
     def test_a_recording_without_step_markers_is_forecast_alike(self):
@@ -186,7 +186,7 @@ class Whatif(support.ProgramTest):
         self.assertGreaterEqual(compared, len(SAMPLES))
 
     def test_one_step_of_a_job_that_the_gpu_paces(self):
-        """Its GPU work waits for that of the step before, which is not its own time."""
+        """The step's GPU work waits for the previous step's. The step's time excludes this wait."""
         all_steps = self.whatif(SAMPLES[1], "amp")
         one = self.whatif(SAMPLES[1], "amp", "--steps", "4:4")
         for key in ("traced_step_ms", "corrected_step_ms"):
@@ -207,7 +207,7 @@ class Whatif(support.ProgramTest):
                 self.assertIn("record with both CPU and CUDA", row["why"])
             self.assertEqual(golden(name)["scenarios"], [])
             self.assertGreater(len(golden(name)["abstaining"]), 20)
-        # Without shapes, with orphans, graph replays, one step, no step: what needs no shapes is answered.
+        # Without shapes, with orphans, graph replays, one step, no step: scenarios that need no shapes are answered.
         for name in ("host-bound-two-steps", "orphan-kernels", "graph-replay", "no-gpu", "steps-inferred"):
             forecast = golden(name)
             why = {row["name"]: row["why"] for row in forecast["abstaining"]}
@@ -218,9 +218,9 @@ class Whatif(support.ProgramTest):
         self.assertIn("no step has all", golden("truncated-file", "gpu-speed")["scenarios"][0]["why"])
 
     def test_reasons_tell_what_was_not_recorded_from_what_is_not_there(self):
-        """One that asks for shapes where there is nothing to have shapes, or not where they are missing, misleads."""
+        """Requests for shapes mislead if no operator could have shapes. They must appear if shapes are missing."""
         shapes = {"Input Dims", "Input type", "Input Strides", "Concrete Inputs"}
-        # On BERT, and on ResNet-50: what lacks shapes, and what the job has not.
+        # On BERT and on ResNet-50: data without shapes, and parts that the job lacks.
         missing = (
             {"metaflow", "fuse-pointwise", "flash-attention", "checkpointing"},
             {"tf32", "amp", "channels-last", "metaflow", "fuse-pointwise", "checkpointing", "vdnn", "gist"},
@@ -321,7 +321,7 @@ class Whatif(support.ProgramTest):
         grows = plain["memory_delta_bytes"]
         self.assertGreater(grows, 0)
         self.assertNotIn("does not fit", plain["why"])
-        # Twelve blocks of ResNet-50 without what they keep inside: 40 x 200704 elements a sample, by hand 2.05 GB.
+        # Twelve blocks of ResNet-50 without their inner activations: 40 x 200704 elements per sample, by hand 2.05 GB.
         self.assertAlmostEqual(
             self.whatif(SAMPLES[1], "checkpointing")["scenarios"][0]["memory_delta_bytes"] / -2.05e9, 1, delta=0.05
         )

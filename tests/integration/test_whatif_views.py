@@ -1,5 +1,5 @@
-"""`headroom whatif`: what it shows of the engine (--explain, --dump-graph, --self-check, --sweep, --write-trace) and of
-its past (--save, --score, --scores)."""
+"""Tests `headroom whatif`'s views of the engine (--explain, --dump-graph, --self-check, --sweep, --write-trace) and its
+history (--save, --score, --scores)."""
 import copy
 import gzip
 import json
@@ -15,7 +15,7 @@ VIEWS = ("--explain", "--sweep", "--self-check")
 
 
 def without(value, path):
-    """A copy less one member."""
+    """Returns a copy without one member."""
     value = copy.deepcopy(value)
     inside = value
     for key in path[:-1]:
@@ -25,7 +25,7 @@ def without(value, path):
 
 
 def members(value, path=()):
-    """Paths of all members of all objects; of lists only the first row."""
+    """Returns the paths of all members of all objects; for lists only the first row."""
     rows = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for key, child in rows:
         if isinstance(value, dict):
@@ -69,7 +69,7 @@ class Views(support.ProgramTest):
                     )
             self.assertGreater(fast_gpu["host_ms"], 0.9 * fast_gpu["step_ms"])
             self.assertGreater(fast_host["gpu_ms"], 0.8 * fast_host["step_ms"])
-            # The side that sets the pace has no slack, the other has.
+            # The side that limits the step has no slack, the other side has some.
             self.assertLess(fast_gpu["host_slack"]["median_ms"], 0.01)
             self.assertGreater(fast_host["host_slack"]["median_ms"], 0.1)
             edges = {row["kind"]: row for row in forecast["explanation"]["edges"]}
@@ -205,7 +205,7 @@ class Views(support.ProgramTest):
                         again["baseline"]["traced_step_ms"], sum(walls[1:]) / len(walls[1:]), delta=1e-6 * step
                     )
                     self.assertAlmostEqual(again["baseline"]["traced_step_ms"], step, delta=0.02 * step)
-                    # It is no recording: no profiler's cost is taken off, and both commands say so. The first of its
+                    # It is not a recording. No profiler cost is removed, and both commands say so. The first of its
                     # steps does not count.
                     self.assertEqual(again["baseline"]["corrected_step_ms"], again["baseline"]["traced_step_ms"])
                     self.assertIn("forecast", {issue["code"] for issue in report["health"]["issues"]})
@@ -253,7 +253,7 @@ class Views(support.ProgramTest):
         self.assertEqual(set(tracks.values()), {"copies out", "copies in"})
         for transfer in transfers:
             self.assertEqual(transfer["name"], tracks[transfer["tid"]])
-        # Neither orphans nor work of the GPU.
+        # Neither orphans nor GPU work.
         self.assertEqual([e for e in events if e.get("cat") == "kernel" and "headroom" in e["args"]], [])
         report = self.report(path)
         self.assertNotIn("orphan-gpu-task", {issue["code"] for issue in report["health"]["issues"]})
@@ -286,7 +286,7 @@ class Views(support.ProgramTest):
         lines = (self.scratch / "state/headroom/forecasts.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(line)["scenario"] for line in lines], [scenario])
         for job in range(1, 4):
-            # Another trace of the changed job each time; 1 % slower than foretold.
+            # Uses another trace of the changed job each time; 1 % slower than forecast.
             another = self.write(f"after{job}.json", after.read_text() + " " * job)
             outcome = support.headroom(
                 "whatif",
@@ -438,7 +438,7 @@ class Views(support.ProgramTest):
 
 
 def replay(head, tasks):
-    """ms: the slow, obvious replay of a dumped graph, cycle after cycle."""
+    """Returns ms of a slow, simple replay of a dumped graph, cycle after cycle."""
     before, ends = [], [0]
     for _ in range(8):
         now = []

@@ -1,4 +1,4 @@
-"""Profiles of JAX and TensorFlow, read by the program and by a second reader (oracle/xplane.py)."""
+"""Tests profiles of JAX and TensorFlow that the program and a second reader (oracle/xplane.py) read."""
 import collections
 import concurrent.futures
 import gzip
@@ -25,7 +25,7 @@ OPERATIONS = [
 
 
 def training(steps=4):
-    """A training job as it looks on one NVIDIA GPU: written by hand, no recording."""
+    """Returns a training job as on one NVIDIA GPU, written by hand, not recorded."""
     host = xplane.Line(100, "python", 1000)
     streams = {
         number: xplane.Line(number, name, 1000)
@@ -77,7 +77,7 @@ def union_ns(spans):
 
 class SecondReader(support.ProgramTest):
     def check(self, planes, report):
-        """GPU time of each device and kernel, against what the planes say."""
+        """Compares the GPU time of each device and kernel with the planes."""
         kernels, every = collections.defaultdict(list), []
         for plane in planes:
             device = xplane.device_of(plane)
@@ -101,7 +101,7 @@ class SecondReader(support.ProgramTest):
         self.assertEqual({row["name"] for row in report["kernels"]}, set(kernels))
 
     def operators(self, planes):
-        """GPU time of each operation, by what stands beside its kernels."""
+        """Compares the GPU time of each operation with the stats of its kernels."""
         times = collections.Counter()
         for plane in planes:
             for line in plane.lines if xplane.device_of(plane) is not None else ():
@@ -160,13 +160,13 @@ class SecondReader(support.ProgramTest):
                     {row["name"]: row["total_us"] for row in report["operators"]},
                     {name: 4 * length for name, _, length, _ in OPERATIONS},
                 )
-                # What is drawn from the streams is no work.
+                # Spans that only draw the streams are not work.
                 self.assertEqual(sum(row["count"] for row in report["kernels"]), 4 * (len(OPERATIONS) + 1))
                 remedies = {issue["code"]: issue["detail"] for issue in report["health"]["issues"]}
                 self.assertNotIn("record_shapes", remedies["no-shapes"])
 
     def test_a_tpu_whose_host_dispatches_ahead(self):
-        """Eight steps of four gradients and an update, 48 ms each; the host marks 0.2 ms for each."""
+        """Returns eight steps of four gradients and an update, 48 ms each. The host's mark of each is 0.2 ms long."""
         modules, work = xplane.Line(1, "XLA Modules", 1000), xplane.Line(2, "XLA Ops", 1000)
         host = xplane.Line(7, "python3", 1000)
         at = 5000
@@ -242,7 +242,7 @@ class PlainChromeTrace(support.ProgramTest):
 
 
 class Damage(support.ProgramTest):
-    """A damaged profile is read or refused: never a crash, a hang or an invalid output."""
+    """Tests that damaged profiles are read or refused, without crashes, hangs or invalid output."""
 
     CASES = 150
 

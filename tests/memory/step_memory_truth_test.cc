@@ -1,6 +1,6 @@
-// The model of a step's peak memory against what the caching allocator measured. Needs traces and
-// their truth in HEADROOM_DATA (default: `shared` beside the source tree), and says so where they
-// are missing.
+// Compares the model of a step's peak memory with the caching allocator's measurements. Requires
+// traces and their measurements in HEADROOM_DATA (default: `shared` next to the source tree).
+// Reports if they are missing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ TEST(StepMemoryTruthTest, PeaksOfRecordedJobs) {
   int traces = 0;
   for (const nlohmann::json& row : truth.at("results")) {
     if (!row.contains("trace") || row.at("trace").is_null()) continue;
-    // A sanitizer sees the same code in some; errors are those of the release build.
+    // A sanitizer sees the same code in a few jobs. The errors are those of the release build.
     if (testing::kSanitized && traces++ % 4 != 0) continue;
     const std::string path = TruthDir() / "traces" / row.at("trace").get<std::string>();
     const auto store = OpenTrace(path, {});

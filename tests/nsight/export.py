@@ -3,11 +3,11 @@
 
     tests/nsight/export.py TRACE.json.gz OUT.sqlite [--form 2024.5] [--copies N]
 
-What comes out is MADE, not recorded: tables and columns follow the schema that Nsight Systems documents, the events are
-those of a trace of PyTorch's profiler (`from_kineto`) or a few drawn by hand (`drawn`). `--copies` repeats the trace,
-for a large file.
+The result is MADE, not recorded. Tables and columns follow the schema that Nsight Systems documents. The events come
+from a trace of PyTorch's profiler (`from_kineto`), or are a few written by hand (`drawn`). `--copies` repeats the
+trace, for a large file.
 
-As a library: `Export` collects events, times in nanoseconds; `write` lays them out as one of FORMS.
+As a library: `Export` collects events, times in nanoseconds; `write` stores them in one of FORMS.
 """
 import argparse
 import collections
@@ -18,9 +18,9 @@ import pathlib
 import re
 import sqlite3
 
-# What differs between versions: where names are, which columns and tables there are, and how types are declared.
+# Differences between versions: places of names, columns and tables, and declarations of types.
 FORMS = {
-    # All columns NOT NULL: 0 stands for "none". Texts of ranges in the row; nothing of the machine.
+    # All columns NOT NULL: 0 means "none". Texts of ranges are in the row. No data on the machine.
     "2020.3": dict(
         integer="INT NOT NULL", text_ids=False, mangled=False, graphs=False, machine=False, devices=False, meta=None
     ),
@@ -36,7 +36,7 @@ FORMS = {
     "2024.5": dict(
         integer="INTEGER", text_ids=True, mangled=True, graphs=True, machine=True, devices=True, meta="META_DATA_EXPORT"
     ),
-    # Columns in another order, types not declared.
+    # Other order of columns, without declared types.
     "2025.1": dict(
         integer="",
         text_ids=True,
@@ -59,13 +59,13 @@ def global_id(pid, tid=0):
 
 
 class Export:
-    """Events of one session: lists of dicts by table, keys as the columns are called. Texts are texts until written."""
+    """Events of one session: lists of dicts by table, with column names as keys. Texts stay texts until written."""
 
     def __init__(self):
         self.rows = collections.defaultdict(list)
-        self.gpus = []  # dicts: id, name, totalMemory, smCount, computeMajor, computeMinor
-        self.processes = {}  # pid: name
-        self.threads = {}  # (pid, tid): name
+        self.gpus = []  # Dicts: id, name, totalMemory, smCount, computeMajor, computeMinor.
+        self.processes = {}  # pid: name.
+        self.threads = {}  # (pid, tid): name.
 
     def add(self, table, **columns):
         self.rows[table].append(columns)
@@ -143,7 +143,7 @@ class Export:
             return None if text is None else ids.setdefault(text, len(ids))
 
         def table(name, columns, rows):
-            """columns: {name: "i" or "t"}; rows: dicts. Tables are made lazily: none for no rows."""
+            """columns: {name: "i" or "t"}; rows: dicts. Creates no table without rows."""
             if not rows:
                 return
             names = list(columns)
@@ -213,7 +213,7 @@ class Export:
         }
         if form["text_ids"]:
             columns |= {"textId": "i", "domainId": "i", "jsonTextId": "i", "jsonText": "t", "binaryData": "t"}
-            # Registered strings have an id, others stand in the row; here every other distinct text is registered.
+            # Registered strings have an id, others are in the row. Here every other distinct text is registered.
             order = {}
             ranges = [
                 row
@@ -308,8 +308,8 @@ class Export:
 
 
 def drawn(steps=4):
-    """A small job: steps of one operator and one copy, as PyTorch's emit_nvtx() writes them, and a row of every other
-    table.
+    """Returns a small job: steps of one operator and one copy, as PyTorch's emit_nvtx() writes them, and a row of every
+    other table.
     """
     export = Export()
     pid, loop = 1000, dict(pid=1000, tid=1000)
@@ -412,7 +412,7 @@ def nanoseconds(stamp):
 
 
 def from_kineto(trace, copies=1):
-    """The events of a trace of PyTorch's profiler, parsed, as Nsight would have them: operators as ranges of
+    """Returns the parsed events of a PyTorch profiler trace in Nsight's form, with operators as ranges of
     emit_nvtx().
     """
     export = Export()
@@ -439,7 +439,7 @@ def from_kineto(trace, copies=1):
     for copy in range(copies):
         for number, event in enumerate(events):
             start = nanoseconds(event["ts"]) - base + copy * length
-            # The ends that PyTorch writes are sums of decimals; so are these.
+            # PyTorch writes ends as sums of decimals, so this does the same.
             end = start + nanoseconds(event.get("dur", 0))
             args, name, kind = event.get("args", {}), event["name"], event.get("cat")
             correlation = args.get("correlation")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The slow, obvious computation of `gpu_time[]` and `idle[]` of report/1 for one trace file.
+"""The slow, simple computation of `gpu_time[]` and `idle[]` of report/1 for one trace file.
 
     tests/oracle/gpu_oracle.py TRACE.json[.gz]
 
-Shares no code and no method with the program: the whole file in memory, times as exact integers (or fractions) of a
-nanosecond parsed from the decimal text, and a sweep over all starts and ends that counts what runs. Definitions:
-docs/report.md. Well-formed traces only; whatever it has no rule for raises Unclear.
+Shares no code and no method with the program. Loads the whole file, parses times from the decimal text as exact
+integers (or fractions) of a nanosecond, and sweeps over all starts and ends to count running tasks. Definitions:
+docs/report.md. Requires a well-formed trace. Raises Unclear for events without a rule.
 """
 import collections
 import decimal
@@ -16,8 +16,7 @@ import re
 import sys
 
 CALL_CATEGORIES = {"cuda_runtime", "cuda_driver"}
-# A word that begins with the name of a collective library, or one of the all-reduce kernels that frameworks bring
-# themselves.
+# A word that begins with the name of a collective library, or an all-reduce kernel that a framework includes.
 COLLECTIVE = re.compile(r"\b(nccl|rccl|(multimem|one_shot|two_shot)_all_reduce|cross_device_reduce)")
 
 EXACT = decimal.Context(prec=100, traps=[decimal.Inexact])
@@ -26,7 +25,7 @@ Task = collections.namedtuple("Task", "kind device stream start end correlation"
 
 
 class Unclear(ValueError):
-    """The trace holds something that this oracle has no rule for."""
+    """The trace contains an event that this oracle has no rule for."""
 
 
 def load(path):
@@ -42,8 +41,8 @@ def _no_constant(name):
 
 
 def nanoseconds(value):
-    """Microseconds as in the file (int or Decimal) to exact nanoseconds: an int, or a Fraction where that does not
-    do.
+    """Converts microseconds as in the file (int or Decimal) to exact nanoseconds: an int, or a Fraction if
+    necessary.
     """
     if isinstance(value, bool) or not isinstance(value, (int, decimal.Decimal)):
         raise Unclear(f"not a time: {value!r}")
@@ -64,11 +63,11 @@ def events_of(trace):
 
 def rank_of(trace):
     rank = trace.get("distributedInfo", {}).get("rank") if isinstance(trace, dict) else None
-    return rank if isinstance(rank, int) and rank >= 0 else None  # -1: there is no process group
+    return rank if isinstance(rank, int) and rank >= 0 else None  # -1: no process group.
 
 
 def gpu_tasks(events):
-    """GPU tasks in file order."""
+    """Returns GPU tasks in file order."""
     tasks = []
     for e in events:
         if e.get("ph") != "X":
@@ -92,7 +91,7 @@ def gpu_tasks(events):
 
 
 def launch_starts(events):
-    """Correlation number -> starts of the host calls that carry it."""
+    """Returns {correlation number: starts of the host calls with it}."""
     starts = collections.defaultdict(list)
     for e in events:
         if e.get("ph") == "X" and e.get("cat") in CALL_CATEGORIES and "correlation" in e.get("args", {}):
@@ -101,8 +100,9 @@ def launch_starts(events):
 
 
 def launch_of(task, starts):
-    """Start of the call that launched the task, or None. Of several: the last one that starts no later than the
-    task.
+    """Returns the start of the call that launched the task, or None. Of several calls, the last one that starts no
+    later
+    than the task.
     """
     candidates = starts.get(task.correlation, []) if task.correlation is not None else []
     before = [s for s in candidates if s <= task.start]
@@ -114,7 +114,7 @@ def ms(ns):
 
 
 def gpu_time_row(tasks, span):
-    """What runs in each stretch between two neighbouring starts or ends."""
+    """Yields the running tasks in each interval between neighbouring starts or ends."""
     steps = collections.defaultdict(collections.Counter)
     for t in tasks:
         steps[t.start][t.kind] += 1
@@ -122,7 +122,7 @@ def gpu_time_row(tasks, span):
     running, total = collections.Counter(), collections.Counter()
     times = sorted(steps)
     for here, there in zip(times, times[1:]):
-        running.update(steps[here])  # adds, and with negative counts takes away
+        running.update(steps[here])  # Adds counts; negative ones remove tasks.
         length = there - here
         compute, communication, memory = (running[k] > 0 for k in ("compute", "communication", "memory"))
         total["busy"] += length * (compute or communication or memory)
@@ -150,7 +150,7 @@ def gpu_time_row(tasks, span):
 
 def idle_row(tasks, starts):
     wait = {"host_wait_ms": 0, "kernel_wait_ms": 0, "other_ms": 0}
-    tasks = sorted(tasks, key=lambda t: t.start)  # stable: ties keep the order of the file
+    tasks = sorted(tasks, key=lambda t: t.start)  # Stable: ties keep the order of the file.
     latest_end = tasks[0].end
     for t in tasks[1:]:
         if t.start > latest_end:
@@ -162,7 +162,7 @@ def idle_row(tasks, starts):
 
 
 def analyse(trace):
-    """`gpu_time` and `idle` of report/1, for one parsed file."""
+    """Returns `gpu_time` and `idle` of report/1, for one parsed file."""
     events, rank = events_of(trace), rank_of(trace)
     tasks, starts = gpu_tasks(events), launch_starts(events)
     if not tasks:

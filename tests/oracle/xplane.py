@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""XPlane profiles in slow, obvious Python: read, written, and turned into the JSON that TensorBoard's plugin makes of
-them.
+"""XPlane profiles in slow, simple Python: reads them, writes them, and converts them to the JSON of TensorBoard's
+plugin.
 
     tests/oracle/xplane.py FILE.xplane.pb            prints planes, lines and the first events of each
-    tests/oracle/xplane.py FILE.xplane.pb OUT.json   writes that JSON; it is a sample that this script made, not the
-    converter's
+    tests/oracle/xplane.py FILE.xplane.pb OUT.json   writes that JSON, as a sample; it does not come from the converter
 
-Field numbers are those of the published tsl/profiler/protobuf/xplane.proto. Shares nothing with Headroom's reader.
+Field numbers follow the published tsl/profiler/protobuf/xplane.proto. Shares no code with Headroom's reader.
 """
 import dataclasses
 import json
@@ -31,7 +30,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """(number, value) of each field: an int, or the bytes of what has a length or is fixed."""
+    """Yields (number, value) of each field: an int, or the bytes of a field with a length or a fixed size."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -64,7 +63,7 @@ def put_varint(value):
 
 
 def put(number, value):
-    """One field: ints as varints, floats as doubles, text and bytes with their length."""
+    """Returns one field: ints as varints, floats as doubles, text and bytes with their length."""
     if isinstance(value, float):
         return put_varint(number << 3 | 1) + struct.pack("<d", value)
     if isinstance(value, int):
@@ -79,7 +78,7 @@ def put(number, value):
 @dataclasses.dataclass
 class Event:
     name: str
-    start_ns: int  # Rounded down, of the sum of line and offset.
+    start_ns: int  # The sum of line and offset, rounded down.
     end_ns: int
     offset_ps: int
     duration_ps: int
@@ -119,7 +118,7 @@ def read_stat(data, names):
 
 
 def read_map(data, number):
-    """id -> text of the message, of a map in field `number` of a plane."""
+    """Returns {id: text of the message} of a map in field `number` of a plane."""
     entries = (dict(fields(entry)) for field, entry in fields(data) if field == number)
     return {entry.get(1, 0): entry.get(2, b"") for entry in entries}
 
@@ -177,14 +176,12 @@ def read_plane(data):
 
 
 def read(data):
-    """The planes of a file."""
+    """Returns the planes of a file."""
     return [read_plane(value) for number, value in fields(data) if number == 1]
 
 
 def write_plane(plane):
-    """The bytes of a plane: lines before names, as the profiler writes them. Texts are references, as it writes them,
-    too.
-    """
+    """Returns the bytes of a plane. Like the profiler, writes lines before names, and texts as references."""
     events, stats = {}, {}
 
     def number_of(table, name):
@@ -216,7 +213,7 @@ def write(planes):
 
 
 def event(name, start_us, duration_us, **stats):
-    """An event of a line that begins at 0."""
+    """Returns an event of a line that begins at 0."""
     start, duration = round(start_us * 1e6), round(duration_us * 1e6)
     return Event(name, start // 1000, (start + duration) // 1000, start, duration, stats)
 
@@ -233,8 +230,8 @@ def device_of(plane):
 
 
 def trace_json(planes, most=MOST_EVENTS):
-    """The object that the converter writes: names of tracks, spans in microseconds with all arguments as text, the
-    earliest `most` of them, and an empty object at the end of the list."""
+    """Returns the object that the converter writes. It has names of tracks, spans in microseconds with all arguments as
+    text, limited to the earliest `most` spans. An empty object ends the list."""
     tracks, spans = [], []
     for plane in planes:
         ordinal = device_of(plane)
@@ -244,7 +241,7 @@ def trace_json(planes, most=MOST_EVENTS):
         tracks.append({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": plane.name}})
         tracks.append({"ph": "M", "pid": pid, "name": "process_sort_index", "args": {"sort_index": pid}})
         for line in plane.lines:
-            tid = line.id % (1 << 32)  # The converter's resource ids are of 32 bits.
+            tid = line.id % (1 << 32)  # The converter's resource ids have 32 bits.
             tracks.append({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": line.name}})
             tracks.append({"ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index", "args": {"sort_index": tid}})
             for of in line.events:

@@ -1,7 +1,6 @@
-"""A recorder for tests: takes the memory that measured processes share, and decodes it when they have ended.
+"""A recorder for tests: receives the memory that measured processes share, and decodes it after they end.
 
-Written from the layout alone (include/headroom/detail/shared.h), so that it is a second opinion on what a process
-wrote.
+Follows only the layout (include/headroom/detail/shared.h), so that it checks a process's output independently.
 """
 import array
 import collections
@@ -28,7 +27,7 @@ Region = collections.namedtuple("Region", "name start end number thread")
 
 
 class Process:
-    """What one process recorded: `threads`, a list of Events each, in the order in which they were written."""
+    """The recording of one process: `threads`, a list of Events each, in the order in which they were written."""
 
     def __init__(self, memory):
         head = SHARED.unpack_from(memory, 0)
@@ -62,7 +61,7 @@ class Process:
         return [event for events in self.threads for event in events if kind in (None, event.kind)]
 
     def regions(self, name=None):
-        """In the order in which they began; one that is still open ends in None."""
+        """Returns regions in the order in which they began. An open region ends in None."""
         regions = []
         for thread, events in enumerate(self.threads):
             ends = {event.serial: event.ticks for event in events if event.kind == END}
@@ -77,7 +76,7 @@ class Process:
         return [region.name for region in self.regions()]
 
     def tree(self, *names):
-        """Regions by nesting, as one line: `STEP(dataloader_next FORWARD)`; only those named, if any are."""
+        """Returns regions by nesting, as one line: `STEP(dataloader_next FORWARD)`. If names are given, only those."""
         regions = [region for region in self.regions() if not names or region.name in names]
 
         def inside(outer):
@@ -99,7 +98,7 @@ class Process:
         return show(regions)
 
     def steps(self):
-        """Steps that are none left out: those that end with the mark that says so."""
+        """Returns the steps that count. Leaves out those that end with the mark `step.empty`."""
         empty = set()
         for thread, events in enumerate(self.threads):
             steps = {event.serial for event in events if event.kind == STEP}
@@ -122,7 +121,7 @@ class Process:
 
 
 class Recorder:
-    """Listens on `path` while it is entered; `processes` are there afterwards."""
+    """Listens on `path` inside its `with` block. `processes` is available afterwards."""
 
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory(prefix="headroom-test-")
@@ -161,7 +160,7 @@ class Recorder:
 
 
 def record(*command, check=True, **environment):
-    """Runs a command under a recorder. Gives its processes that recorded anything, and the finished run."""
+    """Runs a command under a recorder. Returns the processes with recordings, and the finished run."""
     with Recorder() as recorder:
         done = subprocess.run(
             [str(part) for part in command],

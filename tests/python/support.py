@@ -1,4 +1,4 @@
-"""What the tests of the Python module share: samples, and a small job whose times can be worked out by hand."""
+"""Shared by the tests of the Python module: samples, and a small job whose times can be computed by hand."""
 import contextlib
 import json
 import os
@@ -19,9 +19,10 @@ HOST_STEP_US = 40
 
 
 def two_kernels_a_step():
-    """A GPU-bound job: each step launches `gemm` (of aten::mm) and `pointwise` (of aten::relu) on stream 7, 1000 us
-    each with 2 us between them, so that a step takes 2004 us. The host takes 40 us per step, waits for nothing and runs
-    ahead.
+    """Returns a GPU-bound job. Each step launches `gemm` (of aten::mm) and `pointwise` (of aten::relu) on stream 7.
+    They
+    take 1000 us each with 2 us between them, so a step takes 2004 us. The host takes 40 us per step, never waits and
+    runs ahead.
     """
     events = []
 
@@ -77,7 +78,7 @@ class HandMade(unittest.TestCase):
 
 @contextlib.contextmanager
 def written(trace):
-    """A trace, or any text, as a file."""
+    """Writes a trace, or any text, to a file."""
     with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
         path = pathlib.Path(folder) / "trace.json"
         path.write_text(trace if isinstance(trace, str) else json.dumps(trace))

@@ -1,4 +1,4 @@
-"""What type checkers and editors know of the columns: prints python/headroom/_table_columns.pyi.
+"""Prints python/headroom/_table_columns.pyi, which describes the columns for type checkers and editors.
 
     PYTHONPATH=build/release/python python3 tests/python/table_stub.py > python/headroom/_table_columns.pyi
 """
@@ -37,7 +37,7 @@ def class_of(name):
 
 
 def docstring(text):
-    """`text` as a docstring of an attribute, in lines of at most 120 columns."""
+    """Returns `text` as a docstring of an attribute, in lines of at most 120 columns."""
     return "\n".join(textwrap.wrap(f'"""{text}"""', 120, initial_indent="    ", subsequent_indent="    "))
 
 
@@ -47,7 +47,7 @@ def stub(tables):
         text += f"\nclass {class_of(name)}(Table):\n"
         for column in table.columns.values():
             if keyword.iskeyword(column.name):
-                continue  # table["class"] alone.
+                continue  # Only accessible as table["class"].
             unit = f"{column.unit}. " if column.unit else ""
             refers = f" A row of {column.refers}." if column.refers else ""
             words = f" One of {', '.join(column.words)}." if column.words else ""

@@ -1,4 +1,4 @@
-"""The module says what the program says."""
+"""Tests that the module and the program give the same results."""
 import json
 import subprocess
 import unittest

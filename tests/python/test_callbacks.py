@@ -1,6 +1,7 @@
-"""Each (event, callback) pair is timed, and the slowest is found. skorch is real where it is installed; Lightning,
-Hugging Face's Trainer and Keras are stand-ins with the base classes, containers and call sequences of the real ones,
-which are not packaged here."""
+"""Tests that each (event, callback) pair is timed, and the slowest is found. skorch is real if it is installed.
+Lightning,
+Hugging Face's Trainer and Keras are not packaged here, so fakes replace them. The fakes have the base classes,
+containers and call sequences of the real ones."""
 import copy
 import functools
 import pickle
@@ -27,7 +28,7 @@ def pairs(wrapped):
 
 
 class Callback:
-    """Hooks of the base class do nothing. (Also skorch's and Keras's name for it.)"""
+    """Hooks of the base class do nothing. (skorch and Keras use the same mark.)"""
 
     def on_train_start(self, trainer, pl_module):
         ...
@@ -125,7 +126,7 @@ class HuggingFaceTrainer:
                 self.callback_handler.call_event("on_log", control, logs={"loss": 1})
 
 
-# --- Keras: a CallbackList skips batch hooks where all are the defaults, which it tells by a mark on the function ---
+# --- Keras: a CallbackList skips batch hooks if all are the defaults, which a mark on the function shows ---
 
 
 def default(method):
@@ -201,7 +202,7 @@ class Frameworks(unittest.TestCase):
             trainer.train(4)
         self.assertEqual(
             pairs(timed), {("on_step_end", "Flow"): 4, ("on_log", "Logger"): 4}
-        )  # What Flow returns arrives.
+        )  # The callback receives Flow's return value.
         self.assertEqual(logger.logs, {"loss": 1})
 
     def test_keras(self):
@@ -209,7 +210,7 @@ class Frameworks(unittest.TestCase):
         early = Early()
         with callbacks.wrap([early]) as timed:
             callback_list = CallbackList([early], model)
-            self.assertFalse(callback_list.batch_hooks)  # The default is still known for one.
+            self.assertFalse(callback_list.batch_hooks)  # The default is still recognized for one.
             callback_list.on_epoch_end(0)
             callback_list.on_epoch_end(1)
         self.assertEqual((pairs(timed), model), ({("on_epoch_end", "Early"): 2}, {"stop": True}))
@@ -218,9 +219,7 @@ class Frameworks(unittest.TestCase):
         self.assertEqual(pairs(timed), {("on_epoch_end", "Early"): 1})
 
     def test_a_plain_runner_wrapped(self):
-        """FluxTraining's way: the runner is wrapped, so each callback is seen on each event, in whatever order it runs
-        them.
-        """
+        """FluxTraining wraps the runner, so each callback is seen on each event, in any order."""
 
         class StepEnd:
             pass
@@ -329,7 +328,7 @@ class Rules(unittest.TestCase):
 
 @unittest.skipIf(skorch is None, "no skorch")
 class Skorch(unittest.TestCase):
-    """The real one: a prebuilt fit()."""
+    """Uses the real one: a prebuilt fit()."""
 
     def setUp(self):
         class Slow(skorch.callbacks.Callback):
@@ -351,7 +350,7 @@ class Skorch(unittest.TestCase):
             (first.event, first.callback, first.count), ("on_batch_end", "Slow", 2 * (4 + 1))
         )  # 32 of 40 train, 8 validate.
         self.assertGreater(first.share, 0.5)
-        self.assertIn(("on_epoch_end", "EpochTimer"), pairs(timed))  # skorch's own are seen, too.
+        self.assertIn(("on_epoch_end", "EpochTimer"), pairs(timed))  # skorch's own callbacks are included.
         self.assertNotIn("notify", vars(self.net))
         pickle.dumps(self.net.module_)
 

@@ -1,4 +1,4 @@
-"""Columns: read-only, without copies where the graph holds them, alive as long as anybody looks at them."""
+"""Tests columns: read-only, without copies if the graph has them, and valid as long as any object refers to them."""
 import gc
 import unittest
 
@@ -61,7 +61,7 @@ class Columns(support.HandMade):
         more = lags.copy(), starts.copy()
         del graph
         gc.collect()
-        np.zeros(1_000_000)  # What was freed would be written over.
+        np.zeros(1_000_000)  # Freed memory would be overwritten.
         for name, column in columns.items():
             np.testing.assert_array_equal(column, copies[name], name)
         np.testing.assert_array_equal(lags, more[0])
@@ -116,7 +116,7 @@ class Columns(support.HandMade):
         gradients = graph.gradients
         numbers = [step["index"] for step in headroom.report(support.RESNET)["steps"]["list"]]
         self.assertEqual(sorted(set(gradients.step)), numbers)
-        self.assertGreater(numbers[0], 0)  # The trace's own: a schedule waits and warms up before it.
+        self.assertGreater(numbers[0], 0)  # The trace's own step; a schedule waits and warms up before it.
         self.assertEqual(sorted(set(graph.tasks.step) - {-1}), numbers)
         np.testing.assert_array_equal(gradients.step, graph.tasks.step[gradients.ready])
         self.assertEqual(len(graph.select(step=0)), 0)

@@ -1,5 +1,5 @@
-"""Every wrong request and every unreadable file is an exception that says what is wrong; and edits drawn at random
-break nothing."""
+"""Tests that every wrong request and every unreadable file raises an exception that says what is wrong, and that random
+edits never break the graph."""
 import gzip
 import math
 import pathlib
@@ -35,7 +35,8 @@ class WithoutNumpy(unittest.TestCase):
                 self.assertEqual(done.returncode, 1)
                 said = done.stderr.splitlines()[-1]
                 self.assertRegex(
-                    said, r"^ImportError: headroom\.\w+ requires numpy, .*apt install python3-numpy .*pip install numpy$"
+                    said,
+                    r"^ImportError: headroom\.\w+ requires numpy, .*apt install python3-numpy .*pip install numpy$",
                 )
 
 
@@ -135,7 +136,7 @@ class Requests(support.HandMade):
 
     def test_a_transfer_that_waits_for_itself_by_way_of_a_scenario(self):
         graph = headroom.Graph(support.RESNET)
-        # The optimizer's first launch now waits for the scaler's kernel, which follows all before it on the stream.
+        # The optimizer's first launch now waits for the scaler's kernel, which follows all earlier work on the stream.
         graph.apply("amp:dtype=fp16")
         step = int(np.unique(graph.tasks.step)[-2])
         first = graph.select(phase="optimizer", step=step, family="elementwise").indices[0]
@@ -156,7 +157,7 @@ class Requests(support.HandMade):
 
     def test_nothing_goes_before_what_has_no_launch(self):
         trace = support.two_kernels_a_step()
-        # Not of the first kernel: that would have been launched before recording began.
+        # The first kernel is left out: its launch would be before the recording began.
         del [e for e in trace["traceEvents"] if e["name"] == "gemm"][2]["args"]["correlation"]
         with support.written(trace) as path:
             graph = headroom.Graph(path)
@@ -167,7 +168,7 @@ class Requests(support.HandMade):
 
 
 class Random(unittest.TestCase):
-    """Whatever is edited in whatever order, every task is replayed, and the step is a number."""
+    """Edits in any order keep every task in the replay, and the step stays a number."""
 
     EDITS = 12
 
@@ -219,7 +220,7 @@ class Random(unittest.TestCase):
                     pass
             replay = graph.replay()
             self.assertTrue(math.isfinite(replay.step_ms) and replay.step_ms >= 0)
-            # All but what a scenario put on a channel and another took off.
+            # All tasks except those that one scenario put on a channel and another removed.
             here = np.r_[0 : len(graph.tasks), np.array(numbers, int)]
             self.assertTrue((replay.starts_ns[here] >= 0).all())
             self.assertTrue((replay.ends_ns >= replay.starts_ns).all())

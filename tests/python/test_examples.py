@@ -1,4 +1,4 @@
-"""The examples run on the bundled samples and show what they say."""
+"""Tests that the examples run on the bundled samples and print their documented results."""
 import re
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import support
 
 
 def run(name):
-    """What an example prints; it must succeed and say nothing on stderr."""
+    """Returns an example's output. It must succeed and print nothing on stderr."""
     done = subprocess.run([sys.executable, "-B", support.ROOT / "examples" / name], capture_output=True, text=True)
     if done.returncode or done.stderr:
         raise AssertionError(f"{name}: exit {done.returncode}\n{done.stderr}")
@@ -29,7 +29,7 @@ class Examples(unittest.TestCase):
             number(text, rf"{name} +([\d.]+) ms") for name in ("rule of thumb", "headroom's amp", "step")
         )
         self.assertLess(max(rule, amp), step)
-        # What the rule says of all alike, shapes say of each.
+        # The rule has one factor for all operators, shapes give each operator its own.
         self.assertGreater(
             number(text, r"convolution +[\d.]+ +([\d.]+)"), number(text, r"convolution +[\d.]+ +[\d.]+ +([\d.]+)")
         )
@@ -46,7 +46,7 @@ class Examples(unittest.TestCase):
             r"^aten::\S+ +[\d.]+ ms +(-?[\d.]+) ms +(-?[\d.]+) ms$", run("what_to_speed_up.py"), re.MULTILINE
         )
         self.assertEqual(len(rows), 8)
-        # The host paces this job: faster kernels buy nothing.
+        # This job is host-bound: faster kernels have no effect.
         self.assertLess(max(float(kernels) for kernels, _ in rows), 0.1)
         self.assertGreater(float(rows[0][1]), 1)
 
@@ -64,7 +64,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(len(re.findall(r"layer::\S+ +[\d.]+ ms less", text)), 5)
         self.assertLess(number(text, r"priority +([\d.]+) ms"), number(text, r"fifo +([\d.]+) ms"))
 
-    def test_pytorch_loop(self):  # Recorded, too: tests/integration/test_record.py.
+    def test_pytorch_loop(self):  # Also recorded: tests/integration/test_record.py.
         self.assertRegex(run("pytorch_loop.py"), r"^30 steps, loss [\d.]+$")
 
     def test_sklearn_program(self):

@@ -1,4 +1,4 @@
-"""Selections, edits and replays, against times worked out by hand and laws that hold on any trace."""
+"""Tests selections, edits and replays against times computed by hand and laws that hold on any trace."""
 import json
 import pathlib
 import random
@@ -15,7 +15,7 @@ from support import GAP_US, KERNEL_US, STEP_US, STEPS
 
 
 def step_factor(trace):
-    """What the program multiplies a replayed step of a trace with (docs/engine.md)."""
+    """Returns the program's factor for a replayed step of a trace (docs/engine.md)."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "graph.jsonl"
         command = [support.BINARY, "whatif", trace, "gpu-speed", "--dump-graph", path]
@@ -115,7 +115,7 @@ class Editing(support.HandMade):
     def test_remove_takes_the_kernel_and_its_gap(self):
         self.graph.select(kernel="pointwise").remove()
         self.assertAlmostEqual(self.step_us(), STEP_US - KERNEL_US - GAP_US)
-        self.assertEqual(self.graph.changed[2], 2 * STEPS)  # kernels and their launches
+        self.assertEqual(self.graph.changed[2], 2 * STEPS)  # Kernels and their launches.
 
     def test_removing_twice_is_removing_once(self):
         gone = self.graph.select(kernel="pointwise").remove()
@@ -144,7 +144,7 @@ class Editing(support.HandMade):
             numbers = edit()
             np.testing.assert_array_equal(numbers, np.arange(len(numbers)) + len(self.graph.tasks))
             self.assertEqual(len(numbers), STEPS)
-            # A gap behind an inserted kernel is 1.5 us.
+            # The gap after an inserted kernel is 1.5 us.
             self.assertAlmostEqual(self.step_us(), STEP_US + 100 + 1.5)
             replay = self.graph.replay()
             gemms, pointwises = (self.graph.select(kernel=name).indices for name in ("gemm", "pointwise"))
@@ -220,7 +220,7 @@ class Channels(support.HandMade):
         for gemm, pointwise in zip(self.gemms, self.pointwises):
             network.insert(50, after=gemm, before=pointwise)
         self.assertEqual(len(network), STEPS)
-        # It takes the place of the gap.
+        # It fills the gap.
         self.assertAlmostEqual(self.step_us(), STEP_US - GAP_US + 50)
         network.scale(2)
         self.assertAlmostEqual(self.step_us(), STEP_US - GAP_US + 100)
@@ -235,7 +235,7 @@ class Channels(support.HandMade):
         self.assertAlmostEqual(self.step_us(), STEP_US - GAP_US + 500)
 
     def test_priority_lets_the_urgent_go_first(self):
-        # Both are ready with the gemm; pointwise waits for the one that was inserted last.
+        # Both are ready with the gemm. pointwise waits for the kernel that was inserted last.
         for policy, late_us in (("fifo", 300 + 50), ("priority", 50)):
             self.graph.reset()
             network = self.graph.channel("network", policy)
@@ -261,7 +261,7 @@ class Channels(support.HandMade):
     def test_no_order_of_transfers_makes_a_circle(self):
         network = self.graph.channel("network")
         chained = network.insert(1, after=int(self.pointwises[0]))
-        # The gemm of the same step comes before what the chain waits for, so it is that of the next run.
+        # The gemm of the same step precedes the task that the chain waits for, so the chain uses the next run's gemm.
         network.insert(1, after=chained, before=int(self.gemms[0]))
         self.assertGreater(self.step_us(), 0)
 
@@ -298,7 +298,7 @@ class Replaying(support.HandMade):
             replay = graph.replay()
             path = replay.critical_path()
             took_ms = (path.lag_ns.sum() + path.ran_ns.sum()) / 1e6 / graph.steps
-            # A path is of moments as replayed, a step is on the scale of graph.step_ms.
+            # A path has replayed times; a step has the scale of graph.step_ms.
             self.assertAlmostEqual(took_ms * step_factor(trace) / replay.step_ms, 1, delta=0.01)
 
     def test_a_replay_does_not_change_with_later_edits(self):
@@ -310,7 +310,7 @@ class Replaying(support.HandMade):
 
 
 class Laws(unittest.TestCase):
-    """What holds on real traces for edits drawn at random (with a fixed seed)."""
+    """Tests laws on real traces for random edits (with a fixed seed)."""
 
     graph: "headroom.Graph"
 

@@ -1,4 +1,4 @@
-"""`headroom record -- python train.py`: a program that knows nothing of Headroom, timed. Needs PyTorch."""
+"""Tests `headroom record -- python train.py` with programs that do not use Headroom. Requires PyTorch."""
 import os
 import pathlib
 import subprocess
@@ -23,7 +23,7 @@ def recorded(body, *arguments, **options):
 @unittest.skipIf(torch is None, "no PyTorch")
 class Loops(unittest.TestCase):
     def check(self, process, steps, inside):
-        """So many steps, each with those regions; and no step has an evaluation in it."""
+        """Requires `count` steps, each with those regions, and no step with an evaluation inside."""
         found = process.steps()
         self.assertEqual(len(found), steps, process.tree())
         names = {name for name in inside.split()}
@@ -42,7 +42,7 @@ class Loops(unittest.TestCase):
         """
         )
         self.check(process, 6, " ".join(PHASES[1:]))
-        # Steps touch: what a loop does between its update and the next fetch is time of the next step.
+        # Steps are contiguous: a loop's time between its update and the next fetch belongs to the next step.
         steps = process.steps()
         between = [b.start - a.end for a, b in zip(steps, steps[1:]) if b.start - a.end < (a.end - a.start) / 2]
         self.assertGreaterEqual(len(between), 4)
@@ -146,7 +146,7 @@ class Loops(unittest.TestCase):
             train(batch)
         """
         )
-        self.assertGreaterEqual(len(process.steps()), 11)  # Of 12: that it leads now shows when it steps twice.
+        self.assertGreaterEqual(len(process.steps()), 11)  # 12, minus the step before the new optimizer leads.
 
     def test_loops_without_a_loader(self):
         (process,) = recorded(
@@ -289,13 +289,13 @@ class Beside(unittest.TestCase):
 
 
 class Start(unittest.TestCase):
-    """What happens to a Python program before its own first line."""
+    """Tests a Python program's state before its first line."""
 
     def run_python(self, code, path=(), environment=(), options=()):
         variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [INJECT, *path])), **dict(environment)}
         return subprocess.run(
             [sys.executable, "-B", *options, "-c", code], env=variables, capture_output=True, text=True, cwd=INJECT
-        )  # No place of the package: the program's own folder is on its path.
+        )  # No path of the package: the program's own folder is on its path.
 
     def test_the_sitecustomize_that_it_hides_runs(self):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
@@ -305,7 +305,7 @@ class Start(unittest.TestCase):
             )
             file = str(pathlib.Path(folder) / "sitecustomize.py")
             self.assertEqual((done.stdout, done.stderr), (f"{('sitecustomize', file)} {file}\n", ""))
-            # One that fails is told as it ever is, and the program runs.
+            # Errors of a failing one are printed as usual, and the program runs.
             (pathlib.Path(folder) / "sitecustomize.py").write_text("raise ValueError('theirs')\n")
             done = self.run_python("print(1)", path=[folder])
             self.assertEqual((done.returncode, done.stdout), (0, "1\n"))
@@ -340,7 +340,7 @@ class Start(unittest.TestCase):
     def test_the_programs_own_package_goes_first(self):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
             (pathlib.Path(folder) / "headroom.py").write_text("mine = 3\n")
-            # Also one that comes onto the path later.
+            # Also a module that is added to the path later.
             for code, path in (
                 ("import headroom; print(headroom.mine)", [folder]),
                 (f"import sys; sys.path.append({folder!r}); import headroom; print(headroom.mine)", []),

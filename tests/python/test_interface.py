@@ -1,4 +1,4 @@
-"""What is public is documented, and the stubs say what the engine has."""
+"""Tests that public names are documented, and that the stubs match the engine."""
 import ast
 import enum
 import inspect
@@ -68,7 +68,7 @@ class Interface(unittest.TestCase):
 
             modules.append(headroom.torch)
         except ImportError:
-            pass  # No PyTorch here.
+            pass  # Without PyTorch.
         for module in modules:
             for name in module.__all__:
                 thing = getattr(module, name)

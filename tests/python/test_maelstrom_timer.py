@@ -1,5 +1,5 @@
-"""headroom.timer: what users of the MAELSTROM Timer rely on, and its defects (reference: docs/python.md, "Measuring")
-that are mended.
+"""Tests headroom.timer: the behaviour that users of the MAELSTROM Timer rely on, and its repaired defects (reference:
+docs/python.md, "Measuring").
 """
 import ctypes
 import io
@@ -24,7 +24,7 @@ from recorder import record_python
 
 
 class Clock:
-    """A host clock that the test turns."""
+    """A host clock that the test sets."""
 
     now = 0.0
 
@@ -38,7 +38,7 @@ class Clock:
 
 
 class Event:
-    """A CUDA event on a GPU that the test lets finish."""
+    """A CUDA event on a GPU that the test completes."""
 
     made = 0
     done_until = 0.0
@@ -210,7 +210,7 @@ class AsItWas(Base):
 
 class Mended(Base):
     def test_an_exception_inside_a_region_harms_no_later_read(self):
-        """It leaves the region open; every later print, log and get_time raised."""
+        """It left the region open. Every later print, log and get_time raised."""
         timer = Timer(Clock)
         timed(timer, "BATCH", 1)
         timer.start("BATCH")
@@ -246,7 +246,7 @@ class Mended(Base):
         self.assertAlmostEqual(stats.total_s, stats.count * stats.mean_s, delta=1e-9)
 
     def test_asking_for_an_unused_key_changes_nothing(self):
-        """It put an empty list in, on which the next print raised."""
+        """It added an empty list, on which the next print raised."""
         timer = Timer(Clock)
         self.assertEqual(timer.get_time(TimeType.COMM), [])
         self.assertRaisesRegex(ValueError, "COMM", timer.get_time_stats, TimeType.COMM)
@@ -402,7 +402,7 @@ class OnTheGpu(Base):
             Event.done_until = -1
             timed(timer, "A", 1, gpu=True)
 
-            def synchronize(event):  # The GPU is behind: another region always ends meanwhile.
+            def synchronize(event):  # The GPU is behind: another region always ends in the meantime.
                 Event.now += 1
                 timed(timer, "A", 1, gpu=True)
                 Event.done_until = event.at
@@ -427,14 +427,14 @@ class OnTheGpu(Base):
                 reader = threading.Thread(target=timer.complete_all)
                 reader.start()
                 self.assertTrue(reading.wait(30))
-                timed(timer, "A", 1, gpu=True)  # It waited for the reader, who waits for the GPU.
+                timed(timer, "A", 1, gpu=True)  # It waited for the reader, which waits for the GPU.
                 self.assertTrue(reader.is_alive())
                 finished.set()
                 reader.join(30)
             self.assertEqual(len(timer.get_time("A", gpu=True)), 2)
 
     def test_a_capture_of_another_thread_goes_on(self):
-        """CUDA ends it when a thread that is not in relaxed mode asks for an event."""
+        """CUDA ends a capture when a thread that is not in relaxed mode queries an event."""
         library = pathlib.Path(headroom.__file__).parents[2] / "tests/timer/libfake_gpu.so"
         if not library.exists():
             self.skipTest("the GPU for tests is built with the tests")

@@ -1,4 +1,5 @@
-"""`pip install .`, offline: the timer is built and packed with all that is typed; without CMake it does without the
+"""Tests `pip install .`, offline: the timer is built and packed with its type information. Without CMake the package
+has no
 engine.
 """
 import importlib.util
@@ -69,7 +70,7 @@ class Pip(unittest.TestCase):
             self.assertRegex(done.stdout, r"^\d+\.\d+\.\d+\nTrue\n$")
             self.assertEqual(done.stderr, "")
 
-            # The command is there, and says what it lacks and why.
+            # The command exists, and explains the missing parts and the reason.
             done = subprocess.run(
                 [target / "bin" / "headroom", "record", "--", "true"],
                 cwd=folder,

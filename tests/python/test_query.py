@@ -1,4 +1,4 @@
-"""SQL from Python: the answers of `headroom query`, its errors as exceptions, limits, and who may interrupt it."""
+"""Tests SQL from Python: the answers of `headroom query`, its errors as exceptions, limits, and interruption."""
 import concurrent.futures
 import json
 import os
@@ -195,7 +195,7 @@ class Interrupts(unittest.TestCase):
                 self.trace.query(ENDLESS, timeout_s=60)
             self.assertLess(time.monotonic() - begin, 10)
             timer.join()
-            self.assertEqual(self.trace.query("select 1")[0], (1,))  # And only it.
+            self.assertEqual(self.trace.query("select 1")[0], (1,))  # Only the first query was interrupted.
 
     def test_a_handler_that_raises_nothing_ends_nothing(self):
         seen = []
@@ -228,7 +228,7 @@ class Interrupts(unittest.TestCase):
 
 class Threads(unittest.TestCase):
     def test_many_ask_one_trace(self):
-        """The first question computes the attribution, and joins make the indexes: once, whoever comes first."""
+        """The first query computes the attribution, and joins make the indexes: once, for any order of threads."""
         statements = [
             "select phase, count(*) from gpu_attribution group by phase order by 1",
             "select count(*) from gpu_tasks t join host_events e on e.id = t.launch_id where e.name like 'cuda%'",

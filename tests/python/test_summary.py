@@ -1,6 +1,6 @@
-"""headroom.log_summary(): the figures of the OpenMetrics export, and what each client is called with.
+"""Tests headroom.log_summary(): the figures of the OpenMetrics export, and the calls to each client.
 
-wandb, mlflow and tensorboard are not installed here: fakes take calls with the signatures that these document.
+wandb, mlflow and tensorboard are not installed here. Fakes have the documented signatures.
 """
 import json
 import re
@@ -12,7 +12,7 @@ import support
 
 
 class WandbRun:
-    """As wandb.Run; wandb.log() has the same signature."""
+    """Fakes wandb.Run. wandb.log() has the same signature."""
 
     def __init__(self):
         self.calls = []
@@ -22,9 +22,9 @@ class WandbRun:
 
 
 class Mlflow:
-    """As the module: mlflow.log_metrics(metrics, step=None, synchronous=None, run_id=None, timestamp=None, ...)."""
+    """Fakes the module: mlflow.log_metrics(metrics, step=None, synchronous=None, run_id=None, timestamp=None, ...)."""
 
-    NAME = re.compile(r"[\w\-. :/]+")  # What MLflow takes as a name.
+    NAME = re.compile(r"[\w\-. :/]+")  # Names that MLflow accepts.
 
     def __init__(self):
         self.calls = []
@@ -40,7 +40,7 @@ class Mlflow:
 
 
 class SummaryWriter:
-    """As torch.utils.tensorboard.SummaryWriter."""
+    """Fakes torch.utils.tensorboard.SummaryWriter."""
 
     def __init__(self):
         self.calls = []
@@ -57,7 +57,7 @@ class Summary(unittest.TestCase):
         cls.report = headroom.report(support.RESNET)
 
     def exported(self, trace):
-        """What `headroom export --to openmetrics` says, by the names of summary()."""
+        """Returns the output of `headroom export --to openmetrics`, by the names of summary()."""
         done = subprocess.run(
             [support.BINARY, "export", trace, "--to", "openmetrics", "-o", "-", "-q"],
             capture_output=True,

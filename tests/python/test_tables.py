@@ -1,4 +1,4 @@
-"""The tables of a trace: what SQL says, value by value, without a copy."""
+"""Tests the tables of a trace: SQL's values, one by one, without a copy."""
 import doctest
 import gc
 import io
@@ -30,20 +30,20 @@ SAMPLES = [support.RESNET, support.BERT, support.ROOT / "data/samples/loader_one
 
 
 def sql(trace, statement):
-    """What the program says: (columns, rows)."""
+    """Returns the program's (columns, rows)."""
     done = subprocess.run([support.BINARY, "query", trace, statement, "--json", "-q"], capture_output=True, check=True)
     answer = json.loads(done.stdout)
     return answer["columns"], answer["rows"]
 
 
 class AsSql(unittest.TestCase):
-    """Every column of every table holds what `headroom query` says."""
+    """Every column of every table equals the output of `headroom query`."""
 
     def check(self, path):
         trace = headroom.load(path)
         for name, table in trace.tables.items():
             columns, rows = sql(path, f"select * from {name} order by id")
-            # `id` is hidden from SELECT * where SQL has it so; Python has it first.
+            # SQL hides `id` from SELECT * in some tables. In Python it is first.
             self.assertEqual(list(table), columns if "id" in columns else ["id", *columns], name)
             self.assertEqual(len(table), len(rows), name)
             for at, column in enumerate(columns):
@@ -94,7 +94,7 @@ class NoCopies(unittest.TestCase):
         }
 
     def test_all_lie_in_the_traces_memory(self):
-        """Two looks that share nothing but the trace see the same addresses, so neither made a copy."""
+        """Two views that share only the trace have the same addresses, so neither made a copy."""
         again = headroom.Tables(self.trace._engine)
         for name, column in self.all_columns(self.trace).items():
             table, field = name.split(".")
@@ -132,7 +132,7 @@ class NoCopies(unittest.TestCase):
         name, unique = trace.tables.gpu_tasks.name, trace.tables.gpu_tasks.name.unique()
         del trace
         gc.collect()
-        np.zeros(1_000_000)  # What was freed would be written over.
+        np.zeros(1_000_000)  # Freed memory would be overwritten.
         for column, values in columns.items():
             np.testing.assert_array_equal(values, copies[column], column)
         self.assertEqual(name.unique(), unique)
@@ -228,7 +228,7 @@ class Values(unittest.TestCase):
         launched = self.tasks.launch_id.compressed()
         calls = self.trace.tables.host_events.name[launched]
         self.assertIn("cudaLaunchKernel", calls.unique())
-        with self.assertRaises(IndexError):  # Not silently some row.
+        with self.assertRaises(IndexError):  # Must not silently return a row.
             self.trace.tables.host_events.start_ns[self.tasks.launch_id]
 
     def test_names_that_are_not_there(self):
@@ -243,7 +243,7 @@ class Values(unittest.TestCase):
         self.assertLessEqual({"gpu_tasks", "host_events", "step_times"}, set(dir(self.trace.tables)))
         self.assertLessEqual({"start_ns", "name", "to_pandas"}, set(dir(self.tasks)))
         fresh = repr(headroom.load(support.RESNET).tables)
-        self.assertIn("computed at first use", fresh)  # Showing computes nothing.
+        self.assertIn("computed at first use", fresh)  # repr() computes nothing.
         self.assertIn(f"gpu_tasks: {len(self.tasks):,} rows", fresh)
         for column in self.tasks:
             self.assertIn(f"\n  {column} ", repr(self.tasks))

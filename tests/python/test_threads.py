@@ -1,4 +1,4 @@
-"""Reading and replaying leave the interpreter to others."""
+"""Tests that other threads can run during reading and replaying."""
 import concurrent.futures
 import threading
 import time
@@ -10,7 +10,7 @@ import support
 
 class Gil(unittest.TestCase):
     def ticks_during(self, work):
-        """How often another thread ran while the engine worked, less what it could have run before and after."""
+        """Returns how often another thread ran while the engine worked, minus possible runs before and after."""
         ticks, stop = [], threading.Event()
 
         def tick():
@@ -29,7 +29,7 @@ class Gil(unittest.TestCase):
         return sum(begin + margin < t < end - margin for t in ticks)
 
     def test_reading_releases_it(self):
-        # A busy machine may not let the other thread run: one good try is enough.
+        # A busy machine may not let the other thread run. One successful try is enough.
         self.assertTrue(any(self.ticks_during(lambda: headroom.load(support.BERT)) for _ in range(10)))
 
     def test_forecasting_releases_it(self):

@@ -1,5 +1,5 @@
-"""Regions: what counts, in blocks, functions, coroutines, generators, threads and child processes; in all Pythons that
-there are.
+"""Tests regions: counting, in blocks, functions, coroutines, generators, threads and child processes; in all installed
+Pythons.
 """
 import asyncio
 import glob
@@ -24,7 +24,7 @@ _names = iter(range(10**6))
 
 
 def fresh(what="key"):
-    """A key that nobody has used."""
+    """Returns an unused key."""
     return f"{what} {next(_names)}"
 
 
@@ -171,7 +171,7 @@ class Blocks(unittest.TestCase):
 
     def test_disable_and_enable(self):
         key = fresh()
-        scope = headroom.scope(key)  # Known by name only until something is collected.
+        scope = headroom.scope(key)  # Only the name is known until data is collected.
         headroom.enable(False)
         try:
             self.assertFalse(headroom.enabled())
@@ -339,7 +339,7 @@ class Functions(unittest.TestCase):
 
 class Concurrency(unittest.TestCase):
     def test_coroutines_that_take_turns_end_their_own_region(self):
-        """One scope, open in two coroutines of one thread: the first to begin is not the last to end."""
+        """One scope, open in two coroutines of one thread. The first to begin is not the last to end."""
         key, before = fresh(), headroom.drops()
         scope = headroom.scope(key)
 
@@ -354,7 +354,7 @@ class Concurrency(unittest.TestCase):
         asyncio.run(both())
         stats = headroom.stats(key)
         self.assertEqual((stats.count, headroom.drops()), (2, before))
-        self.assertLess(stats.min_s, 0.12)  # Not 0.02 s, nor 0.22 s, as if they had swapped their ends.
+        self.assertLess(stats.min_s, 0.12)  # With swapped ends the times would be 0.02 s or 0.22 s.
         self.assertGreater(stats.min_s, 0.055)
         self.assertGreater(stats.max_s, 0.195)
         self.assertLess(stats.max_s, 0.22 + 0.1)

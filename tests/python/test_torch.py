@@ -1,4 +1,4 @@
-"""profile_loop() and attach(): what was done is what is recorded, and nothing stays behind. Needs PyTorch."""
+"""Tests profile_loop() and attach(): recordings match the job, and no hook remains. Requires PyTorch."""
 import copy
 import pickle
 import unittest
@@ -114,7 +114,7 @@ class Recorded(unittest.TestCase):
         for event in events:
             self.assertTrue(any(region.start <= event.ticks <= region.end for region in backward))
         order = [event.name for event in events[:4]]
-        self.assertLess(order.index("2.0.weight"), order.index("0.weight"))  # The last layer's come first.
+        self.assertLess(order.index("2.0.weight"), order.index("0.weight"))  # The last layer's gradients come first.
 
     def test_a_loader_without_length(self):
         """The MAELSTROM idiom needs len()."""
@@ -126,9 +126,7 @@ class Recorded(unittest.TestCase):
         """
         )
         self.assertEqual([step.number for step in process.steps()], [0, 1, 2])
-        self.assertEqual(
-            len(process.regions("STEP")), 4
-        )  # The last one began, and is marked: there was no batch for it.
+        self.assertEqual(len(process.regions("STEP")), 4)  # The last step began without a batch, and is marked.
 
     def test_a_region_that_an_exception_left_open_hides_none_after_it(self):
         (process,), _ = record_python(
@@ -265,7 +263,7 @@ class Recorded(unittest.TestCase):
 @unittest.skipIf(torch is None, "no PyTorch")
 class NothingStaysBehind(unittest.TestCase):
     def setUp(self):
-        model_and_optimizer()  # PyTorch wraps SGD.step for its own profiler when the first is made.
+        model_and_optimizer()  # PyTorch wraps SGD.step for its own profiler when the first optimizer is made.
         self.before = patched_state()
         self.addCleanup(lambda: self.assertEqual(patched_state(), self.before))
         self.addCleanup(
@@ -330,7 +328,7 @@ class NothingStaysBehind(unittest.TestCase):
             pickle.dumps(optimizer.state_dict())
             layers = headroom.stats("layer::0").count
             other(torch.zeros(1, 4))
-            self.assertEqual(headroom.stats("layer::0").count, layers)  # The copy is not the model.
+            self.assertEqual(headroom.stats("layer::0").count, layers)  # The copy differs from the model.
 
     def test_a_scheduler_made_before_or_after_is_timed_and_content(self):
         import warnings
@@ -406,7 +404,7 @@ class NothingStaysBehind(unittest.TestCase):
             for _ in loop:
                 pass
             wait = loop.input_wait()
-        self.assertEqual((wait.max, wait.min), (0.25, 0.0))  # The end of the data takes nothing.
+        self.assertEqual((wait.max, wait.min), (0.25, 0.0))  # Finding the end of the data adds no wait.
         self.assertIsNone(profile_loop([]).input_wait())
 
 

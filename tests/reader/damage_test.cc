@@ -1,5 +1,5 @@
-// What must survive when a trace file is cut, flipped, shuffled or badly written. For every damaged
-// text the result must be the same in pieces of any size.
+// Tests the data that must survive when a trace file is cut, flipped, shuffled or badly written.
+// Every damaged text must give the same result in pieces of any size.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -20,11 +20,11 @@
 namespace headroom::testing {
 namespace {
 
-/// From one damaged place to the next; no divisor of how many values are tried.
+/// Distance between damaged places. Not a divisor of the number of tried values.
 constexpr std::size_t kStride = kSanitized ? 4 : 1;
 
 struct Outcome {
-  std::unique_ptr<TraceStore> store;  ///< Null where the file was refused.
+  std::unique_ptr<TraceStore> store;  ///< Null if the file was refused.
   std::string error;
 
   std::int64_t Count(ImportIssue issue) const {
@@ -56,7 +56,7 @@ Outcome Read(const std::string& text, std::size_t piece_bytes = 1 << 20, int thr
   return outcome;
 }
 
-/// Everything that a reading tells, as one text.
+/// Returns all contents of a reading as one text.
 std::string Everything(const Outcome& outcome) {
   if (outcome.store == nullptr) return outcome.error;
   std::string out;
@@ -73,7 +73,7 @@ std::string Everything(const Outcome& outcome) {
   return out;
 }
 
-/// The usual reading, after it was compared with those in small pieces.
+/// Returns the normal reading, and checks that reading in small pieces gives the same.
 Outcome ReadInAllPieces(const std::string& text) {
   Outcome whole = Read(text);
   const std::string expected = Everything(whole);
@@ -83,12 +83,12 @@ Outcome ReadInAllPieces(const std::string& text) {
   return whole;
 }
 
-/// A trace as Kineto writes it, with a name of its own for every event: "#0", "#1", ...
+/// A trace in Kineto's form, with a unique name for every event: "#0", "#1", ...
 struct SmallTrace {
   std::string text;
-  std::vector<std::size_t> begins, ends;  ///< Of each event.
-  std::size_t list_key, list;  ///< The key of the event list, and the place after its '['.
-  std::size_t list_end;        ///< After its ']'.
+  std::vector<std::size_t> begins, ends;  ///< Offsets of each event.
+  std::size_t list_key, list;             ///< Offsets of the event list's key, and after its '['.
+  std::size_t list_end;                   ///< Offset after its ']'.
 };
 
 SmallTrace MakeTrace(bool pretty) {
@@ -128,7 +128,7 @@ SmallTrace MakeTrace(bool pretty) {
   return trace;
 }
 
-/// How many of the trace's events are not there.
+/// Returns the number of missing events.
 int Lost(const SmallTrace& trace, const Outcome& outcome) {
   const std::multiset<std::string> names = outcome.Names();
   int lost = 0;
@@ -172,9 +172,9 @@ TEST_P(DamageTest, CutAtAnyByteKeepsEveryEventBeforeTheCut) {
 }
 
 TEST_P(DamageTest, AFlippedByteCostsAtMostTwoEvents) {
-  // One event is lost where its text is hit, two where the seam between them is. All may be lost
-  // only where the file's first brace or the key of the event list is hit: then nothing says that
-  // it is a trace.
+  // A flip in an event's text loses one event, in the seam between two events both. A flip in the
+  // file's first brace or in the event list's key may lose all: the file then no longer looks like a
+  // trace.
   constexpr char kValues[] = {'"',  '{', '}', '[', ']',  ',',   '\\',
                               '\0', 'x', '7', ' ', '\n', '\x80'};
   for (std::size_t at = 0; at < trace_.text.size(); at += kStride) {
@@ -189,10 +189,10 @@ TEST_P(DamageTest, AFlippedByteCostsAtMostTwoEvents) {
       const int lost = Lost(trace_, outcome);
       EXPECT_LE(lost, 2) << at << " to " << value << "\n"
                          << text.substr(0, at) << "<<<HERE>>>" << text.substr(at);
-      // An event that is gone altogether is told. (One that has only another name is still there.)
+      // A missing event is reported. (An event that only has another name is still present.)
       if (outcome.Names().size() < trace_.begins.size() && outcome.store->flows.rows() == 0 &&
           outcome.store->syncs.rows() == 0 && outcome.store->log.empty()) {
-        const std::string_view phases = "Mstf";  // Its phase may have been hit.
+        const std::string_view phases = "Mstf";  // The flip may have changed the phase.
         EXPECT_NE(phases.find(value), std::string_view::npos) << at << " to " << value << "\n"
                                                               << text;
       }
@@ -371,7 +371,7 @@ TEST(LimitTest, AnEventAboveTheLimitIsSkippedWhateverThePieces) {
       const Outcome outcome = Read(text, piece, 2, 1000);
       ASSERT_TRUE(outcome.store != nullptr);
       const bool fits = size + small <= 1000;
-      // With what looks like an event inside it within the limit, it counts as damaged.
+      // A text that looks like an event inside it, within the limit, makes it damaged.
       EXPECT_EQ(
           outcome.Count(ImportIssue::kOversizedEvent) + outcome.Count(ImportIssue::kLostEvent),
           fits ? 0 : 1)
@@ -427,7 +427,7 @@ TEST(LimitTest, ManyTracksStreamsAndOpenSpansCostNoQuadraticTime) {
 }
 
 TEST(LimitTest, DeviceNumbersChosenToCollideCostNoQuadraticTime) {
-  // Multiples of a prime that std::unordered_map uses for so many keys: all in one bucket.
+  // Multiples of a prime that std::unordered_map uses at this size: all in one bucket.
   constexpr std::int64_t kBuckets = 712'697;
   ExpectNoQuadraticTime(175'000, [](int n) {
     std::string text = "[";

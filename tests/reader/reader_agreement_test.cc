@@ -1,5 +1,5 @@
-// The fast reader must say what the slow one says: on real traces, on generated ones, in pieces of
-// any size and on any number of threads.
+// Tests that the fast reader agrees with the slow one: on real traces, on generated ones, in pieces
+// of any size and on any number of threads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -24,7 +24,7 @@ namespace headroom::testing {
 namespace {
 
 const std::size_t kDefaultPiece = kineto::ReadOptions().piece_bytes;
-/// In pieces of a few bytes a trace takes quadratic time, so only small ones are read so.
+/// Reading in pieces of a few bytes takes quadratic time, so only small traces are read this way.
 constexpr std::size_t kSmallTrace = 100'000;
 
 std::unique_ptr<TraceStore> FastRead(const std::string& json, std::size_t piece_bytes,
@@ -42,7 +42,7 @@ TraceDump FastDump(const std::string& json, std::size_t piece_bytes, int threads
   return store == nullptr ? TraceDump() : Dump(*store);
 }
 
-/// Whether two stores hold the same bytes: rows in the same order, the same ids.
+/// Returns true if two stores hold the same bytes: rows in the same order, the same ids.
 bool Identical(const TraceStore& a, const TraceStore& b) {
   bool same = a.strings.size() == b.strings.size();
   for (std::size_t i = 0; same && i < a.strings.size(); ++i) {
@@ -106,7 +106,7 @@ TEST(ReaderAgreementTest, OnEveryRealTrace) {
   int read = 0;
   for (const std::string& path : files) {
     const std::string json = ReadWholeFile(path);
-    // The slow reader takes seconds for each of the large ones, and under a sanitizer minutes.
+    // The slow reader takes seconds per large trace, and minutes under a sanitizer.
     if (!full && json.size() > (kSanitized ? 3'000'000 : 15'000'000)) continue;
     ++read;
     const TraceDump slow = SlowRead(json);
@@ -137,8 +137,8 @@ using Text = std::string;
 Text OneOf(std::vector<Text> choices) { return *rc::gen::elementOf(choices); }
 int UpTo(int most) { return *rc::gen::inRange(0, most + 1); }
 
-/// Mostly ordinary, sometimes what damaged writers write; always valid JSON.
-/// In some traces all stamps but 0 are `epoch` microseconds later.
+/// Mostly normal values, sometimes those of faulty writers; always valid JSON. In some traces all
+/// stamps except 0 are `epoch` microseconds later.
 Text AnyTime(std::int64_t epoch) {
   if (epoch > 0 && UpTo(9) > 0)
     return OneOf({fmt::format("{}", epoch + UpTo(300)),

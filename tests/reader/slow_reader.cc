@@ -22,9 +22,9 @@ namespace {
 
 struct Json {
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject } kind = Kind::kNull;
-  std::string text;               ///< Of a number, string or bool.
-  std::vector<std::string> keys;  ///< Of an object, as they come.
-  std::vector<Json> items;        ///< Of an array or object.
+  std::string text;               ///< Value of a number, string or bool.
+  std::vector<std::string> keys;  ///< Keys of an object, in file order.
+  std::vector<Json> items;        ///< Values of an array or object.
 
   const Json* Find(std::string_view key) const {
     for (std::size_t i = keys.size(); i-- > 0;) {
@@ -34,7 +34,7 @@ struct Json {
   }
 };
 
-/// Builds a Json from nlohmann's events, which give numbers as they are written.
+/// Builds a Json from nlohmann's events, which keep the text of numbers.
 class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Put({}); }
@@ -94,7 +94,7 @@ std::optional<Json> ParseJson(std::string_view text) {
   return std::move(builder.root);
 }
 
-/// One way to write a value: no spaces, members sorted by key, the last of equal keys.
+/// Returns the canonical text of a value: no spaces, members sorted by key, the last of equal keys.
 std::string Canonical(const Json& value) {
   switch (value.kind) {
     case Json::Kind::kNull:
@@ -127,7 +127,7 @@ std::string CanonicalOrEmpty(const Json& members) {
 // ---- Values
 // ---------------------------------------------------------------------------------------------------------
 
-/// A member's scalar as text; absent where the member is missing or is a list or an object or null.
+/// Returns a member's scalar as text. Returns nothing if it is missing, a list, an object or null.
 std::optional<std::string> Scalar(const Json* value) {
   if (value == nullptr) return std::nullopt;
   if (value->kind == Json::Kind::kNumber || value->kind == Json::Kind::kString ||
@@ -171,8 +171,8 @@ std::optional<double> Double(const Json* value) {
   return number;
 }
 
-/// Decimal microseconds to nanoseconds: the point moves three places to the right, the rest is
-/// rounded half up.
+/// Converts decimal microseconds to nanoseconds: moves the point three places to the right, then
+/// rounds half up.
 std::optional<std::int64_t> Nanoseconds(const Json* value) {
   const std::optional<std::string> scalar = Scalar(value);
   if (!scalar) return std::nullopt;
@@ -191,7 +191,7 @@ std::optional<std::int64_t> Nanoseconds(const Json* value) {
   }
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
     return std::nullopt;
-  if (exponent > 100 || exponent < -100) return std::nullopt;  // Not in any test.
+  if (exponent > 100 || exponent < -100) return std::nullopt;  // No test has such values.
   point += exponent + 3;
   while (point < 0) {
     text.insert(0, "0");
@@ -253,7 +253,7 @@ Extent ToExtent(const Json* value) {
   return extent;
 }
 
-/// The args of one event. What is asked for and fits its column is taken out; the rest is kept.
+/// The args of an event. Removes the members that are requested and fit their column.
 class Args {
  public:
   using Names = std::initializer_list<const char*>;
@@ -262,7 +262,7 @@ class Args {
     if (args_ != nullptr && args_->kind != Json::Kind::kObject) args_ = nullptr;
   }
 
-  /// The last member that has one of the names.
+  /// Returns the last member that has one of the names.
   const Json* Find(Names names) const {
     for (std::size_t i = args_ == nullptr ? 0 : args_->keys.size(); i-- > 0;) {
       for (const char* name : names) {
@@ -318,8 +318,8 @@ class Args {
   std::set<std::string> taken_;
 };
 
-/// The args of a span that begins and ends with an event of its own: where both have a member, the
-/// end's.
+/// Returns the args of a span with separate begin and end events. If both have a member, the end's
+/// value counts.
 Json BothArgs(const Json& begin, const Json* end) {
   Json both;
   both.kind = Json::Kind::kObject;
@@ -383,7 +383,7 @@ struct Task {
 
 struct Sync {
   std::int64_t start, duration;
-  std::string rest;  ///< As it is written.
+  std::string rest;  ///< As written in the file.
 };
 
 struct Half {
@@ -391,11 +391,11 @@ struct Half {
   std::int64_t time;
   std::string name, category, pid, tid;
   const Json* event;
-  std::size_t place;      ///< Among all events.
-  std::string operation;  ///< Of an asynchronous one, what is alike for all its halves.
+  std::size_t place;      ///< Position among all events.
+  std::string operation;  ///< Key that all halves of an asynchronous operation share.
 };
 
-/// An asynchronous span that is in no other of its operation, and those inside.
+/// The outermost span of an asynchronous operation, and the spans inside it.
 struct Stretch {
   std::int64_t start, end;
   std::size_t place;
@@ -408,7 +408,7 @@ struct Device {
   std::int32_t sm_count = kUnknown32, compute_major = kUnknown32, compute_minor = kUnknown32;
 };
 
-/// Drops what repeats the identity of an earlier row.
+/// Drops rows that repeat the identity of an earlier row.
 template <typename Row, typename HasId>
 std::int64_t DropCopies(std::vector<Row>& rows, HasId has_id) {
   std::set<decltype(rows.front().Identity())> seen;
@@ -441,7 +441,7 @@ class SlowReader {
     FindExtent();
     ClipHosts();
     PairHalves();
-    ClipHosts();  // Of those that were pairs.
+    ClipHosts();  // Counts of begin and end pairs.
     ClipSyncs();
     SettlePlainSpans(*root);
     counts_["duplicate-event"] += DropCopies(hosts_, [](const Host& h) { return h.HasId(); });
@@ -478,7 +478,7 @@ class SlowReader {
     threads_[{Pid(event), Tid(event)}];
   }
 
-  /// The time of an event that is not metadata, where it has a usable one.
+  /// Returns the usable time of an event other than metadata, or nothing.
   static std::optional<std::int64_t> TimeOf(const Json& event) {
     const std::string phase = Text(event, "ph");
     if (event.kind != Json::Kind::kObject || phase.size() != 1 || phase == "M") return std::nullopt;
@@ -488,7 +488,7 @@ class SlowReader {
 
   static bool IsUnixTime(std::int64_t time) { return time >= 1'000'000'000'000'000'000; }
 
-  /// Removes tasks on another clock than most events: at most half of them, else they stay.
+  /// Removes tasks that use another clock than most events, unless they are more than half.
   void DropTasksOfOtherClocks() {
     constexpr std::int64_t kYear = 365LL * 24 * 3600 * 1'000'000'000;
     const auto is_lost = [this](const Task& task) {
@@ -500,8 +500,8 @@ class SlowReader {
     counts_["bad-time"] += lost;
   }
 
-  /// Whether 0 is far from the other stamps: those are Unix time, or all of them are over a minute
-  /// and their own length from the file's base time, and nothing at 0 has a length.
+  /// Returns true if 0 is far from the other stamps. Then those are Unix time, or all are over a
+  /// minute and their own extent after the file's base time. No event at 0 may have a length.
   bool IsZeroNoTime(const Json& root, const Json& events) {
     std::vector<std::int64_t> others;
     bool has_length = false;
@@ -522,7 +522,7 @@ class SlowReader {
 
   void AddEvent(const Json& event) {
     if (event.kind != Json::Kind::kObject) return Count("not-an-event");
-    if (event.keys.empty()) return;  // What writers put behind a last comma.
+    if (event.keys.empty()) return;  // Some writers add this after a last comma.
     ++events_;
     const std::string phase = Text(event, "ph");
     if (phase.size() != 1) return Count("not-an-event");
@@ -532,7 +532,7 @@ class SlowReader {
     if (!time || *time > kFurthest || *time < -kFurthest) return Count("bad-time");
     if (*time != 0 || !zero_is_no_time_) return AddTimed(event, *time);
     if (phase == "X" && Text(event, "cat") == "cuda_event") return Count("zero-time-events");
-    // Its tracks stay, its rows go.
+    // Keeps its tracks and drops its rows.
     const std::size_t hosts = hosts_.size(), tasks = tasks_.size(), halves = halves_.size();
     const std::size_t syncs = syncs_.size();
     const std::map<std::string, std::vector<std::string>> tables = dump_.tables;
@@ -568,7 +568,7 @@ class SlowReader {
     AddInstant(event, time);
   }
 
-  /// Category, id and what the id holds in; of the older phases the name, too.
+  /// Returns category, id and the id's scope; for the older phases also the name.
   static std::string OperationOf(const Json& event) {
     const Json* id2 = event.Find("id") == nullptr ? event.Find("id2") : nullptr;
     if (id2 != nullptr && id2->kind != Json::Kind::kObject) id2 = nullptr;
@@ -601,13 +601,13 @@ class SlowReader {
     return tasks.contains(Text(event, "cat"));
   }
 
-  /// The length of a span, and what is wrong with it.
+  /// Returns the length of a span, and its fault or null.
   static std::pair<std::int64_t, const char*> LengthOf(const Json& event) {
     const Json* value = event.Find("dur");
     if (value == nullptr) return {0, "missing-duration"};
     const std::optional<std::int64_t> ns = Nanoseconds(value);
     const std::string text = Scalar(value).value_or("");
-    // To make one of these is slow: of each event, it took most of the time of these tests.
+    // static: building one per event took most of these tests' time.
     static const std::regex number(R"([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)");
     const bool is_number = std::regex_match(text, number);
     if (is_number && (ns ? *ns < 0 : text.starts_with('-'))) return {0, "negative-duration"};
@@ -622,7 +622,7 @@ class SlowReader {
     return length;
   }
 
-  /// PyTorch without Kineto gives none.
+  /// PyTorch without Kineto records none.
   static std::string CategoryOf(const Json& event) {
     if (event.Find("cat") != nullptr || Pid(event) != "CPU functions") return Text(event, "cat");
     return HostKind(event) == "annotation" ? "user_annotation" : "cpu_op";
@@ -709,7 +709,7 @@ class SlowReader {
   void AddTask(const Json& event, std::int64_t start, std::int64_t duration, int kind) {
     Args args(event);
     const auto [device, stream] = StreamOf(event, args);
-    // HIP copies and fills by kernels of its own.
+    // HIP copies and fills with its own kernels.
     if (kind == 0 && Text(event, "name").starts_with("__amd_rocclr_copy")) kind = 1;
     if (kind == 0 && Text(event, "name").starts_with("__amd_rocclr_fill")) kind = 2;
     Task task = {start,
@@ -821,7 +821,7 @@ class SlowReader {
     metadata_ = line.text();
   }
 
-  /// Rows that start before the previous one of their track and kind.
+  /// Counts rows that start before the previous row of their track and kind.
   void CountStepsBack() {
     std::map<std::string, std::int64_t> last;
     const auto see = [&](const std::string& group, std::int64_t start) {
@@ -854,7 +854,7 @@ class SlowReader {
     std::ranges::sort(in_order, {}, [](const auto& halves) { return halves.front().place; });
     std::map<std::string, std::vector<Stretch>> stretches;  // By process.
     for (std::vector<Half>& halves : in_order) {
-      // Which beginnings have a named end that follows.
+      // Finds the beginnings that a later named end closes.
       std::set<std::size_t> ended;
       std::map<std::string, std::vector<std::size_t>> begun;
       for (const Half& h : halves) {
@@ -893,7 +893,7 @@ class SlowReader {
           Count("unmatched-end");
           continue;
         }
-        // Those that never end and are in no other span that goes on end with it.
+        // Also closes spans that never end and are not inside another span that goes on.
         while (i < open.size() && !ended.contains(open[i].place)) close(i, h.time);
         close(i - 1, h.time, h.event);
       }
@@ -903,7 +903,7 @@ class SlowReader {
     for (auto& [pid, of_process] : stretches) GiveTracks(pid, of_process);
   }
 
-  /// Cuts the spans of one asynchronous operation where none of them is under way.
+  /// Cuts the spans of an asynchronous operation at times without an open span.
   void AddStretches(std::vector<std::pair<std::size_t, std::size_t>> spans,
                     std::map<std::string, std::vector<Stretch>>& stretches) const {
     std::ranges::sort(spans, {}, [&](const auto& span) {
@@ -923,8 +923,8 @@ class SlowReader {
     }
   }
 
-  /// The first of 64 tracks, none of which is a thread of the file, on which nothing is under way
-  /// any more, else the last one.
+  /// Gives each stretch the first free one of at most 64 tracks that are not threads of the file.
+  /// If all are busy, uses the last.
   void GiveTracks(const std::string& pid, std::vector<Stretch>& stretches) {
     std::ranges::sort(stretches, {}, [](const Stretch& s) { return std::pair(s.start, s.place); });
     std::vector<std::int64_t> free_from;
@@ -946,7 +946,7 @@ class SlowReader {
     }
   }
 
-  /// Whether something in the file is as only a profiler writes it.
+  /// Returns true if the file contains anything that only a profiler writes.
   bool IsOfProfiler(const Json& root) {
     const bool bare_array = root.kind == Json::Kind::kArray;
     for (const char* member : {"schemaVersion", "deviceProperties", "distributedInfo",
@@ -968,12 +968,12 @@ class SlowReader {
     return true;
   }
 
-  /// Spans of a file in which nothing is of a profiler are annotations of the user's.
+  /// In a file without profiler data, spans are the user's annotations.
   void SettlePlainSpans(const Json& root) {
     if (IsOfProfiler(root)) return;
     const bool profiler_steps = std::ranges::any_of(
         hosts_, [](const Host& h) { return h.name.starts_with("ProfilerStep#"); });
-    std::map<int, std::vector<Host*>> numbered;  // By how well the word tells a step.
+    std::map<int, std::vector<Host*>> numbered;  // By how clearly the word means a step.
     for (Host& h : hosts_) {
       if (!h.category.empty()) {
         std::string key = "cat";
@@ -1004,24 +1004,24 @@ class SlowReader {
       const auto right = std::tie(b.pid, b.tid, b.start, a.duration);
       return left != right ? left < right : kind(a) < kind(b);
     });
-    // Spans of whole microseconds may seem to end that much after the span around them.
+    // With whole microseconds, a span may seem to end this much after the span around it.
     const auto whole = [](std::int64_t ns) { return ns % 1000 == 0; };
     const bool whole_starts =
         std::ranges::all_of(hosts_, [&](const Host& h) { return whole(h.start); });
     const bool whole_durations =
         std::ranges::all_of(hosts_, [&](const Host& h) { return whole(h.duration); });
     const std::int64_t tolerance = (whole_starts ? 1000 : 0) + (whole_durations ? 1000 : 0);
-    std::vector<std::int64_t> ends(hosts_.size());  // As of a span cut where its parent ends.
-    std::size_t first = 0;                          // Of the thread.
+    std::vector<std::int64_t> ends(hosts_.size());  // Spans are cut where their parent ends.
+    std::size_t first = 0;                          // First span of the thread.
     std::int64_t latest_end =
-        INT64_MIN;  // Of the thread so far: saves searching where there is no parent.
+        INT64_MIN;  // Latest end on the thread so far. Avoids searches without a result.
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       const Host& h = hosts_[i];
       if (h.pid != hosts_[first].pid || h.tid != hosts_[first].tid) {
         first = i;
         latest_end = INT64_MIN;
       }
-      // The innermost span around it is the last one before that is still open and ends no earlier.
+      // The parent is the last earlier span that is still open and ends no earlier.
       std::string parent = "-";
       ends[i] = h.end();
       for (std::size_t k = i; latest_end + tolerance >= h.end() && k-- > first;) {
@@ -1054,8 +1054,8 @@ class SlowReader {
     }
   }
 
-  /// Calls that may have launched a task, by start: those with its id, driver calls within a
-  /// runtime call of their process left out.
+  /// Returns the calls that may have launched a task, by start: those with its id, except driver
+  /// calls within a runtime call of their process.
   std::vector<Host> CallsOf(const Task& task) const {
     const auto it = calls_.find(task.correlation);
     if (task.correlation == kUnknown || it == calls_.end()) return {};
@@ -1076,8 +1076,8 @@ class SlowReader {
     return calls;
   }
 
-  /// Who launched nine tenths of the tasks of each stream and device: of those tasks before which
-  /// only one process called with their id.
+  /// Finds the process that launched at least 90 % of the tasks of each stream and device. Counts
+  /// only tasks for which just one process made an earlier call with their id.
   void FindOwners() {
     std::map<std::string, std::map<std::string, int>> votes;
     for (const Task& task : tasks_) {
@@ -1098,7 +1098,8 @@ class SlowReader {
     }
   }
 
-  /// The call that began last before the task, or the first one; of the owner's, if it has any.
+  /// Returns the last call that began before the task, else the first one. Prefers the owner's
+  /// calls.
   std::string LaunchOf(const Task& task) const {
     std::vector<Host> calls = CallsOf(task);
     if (calls.empty()) return "-";
@@ -1116,8 +1117,8 @@ class SlowReader {
     return best->Brief();
   }
 
-  /// What ends later than one more length of the trace (or a minute) after its last start claims
-  /// too much. Spans of no kind count for the length where there is nothing else.
+  /// Spans must end within one more length of the trace, or a minute, after its last start. Spans
+  /// of unknown kind count for this length only if there are no others.
   void FindExtent() {
     std::vector<std::int64_t> known, other;
     for (const Host& h : hosts_) (h.kind == "other" ? other : known).push_back(h.start);
@@ -1132,7 +1133,7 @@ class SlowReader {
     limit_ = *last + std::max<std::int64_t>(*last - *first, 60'000'000'000);
   }
 
-  /// To the next later start on the track.
+  /// Clips to the next later start on the track.
   void ClipHosts() {
     for (Host& h : hosts_) {
       if (h.start > limit_ || h.end() <= limit_) continue;
@@ -1159,7 +1160,7 @@ class SlowReader {
     }
   }
 
-  /// To the next start on the stream.
+  /// Clips to the next start on the stream.
   void ClipTasks() {
     std::stable_sort(tasks_.begin(), tasks_.end(),
                      [](const Task& a, const Task& b) { return a.start < b.start; });
@@ -1215,7 +1216,7 @@ class SlowReader {
   std::map<std::string, std::int64_t> counts_;
   std::int64_t events_ = 0;
   bool zero_is_no_time_ = false, in_unix_time_ = false;
-  std::int64_t last_start_ = 0, limit_ = INT64_MAX;  ///< Without a start, nothing is too long.
+  std::int64_t last_start_ = 0, limit_ = INT64_MAX;  ///< Without a start, no row is too long.
   std::string metadata_ =
       Line()("rank", kUnknown)("world_size", kUnknown)("base_time", kUnknown).text();
   std::vector<Host> hosts_;
@@ -1262,7 +1263,7 @@ class StoreDumper {
   }
   std::int64_t Number(StreamId id) const { return s_.streams.number[id.index()]; }
 
-  /// Every member must be found by its key, too.
+  /// Each member must also be found by its key.
   std::string Args(StringId id) {
     if (!id.valid()) return "";
     const auto [it, is_new] = args_.try_emplace(id);
@@ -1270,7 +1271,9 @@ class StoreDumper {
     const std::optional<Json> parsed = ParseJson("{" + Text(id) + "}");
     if (!parsed) return it->second = "not JSON: " + Text(id);
     for (const std::string& key : parsed->keys) {
-      if (key.find_first_of("\"\\") != std::string::npos) continue;  // Keys are sought as written.
+      if (key.find_first_of("\"\\") != std::string::npos)
+        continue;  // Look-ups use keys as
+                   // written.
       const std::optional<Json> found = ParseJson(s_.Arg(id, key));
       const bool repeated = std::count(parsed->keys.begin(), parsed->keys.end(), key) > 1;
       if (!found || (!repeated && Canonical(*found) != Canonical(*parsed->Find(key)))) {

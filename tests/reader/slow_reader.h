@@ -1,7 +1,7 @@
-// A second reader of profiler traces, for tests only: slow, obvious, whole file in memory, and
-// nothing shared with the fast one but the meaning that src/store/tables.h gives to each column.
+// A second reader of profiler traces, for tests only. It is slow and simple, and loads the whole
+// file. It shares nothing with the fast reader except the column definitions in src/store/tables.h.
 //
-// It reads valid JSON; what to do with damage is tested in damage_test.cc.
+// It reads valid JSON. damage_test.cc tests damaged files.
 #pragma once
 
 #include <map>
@@ -13,20 +13,20 @@
 
 namespace headroom::testing {
 
-/// A trace as text: one line a row, "column=value|...", ids spelled out, sorted; so two readers can
-/// be compared whatever ids and row order they chose.
+/// A trace as text: one line "column=value|..." per row, with ids spelled out, sorted. Two readers
+/// can be compared even if they choose different ids and row orders.
 struct TraceDump {
-  bool readable = false;  ///< False: not JSON, or no trace; then the rest is empty.
+  bool readable = false;  ///< False if the file is not JSON or not a trace. The rest is then empty.
   std::map<std::string, std::vector<std::string>> tables;
 };
 
-/// What the slow reader makes of a whole file (decompressed).
+/// Reads a whole decompressed file with the slow reader.
 TraceDump SlowRead(std::string_view json);
 
-/// What a store holds, in the same words.
+/// Returns the contents of a store in the same form.
 TraceDump Dump(const TraceStore& store);
 
-/// The first differences, for a message; empty where the two agree.
+/// Returns the first differences for a message, or an empty text.
 std::string Difference(const TraceDump& slow, const TraceDump& fast);
 
 }  // namespace headroom::testing

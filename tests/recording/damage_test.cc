@@ -1,5 +1,5 @@
-// Damaged recordings: cut, overwritten, with lengths and ids that cannot be. Reading never fails,
-// and gives what is whole, whatever the sizes in which the bytes come.
+// Tests damaged recordings: cut, overwritten, or with impossible lengths and ids. Reading never
+// fails. It returns the intact parts, in pieces of any size.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -42,7 +42,7 @@ std::string SmallRecording(int layers = 20) {
   return encoder.Take();
 }
 
-/// Where the packets of a whole trace end.
+/// Returns the ends of the packets in a whole trace.
 std::vector<std::size_t> PacketEnds(const std::string& trace) {
   MemoryByteSource source(trace);
   ImportLog log;
@@ -57,7 +57,7 @@ std::vector<std::size_t> PacketEnds(const std::string& trace) {
   return ends;
 }
 
-/// Everything of a reading that a user sees.
+/// Returns all parts of a reading that a user sees.
 std::string Summary(const TraceStore& store) {
   std::string text = fmt::format("{} events\n", store.metadata.events);
   for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
@@ -96,8 +96,8 @@ TEST(DamagedRecording, IsReadUpToItsLastWholePacketWhereverItIsCut) {
 TEST(DamagedRecording, LosesOneEventToAFlippedByteAndGoesOn) {
   const std::string trace = SmallRecording(/*layers=*/5);
   const auto whole = ReadRecording(trace);
-  // On which clock stamps are is said at the start and with each snapshot: where it is damaged,
-  // they are lost as far as the next one, and the log says so.
+  // The start and each snapshot define the clock of stamps. If a definition is damaged, stamps up
+  // to the next one are lost, and the log reports it.
   const std::size_t clock_end = PacketEnds(trace)[2];
   for (std::size_t at = 0; at < trace.size(); ++at) {
     for (const int bit : {0, 3, 7}) {
@@ -106,7 +106,7 @@ TEST(DamagedRecording, LosesOneEventToAFlippedByteAndGoesOn) {
       const auto store = ReadRecording(damaged);
       EXPECT_EQ(Summary(*store), Summary(*ReadRecording(damaged, 7))) << at << " " << bit;
       if (at < clock_end && store->log.Count(ImportIssue::kUnknownClock) > 0) continue;
-      // A wrong length can swallow the packet behind it, too; a name or track that is lost, none.
+      // A wrong length can also swallow the next packet. A lost name or track loses no event.
       EXPECT_GE(store->host_events.rows() + 2, whole->host_events.rows()) << at << " " << bit;
       EXPECT_GE(store->gpu_tasks.rows() + 2, whole->gpu_tasks.rows()) << at << " " << bit;
     }
@@ -134,7 +134,7 @@ TEST(DamagedRecording, StaysReadableWithoutItsBeginning) {
     EXPECT_EQ(store->host_events.rows(), 40u) << torn;
     EXPECT_EQ(store->gpu_tasks.rows(), 20u) << torn;
   }
-  // Of the rest, only the names are lost that were defined before.
+  // The rest loses only the names that were defined earlier.
   const auto store = ReadRecording(trace.substr(ends[4]));
   EXPECT_GT(store->log.Count(ImportIssue::kMissingName), 0);
 }
@@ -179,7 +179,7 @@ TEST(DamagedRecording, AStepThatNeverEndsIsNoneAndCountersDoNotStretchIt) {
   EXPECT_EQ(store->log.Count(ImportIssue::kUnfinishedSpan), 2);
 }
 
-/// One packet with the fields that `fill` writes.
+/// Returns one packet with the fields that `fill` writes.
 template <typename Fill>
 std::string PacketOf(Fill&& fill) {
   std::string bytes;
@@ -253,7 +253,7 @@ TEST(DamagedRecording, SaysWhatItCannotPlace) {
     EXPECT_EQ(store->log.Count(c.issue), 1) << c.what;
     ASSERT_FALSE(store->log.rows().empty()) << c.what;
     EXPECT_EQ(store->log.rows()[0].offset, static_cast<std::int64_t>(trace.size())) << c.what;
-    EXPECT_EQ(store->gpu_tasks.rows(), 20u) << c.what;  // Copies are dropped: both were read.
+    EXPECT_EQ(store->gpu_tasks.rows(), 20u) << c.what;  // Copies are dropped, so both were read.
   }
 }
 
@@ -297,7 +297,7 @@ TEST(LooksLikeTrace, TellsOurOwnFromOtherProtobuf) {
       "\n{\n}",
       "[\n",
       "\n\n\n\n\n\n\n\n",
-      std::string("\n\x7b\x40") + std::string(500, '\0'),              // A stamp, then nothing.
+      std::string("\n\x7b\x40") + std::string(500, '\0'),              // A stamp without more data.
       std::string("\n\xa0\x02\x08\x01\x12") + std::string(500, '\0'),  // XPlane.
       "\n\x04\x12\x02hi",                                              // XPlane without an id.
   };

@@ -1,5 +1,5 @@
-// Traces as other tools write them: other clocks, older forms of events, names in place, packets
-// within packets, and the conventions of rocprofv3.
+// Tests traces as other tools write them: other clocks, older forms of events, inline names, nested
+// packets, and the conventions of rocprofv3.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -53,7 +53,7 @@ class TraceWriter {
     });
   }
 
-  /// An event with a name in place. `more` adds fields to it.
+  /// An event with an inline name. `more` adds fields to it.
   template <typename Fill>
   TraceWriter& Event(TrackEventType type, std::uint64_t track, std::uint64_t stamp,
                      std::string_view name, Fill&& more, std::uint32_t clock = 0,
@@ -126,7 +126,7 @@ TEST(PerfettoFormat, AddsUpClocksThatCountFromStampToStamp) {
   w.Snapshot({{6, 1'000'000}, {64, 0, /*unit_ns=*/1, /*incremental=*/true}}, 6, /*sequence=*/2);
   w.Instant(5, "a", 64, 1);
   w.Instant(5, "b", 64, 1);
-  w.Instant(5, "c", 64, 2);  // Of the other sequence: a clock of its own.
+  w.Instant(5, "c", 64, 2);  // The other sequence, with a separate clock.
   w.Instant(1, "d", 64, 1);
   const auto store = ReadRecording(w.bytes());
   EXPECT_EQ(InstantTimes(*store),
@@ -137,7 +137,7 @@ TEST(PerfettoFormat, AddsUpClocksThatCountFromStampToStamp) {
 TEST(PerfettoFormat, ChainsClocksThroughSnapshots) {
   TraceWriter w;
   w.Snapshot({{6, 1000}, {3, 400}});
-  w.Snapshot({{3, 500}, {200, 7}});  // 200 is joined to 3 alone, 3 to the trace's.
+  w.Snapshot({{3, 500}, {200, 7}});  // Clock 200 is linked only to 3, and 3 to the trace's clock.
   w.Instant(8, "a", 200);
   EXPECT_EQ(InstantTimes(*ReadRecording(w.bytes())), (std::vector<std::int64_t>{1101}));
 }
@@ -184,7 +184,7 @@ TEST(PerfettoFormat, TakesDefaultsOfTheSequence) {
 
 TEST(PerfettoFormat, ReadsLegacyEvents) {
   TraceWriter w;
-  w.Packet([](ProtobufWriter& p) {  // A sequence that is its thread, and counts microseconds.
+  w.Packet([](ProtobufWriter& p) {  // The sequence is a thread, and counts microseconds.
     p.Varint(PacketField::kSequenceId, 1);
     p.Message(PacketField::kThreadDescriptor, [&] {
       p.Varint(ThreadDescriptorField::kPid, 10);
@@ -212,7 +212,7 @@ TEST(PerfettoFormat, ReadsLegacyEvents) {
   legacy(5, 'B', -1, 12);
   legacy(5, 'E', -1, 12);
   legacy(5, 'I', -1, 0);
-  legacy(5, 'b', -1, 0);  // Asynchronous: not read, and said.
+  legacy(5, 'b', -1, 0);  // Asynchronous: reported instead of read.
   const auto store = ReadRecording(w.bytes());
   ASSERT_EQ(store->host_events.rows(), 2u);
   EXPECT_EQ(store->host_events.start[0], TimeNs(1'005'000));
@@ -264,7 +264,7 @@ TEST(PerfettoFormat, PairsEndsThatStandBeforeTheirBeginning) {
 
 TEST(PerfettoFormat, ReadsRenderStagesOfEveryForm) {
   TraceWriter w;
-  w.Packet([](ProtobufWriter& p) {  // The first form: lists, told by position.
+  w.Packet([](ProtobufWriter& p) {  // The first form: lists, identified by position.
     p.Varint(PacketField::kTimestamp, 1);
     p.Message(PacketField::kGpuRenderStageEvent, [&] {
       p.Message(RenderStageField::kSpecifications, [&] {
@@ -305,7 +305,7 @@ TEST(PerfettoFormat, ReadsRenderStagesOfEveryForm) {
   EXPECT_EQ(store->log.Count(ImportIssue::kMissingName), 1);
 }
 
-/// As rocprofv3 writes: a track a stream, work as slices in order of their kinds, not of time.
+/// In rocprofv3's form: one track per stream, with work as slices ordered by kind instead of time.
 TEST(PerfettoFormat, ReadsRocprofv3) {
   TraceWriter w;
   const auto track = [&](std::uint64_t uuid, std::string_view name) {

@@ -1,8 +1,8 @@
-// Reading recordings: regions in layers of three, and calls with their GPU tasks. The answer is
-// checked: as many rows as events were written.
+// Benchmarks reading recordings: regions in layers of three, and calls with their GPU tasks. Checks
+// that the result has one row per written event.
 //
-// Limits: BM_ReadFields finds every field and does nothing with it; first touch of the memory that
-// the store takes is about half of BM_ReadRegions (perf: clear_page).
+// Limits: BM_ReadFields only finds the fields. The first touch of the store's memory is about half
+// of BM_ReadRegions (perf: clear_page).
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace headroom {
 namespace {
 
-/// Bytes in memory, copied piece by piece as a file in the page cache is.
+/// Bytes in memory, copied in pieces like a file in the page cache.
 class ViewSource final : public ByteSource {
  public:
   explicit ViewSource(std::string_view bytes) : rest_(bytes) {}

@@ -1,12 +1,12 @@
 // A program with timers, for the tests of `headroom record`: regions SECONDS MODE
 //
-//   loop      steps of a training loop until the time is over, a hundred a second
-//   busy      short regions as fast as they go
+//   loop      steps of a training loop for SECONDS, a hundred per second
+//   busy      short regions, without pauses
 //   overlap   regions that end in another order than they nest, once
 //   mark      a mark, once
 //   counter   a value of a counter, once
 //
-// Prints how many regions ended, so that a test can compare. In C, because that is the smallest.
+// Prints the number of ended regions for tests to compare. Written in C, the smallest case.
 #include <headroom/timer.h>
 #include <stdio.h>
 #include <stdlib.h>

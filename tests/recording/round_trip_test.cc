@@ -1,4 +1,5 @@
-// What the encoder of recordings writes, the reader gives back: any nesting, any overlap, any text.
+// Tests that the reader returns what the recording encoder writes, for any nesting, overlap and
+// text.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -16,7 +17,7 @@
 namespace headroom::testing {
 namespace {
 
-/// A region of one thread: what must come back of it.
+/// A region of one thread, as the reader must return it.
 struct Region {
   std::int32_t tid;
   std::int64_t start, end;
@@ -30,8 +31,8 @@ struct Change {
   std::size_t region;
 };
 
-/// Regions of random places, each on the first track of its thread where it nests with what is
-/// open there: so a recorder places them.
+/// Generates random regions. Like a recorder, puts each on its thread's first track on which it
+/// nests with the open regions.
 std::string Encode(const std::vector<Region>& regions) {
   TraceEncoder encoder;
   encoder.ClockSnapshot(TimeNs(0), TimeNs(5), TimeNs(7));

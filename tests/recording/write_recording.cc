@@ -1,7 +1,6 @@
 // Writes a small recording to standard output: two steps of a loop on one GPU.
 //
-//   write_recording [killed]    with "killed", as it is when the program dies within the second
-//   step
+//   write_recording [killed]    killed: as if the program had died within the second step
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -14,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 
-/// Milliseconds, late enough for stamps of the usual length.
+/// Milliseconds, late enough for stamps of normal length.
 TimeNs At(std::int64_t ms) { return TimeNs(300'000'000 * kMs + ms * kMs); }
 
 std::string Record(bool killed) {

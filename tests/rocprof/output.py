@@ -3,11 +3,11 @@
 
     tests/rocprof/output.py TRACE.json.gz OUT.json|OUT.pftrace [--form 6.4] [--copies N]
 
-What comes out is MADE, not recorded: members, tracks and arguments follow the published source of rocprofiler-sdk, the
-events are those of a trace of PyTorch's profiler (`from_kineto`) or a few drawn by hand (`drawn`). `--copies` repeats
-the trace.
+The result is MADE, not recorded. Members, tracks and arguments follow the published source of rocprofiler-sdk. The
+events come from a trace of PyTorch's profiler (`from_kineto`), or are a few written by hand (`drawn`). `--copies`
+repeats the trace.
 
-As a library: `Job` collects events of a process, times in nanoseconds; `write_json` and `write_pftrace` lay them out as
+As a library: `Job` collects events of a process, times in nanoseconds; `write_json` and `write_pftrace` store them in
 one of FORMS.
 """
 import argparse
@@ -18,7 +18,7 @@ import pathlib
 import re
 import struct
 
-# What differs between versions of ROCm.
+# Differences between versions of ROCm.
 FORMS = {
     "6.1": dict(
         array=False,
@@ -73,7 +73,7 @@ class Job:
         self.kernels, self.copies, self.calls, self.allocations, self.scratch = [], [], [], [], []
 
     def handle(self, agent):
-        """Handles are as large as hashes, and another in each process."""
+        """Handles are as large as hashes, and differ in each process."""
         return (0xF000_0000_0000_0000 + self.pid * 4096 + agent) & (2**64 - 1)
 
     def kernel(
@@ -92,7 +92,7 @@ class Job:
         shared=0,
         counters=None,
     ):
-        """`counters`: values of hardware counters by name; a list holds one for each part of the GPU."""
+        """`counters`: values of hardware counters by name. A list has one value for each part of the GPU."""
         self.kernels.append(
             dict(
                 name=name,
@@ -160,8 +160,9 @@ def parts_of(values):
 
 
 def kinds_of(jobs, form):
-    """The names of kinds and operations, with their numbers. The published order begins with NONE; so do operations of
-    some kinds.
+    """Returns the names of kinds and operations, with their numbers. The published order begins with NONE; so do
+    operations
+    of some kinds.
     """
     names: dict[str, list[str]] = {
         "NONE": [],
@@ -382,8 +383,9 @@ def field(number, value):
 
 
 class Pftrace:
-    """One sequence of packets, as the SDK writes them: interned names of events and annotations, an explicit stamp and
-    track for each half.
+    """One sequence of packets in the SDK's form: interned names of events and annotations, an explicit stamp and track
+    for
+    each half.
     """
 
     def __init__(self, pid):
@@ -474,7 +476,7 @@ def write_pftrace(path, job, form="6.4"):
         "HIP_COMPILER_API",
         "MARKER",
         "RCCL_API",
-    ):  # In the file by kind, not by time.
+    ):  # Ordered by kind in the file, not by time.
         for row in (row for row in job.calls if row["kind"] == kind):
             of = form["ranges"] if kind == "MARKER" else kind
             trace.slice(
@@ -552,7 +554,8 @@ def write_pftrace(path, job, form="6.4"):
 
 
 def drawn(steps=4, pid=4000, product="AMD Instinct MI300X"):
-    """A small job: steps with an operator, a copy there and back, a collective on a second stream, and a wait."""
+    """Returns a small job: steps with an operator, a copy there and back, a collective on a second stream, and a
+    wait."""
     job = Job(pid, product=product)
     worker = pid + 7
     correlation = 0
@@ -615,8 +618,9 @@ def nanoseconds(stamp):
 
 
 def from_kineto(trace, copies=1):
-    """The events of a trace of PyTorch's profiler on an AMD GPU, parsed, as rocprofv3 would have them: operators as
-    ranges of emit_nvtx().
+    """Returns the parsed events of a PyTorch profiler trace on an AMD GPU in rocprofv3's form, with operators as ranges
+    of
+    emit_nvtx().
     """
     events = [event for event in trace["traceEvents"] if event.get("ph") == "X"]
     base = min(nanoseconds(event["ts"]) for event in events) - 1_000_000
@@ -656,7 +660,7 @@ def from_kineto(trace, copies=1):
                     grid=args.get("grid", (1, 1, 1)),
                     block=args.get("block", (1, 1, 1)),
                 )
-            elif kind == "gpu_memset":  # HIP fills memory with a kernel of its own.
+            elif kind == "gpu_memset":  # HIP fills memory with its own kernel.
                 job.kernel(
                     "__amd_rocclr_fillBufferAligned",
                     start,

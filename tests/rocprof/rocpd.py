@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes databases in the form of rocpd, which ROCm's rocprofv3 writes by default from ROCm 7 on.
+"""Makes databases in the form of rocpd, the default output of ROCm's rocprofv3 from ROCm 7 on.
 
     tests/rocprof/rocpd.py TRACE.json.gz OUT.db [--form 3.0.0] [--copies N]
 
-What comes out is MADE, not recorded: tables, columns and values follow the published schema and source of
-rocprofiler-sdk, the events are those of output.py's `Job`.
+The result is MADE, not recorded. Tables, columns and values follow the published schema and source of rocprofiler-sdk.
+The events are those of output.py's `Job`.
 """
 import argparse
 import gzip
@@ -16,14 +16,14 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import output  # noqa: E402
 
-# What differs between versions of the schema.
+# Differences between versions of the schema.
 FORMS = {
     "3.0.0": dict(tracks=False, ranges="MARKER_CORE_RANGE_API", text="message", suffix=True),
-    # The texts of ranges are their names, and the functions are beside them.
+    # Texts of ranges are their names. Functions are stored next to them.
     "3.0.0-names": dict(tracks=False, ranges="MARKER_CORE_API", text="name", suffix=True),
-    # Where something runs is told once, by a track; categories have a table.
+    # A track states once where something runs. Categories have a table.
     "4.1.0": dict(tracks=True, ranges="MARKER_CORE_RANGE_API", text="message", suffix=True),
-    # Copied out of a database by its views.
+    # The views of a database, copied as tables.
     "views": dict(tracks=False, ranges="MARKER_CORE_RANGE_API", text="message", suffix=False),
 }
 PLACE = "nid INTEGER NOT NULL, pid INTEGER NOT NULL, tid INTEGER"
@@ -137,14 +137,14 @@ class Recording:
         return self.tracks[key]
 
     def place(self, job, tid, **task):
-        """Columns that say where a row belongs to."""
+        """Returns the columns that state the place of a row."""
         where = dict(pid=job.pid, tid=None if tid is None else self.thread(job, tid))
         if self.form["tracks"]:
             return dict(track_id=self.track(**where, **task))
         return dict(nid=1, **where, **task)
 
     def thread(self, job, tid):
-        """The id of a thread is not its number: both processes may have one of that number."""
+        """Returns the id of a thread. It differs from its number, which both processes may use."""
         key = (job.pid, tid)
         if key not in self.threads:
             self.threads[key] = self.insert("rocpd_info_thread", nid=1, ppid=1, pid=job.pid, tid=tid)
@@ -270,7 +270,7 @@ class Recording:
 
 
 def write_rocpd(path, *recordings, form="3.0.0"):
-    """Each recording is a job or a list of jobs. Several are what `rocpd merge` makes of several databases."""
+    """Each recording is a job or a list of jobs. Several recordings are the result of `rocpd merge`."""
     path = pathlib.Path(path)
     path.unlink(missing_ok=True)
     database = sqlite3.connect(path)

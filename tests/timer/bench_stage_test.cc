@@ -1,4 +1,4 @@
-// bench_stage: times of a stage that is known, and when it stops.
+// Tests bench_stage with a stage of known times, and its stopping rules.
 #include "headroom/bench_stage.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(BenchStage, AStageThatIsKnown) {
   EXPECT_EQ(times.name, "spin");
   EXPECT_GE(times.count, 30u);
   EXPECT_EQ(called, prepared);
-  EXPECT_EQ(static_cast<std::size_t>(called), times.count + 3);  // And what warms up.
+  EXPECT_EQ(static_cast<std::size_t>(called), times.count + 3);  // Includes the warm-up calls.
   EXPECT_GE(times.min, 200e-6);
   EXPECT_LT(times.p50, 300e-6);
   EXPECT_LE(times.low, times.mean);
@@ -67,7 +67,7 @@ TEST(BenchStage, IntervalsWidenWithBatchesThatDiffer) {
   for (int i = 0; i < 1000; ++i) drifting.push_back(1.0 + i / 1000.0);
   EXPECT_EQ(headroom::detail::half_width(steady, 1.0), 0);
   EXPECT_GT(headroom::detail::half_width(drifting, 1.5),
-            0.15);  // As if it had 10 values, not 1000.
+            0.15);  // Wide as with 10 values instead of 1000.
 }
 
 TEST(BenchStage, IsWrittenInALine) {

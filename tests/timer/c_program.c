@@ -1,5 +1,5 @@
-// The timer from C, without GNU extensions: what c_program.h promises, called by timer_test.cc.
-// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+// The timer in C, without GNU extensions. Implements c_program.h for timer_test.cc.
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): also compiled as C.
 #include "c_program.h"
 
 #include <headroom/timer.h>

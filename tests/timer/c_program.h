@@ -1,6 +1,6 @@
 #pragma once
 
-// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): also compiled as C.
 
 #include <stdint.h>
 
@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/// So many times: a step with the regions "c outer" and inside it "c inner", and an event each.
+/// Repeats: a step with the regions "c outer" and, inside it, "c inner", and one event of each
+/// kind.
 void TimeInC(int regions);
 uint64_t CountInC(const char* key);
 

@@ -1,5 +1,5 @@
-// The whole API of timer.hpp and gpu_timer.hpp: compiled as C++17 and C++20, enabled and compiled
-// out.
+// Uses the whole API of timer.hpp and gpu_timer.hpp. Compiled as C++17 and C++20, enabled and
+// compiled out.
 #include <headroom/gpu_timer.hpp>
 #include <headroom/timer.hpp>
 #include <string>
@@ -11,7 +11,7 @@ inline int Twice(int x) {
   return 2 * x;
 }
 
-// One line, two regions.
+// Two regions on one line.
 #define BOTH_SCOPES    \
   HEADROOM_SCOPE("a"); \
   HEADROOM_SCOPE("b")

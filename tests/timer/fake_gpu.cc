@@ -14,7 +14,7 @@
 namespace {
 
 constexpr int kNotReady = 600, kInvalidValue = 1, kInvalidHandle = 400;
-// Streams that the library makes are the timer's own; a test's are small numbers.
+// Streams from here on belong to the timer. Tests use small numbers.
 constexpr std::uintptr_t kFirstOwnStream = 1000;
 
 struct Event {
@@ -31,7 +31,7 @@ struct State {
   std::mutex mutex;
   double drift = 0;
   bool hold = false, hold_own = false, context = true;
-  int contexts = 0;  ///< How often there was another.
+  int contexts = 0;  ///< Number of context changes.
   std::uintptr_t streams = kFirstOwnStream;
   std::map<void*, std::int64_t> busy_until;
   std::set<void*> capturing;
@@ -39,7 +39,7 @@ struct State {
   std::map<std::string, std::uint64_t> calls;
   std::vector<std::int64_t> passed;
   std::vector<Event*>
-      made;  ///< As of a driver: those of a context that is gone are not the program's to free.
+      made;  ///< Like a driver: a program must not free events of a destroyed context.
 };
 
 State& TheState() {
@@ -53,7 +53,7 @@ std::int64_t Now() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Counts the call; the error that it is to give, or 0. REQUIRES: the mutex is held.
+/// Counts the call. Returns the error that it must give, or 0. REQUIRES: the mutex is held.
 int Called(const char* function) {
   State& state = TheState();
   ++state.calls[function];
@@ -138,7 +138,7 @@ int Count(const char* function) {
   return Called(function);
 }
 
-/// Of the calling thread: 0 global, as it begins; 1 thread-local; 2 relaxed.
+/// Mode of the calling thread: 0 global, the initial mode; 1 thread-local; 2 relaxed.
 int ExchangeCaptureMode(int* mode) {
   thread_local int mode_now = 0;
   if (*mode < 0 || *mode > 2) return kInvalidValue;

@@ -1,5 +1,5 @@
-// Regions of a GPU that a library of tests plays, opened as the real one is. Each test is a process
-// of its own: the library is opened once in one.
+// Tests GPU regions with a simulated GPU, opened like a real one. Each test runs in a separate
+// process, because a process opens the library only once.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ FakeGpu OpenFakeGpu(const char* path = FAKE_GPU) {
   return reinterpret_cast<FakeGpu (*)()>(dlsym(library, "HeadroomFakeGpu"))();
 }
 
-/// Runs `body` in a child; fails the test where one of its expectations did.
+/// Runs `body` in a child. The test fails if an expectation fails there.
 void InChild(const std::function<void()>& body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -43,7 +43,7 @@ void InChild(const std::function<void()>& body) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
 }
 
-/// In a child with the GPU.
+/// Runs `body` in a child with the GPU.
 void WithGpu(const std::function<void(const FakeGpu&)>& body, bool hip = false) {
   InChild([&] {
     setenv("HEADROOM_CUDA_LIBRARY", hip ? "/none.so" : FAKE_GPU, 1);
@@ -75,8 +75,8 @@ void LengthsAreThoseOfTheStream(const FakeGpu& gpu) {
 TEST(GpuTimerTest, LengthsByCuda) { WithGpu(LengthsAreThoseOfTheStream); }
 TEST(GpuTimerTest, LengthsByHip) { WithGpu(LengthsAreThoseOfTheStream, /*hip=*/true); }
 
-// libamdhip64.so is of the development package; programs are linked with libamdhip64.so.6. To ask
-// HIP for anything starts its runtime.
+// The development package has libamdhip64.so; programs link libamdhip64.so.6. Any call to HIP
+// starts its runtime.
 TEST(GpuTimerTest, HipIsTheOneThatTheProgramHasLoaded) {
   InChild([] {
     setenv("HEADROOM_CUDA_LIBRARY", "/none.so", 1);
@@ -97,7 +97,7 @@ TEST(GpuTimerTest, HipIsTheOneThatTheProgramHasLoaded) {
 
 TEST(GpuTimerTest, NothingWaitsForTheGpu) {
   WithGpu([](const FakeGpu& gpu) {
-    // Long enough for a host that other programs hold up.
+    // Long enough for a busy host.
     gpu.work(kStream, 2000 * kMs);
     const auto before = std::chrono::steady_clock::now();
     for (int i = 0; i < 100; ++i) {
@@ -143,7 +143,8 @@ TEST(GpuTimerTest, ACapturingStreamIsLeftAlone) {
       gpu.capture(kStream, true);
     }
     gpu.capture(kStream, false);
-    gpu.fail("StreamIsCapturing", 906, 1, 0);  // Another stream's, which waits for this one.
+    gpu.fail("StreamIsCapturing", 906, 1, 0);  // Another stream is captured, and waits for this
+                                               // one.
     { GpuScope implicit("captured", kStream); }
     { GpuScope after("captured", kStream); }
     EXPECT_TRUE(gpu_wait());
@@ -160,11 +161,11 @@ TEST(GpuTimerTest, ErrorsCostTheRegionNoMore) {
                                                 "EventElapsedTime"};
     constexpr int kEvents = 2;
     for (const char* function : functions) {
-      for (int after = 0; after < kEvents; ++after) {  // Of the first event, or of the second.
+      for (int after = 0; after < kEvents; ++after) {  // Fails the first or the second event.
         const std::uint64_t before = gpu_counts().failed;
         { GpuScope fine("errors", kStream); }
         EXPECT_TRUE(gpu_wait());
-        // All at once, so that new events have to be made.
+        // Opens all at once, so that new events must be made.
         gpu.hold(true);
         gpu.fail(function, 700, 1, after);
         for (int i = 0; i < 20; ++i, ++regions) {
@@ -179,7 +180,7 @@ TEST(GpuTimerTest, ErrorsCostTheRegionNoMore) {
     EXPECT_EQ(counts.resolved + counts.failed,
               static_cast<std::uint64_t>(regions) + kEvents * functions.size());
     EXPECT_GE(counts.failed, 1);
-    gpu.fail("EventQuery", 4, 1 << 30, 0);  // The driver is going away.
+    gpu.fail("EventQuery", 4, 1 << 30, 0);  // The driver is shutting down.
     for (int i = 0; i < 2000; ++i) {
       const GpuScope scope("errors", kStream);
     }
@@ -187,8 +188,7 @@ TEST(GpuTimerTest, ErrorsCostTheRegionNoMore) {
   });
 }
 
-// Where streams share the hardware's queues, an event on a stream of ours may wait for others'
-// work.
+// If streams share hardware queues, an event on our stream may wait for other streams' work.
 TEST(GpuTimerTest, ClocksThatCannotBeComparedCostNeitherTheProgramNorLengths) {
   WithGpu([](const FakeGpu& gpu) {
     gpu.hold_own(true);
@@ -202,7 +202,7 @@ TEST(GpuTimerTest, ClocksThatCannotBeComparedCostNeitherTheProgramNorLengths) {
       }
       usleep(1300);
     }
-    // Attempts get rarer: one every 5 ms would ask some millions of times.
+    // Attempts become rarer: every 5 ms they would make millions of queries.
     EXPECT_LT(gpu.calls("EventQuery"), 500'000u);
     EXPECT_TRUE(gpu_wait());
     EXPECT_EQ(gpu_counts().resolved, 2 * kRegions);
@@ -236,11 +236,11 @@ TEST(GpuTimerTest, AContextThatIsGoneTakesItsRegionsOnly) {
         { const GpuScope after("gone", kStream); }
         EXPECT_TRUE(gpu_wait());
         EXPECT_EQ(gpu_counts().resolved, counts.resolved + 1);
-      }  // The end of what was lost.
+      }  // Ends the lost region.
       { const GpuScope after("gone", kStream); }
       EXPECT_TRUE(gpu_wait());
       EXPECT_EQ(gpu_counts().resolved, counts.resolved + 2);
-      // A stream that is new since has events that are, too.
+      // A new stream also has new events.
       gpu.reset();
       for (int i = 0; i < 3; ++i) {
         { const GpuScope scope("new stream", reinterpret_cast<void*>(50 + round)); }  // NOLINT
@@ -249,7 +249,8 @@ TEST(GpuTimerTest, AContextThatIsGoneTakesItsRegionsOnly) {
       EXPECT_GE(gpu_stats("new stream").count, 2u * (static_cast<unsigned>(round) + 1));
       { const GpuScope scope("gone", kStream); }
       EXPECT_TRUE(gpu_wait());
-      // Nothing is under way when it goes: the next region finds that its events are gone.
+      // No region is unresolved during the reset. The next region finds that its events were
+      // destroyed.
       gpu.reset();
       const std::uint64_t resolved = gpu_counts().resolved, failed = gpu_counts().failed;
       for (int i = 0; i < 3; ++i) {
@@ -272,7 +273,7 @@ TEST(GpuTimerTest, StreamsMayComeAndGo) {
     }
     EXPECT_EQ(gpu_stats("come and go").count, kStreams);
     EXPECT_EQ(gpu_counts().full, 0);
-    // All places are of a context that is gone, which the next region finds.
+    // All lanes belong to the destroyed context. The next region finds this.
     gpu.reset();
     for (int i = 0; i < 3; ++i) {
       // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -344,7 +345,7 @@ TEST(GpuTimerTest, InputWaitIsSplitIntoFeltAndHidden) {
   WithGpu([](const FakeGpu& gpu) {
     const auto begin = std::chrono::steady_clock::now();
     {
-      const InputWait wait(kStream);  // The GPU is idle: it feels all.
+      const InputWait wait(kStream);  // The GPU is idle for the whole wait.
       usleep(20'000);
     }
     const std::chrono::duration<double> around = std::chrono::steady_clock::now() - begin;
@@ -354,7 +355,7 @@ TEST(GpuTimerTest, InputWaitIsSplitIntoFeltAndHidden) {
     EXPECT_LE(felt, around.count() + 1e-3);
     gpu.work(kStream, 100 * kMs);
     {
-      const InputWait wait(kStream);  // It has work for longer than the host waits.
+      const InputWait wait(kStream);  // The GPU has work for longer than the host waits.
       usleep(20'000);
     }
     EXPECT_TRUE(gpu_wait());
@@ -384,7 +385,7 @@ TEST(GpuTimerTest, MaelstromTwin) {
     EXPECT_EQ(text.str().substr(0, 10), "CPU\nBATCH\n");
     EXPECT_NE(text.str().find("---\nGPU\nBATCH\nmin: "), std::string::npos) << text.str();
 
-    // Flags that differ: no exception, no leak of the pool, whichever way.
+    // Mismatched flags cause no exception and no leak, in both directions.
     for (int i = 0; i < 2000; ++i) {
       timer.start("FORWARD", true, kStream);
       timer.end("FORWARD");
@@ -432,8 +433,8 @@ TEST(GpuTimerTest, ThreadsAndStreams) {
   });
 }
 
-/// That the events in a recording are where the GPU passed them, on the host's clock.
-/// @param from_second  of which on, when the clocks are known by each other
+/// Checks that events in a recording have the host times at which the GPU reached them.
+/// @param from_second  ignores earlier events, for which the clocks' rates are not yet measured
 void PlacedWithin(const FakeGpu& gpu, int seconds, int from_second, double limit_ns) {
   TestRecorder recorder;
   setenv("HEADROOM_SOCKET", recorder.Path().c_str(), 1);
@@ -482,7 +483,7 @@ TEST(GpuTimerTest, PlacedOnTheHostsClock) {
 }
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-// Under sanitizers the two readings of the host are too far apart to know the clocks so soon.
+// Under sanitizers, the host's two readings are too far apart to measure the rates so early.
 TEST(GpuTimerTest, PlacedOnTheHostsClockByAFasterOne) {
   WithGpu([](const FakeGpu& gpu) {
     gpu.set_drift(20);  // 20 us per second.

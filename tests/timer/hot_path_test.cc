@@ -1,4 +1,4 @@
-// That a region neither allocates, nor locks, nor calls the kernel: counted and forbidden.
+// Tests that a region never allocates, locks, or calls the kernel. Counts and forbids these calls.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -53,7 +53,7 @@ void EveryKind(const Key& key) {
   gradient("gradient", 4);
 }
 
-/// From here on, a call of the kernel other than exit_group() ends the process.
+/// From here on, any system call except exit_group() ends the process.
 void ForbidCallsOfTheKernel() {
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -66,7 +66,7 @@ void ForbidCallsOfTheKernel() {
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(77);
 }
 
-/// Exit status of a child that times 10,000 times after a first one: 0 is as it should be.
+/// Returns the exit status of a child that times 10,000 regions after a first one; 0: passed.
 int InAChild() {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// What a program under a recorder leaves in the shared memory, through the real socket.
+// Tests the shared memory of a recorded program, through the real socket.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 namespace headroom {
 namespace {
 
-/// timer_program, started.
+/// A started timer_program.
 class Program {
  public:
   Program(const TestRecorder& recorder, std::vector<std::string> arguments,
@@ -80,7 +80,7 @@ struct Event {
   std::uint32_t id;
 };
 
-/// The records of a ring with their payloads; fails the test where they make no sense.
+/// Returns the records of a ring with their payloads. The test fails if they are invalid.
 std::vector<Event> EventsOf(const TestRecorder::Process& process, const TestRecorder::Ring& ring) {
   std::vector<Event> out;
   std::uint64_t last = 0;
@@ -100,7 +100,7 @@ std::vector<Event> EventsOf(const TestRecorder::Process& process, const TestReco
   return out;
 }
 
-/// That each end is of a region that began and is open; gives how many stay open.
+/// Checks that each end belongs to an open region. Returns the number of regions that stay open.
 std::size_t OpenAfter(const std::vector<Event>& events) {
   std::map<std::uint32_t, std::string> open;
   for (const Event& event : events) {
@@ -122,7 +122,7 @@ void DrainUntilItEnds(TestRecorder& recorder, Program& program, useconds_t pause
   recorder.Drain();
 }
 
-/// What a program told that ends well and starts no other.
+/// Returns the data of a program that ends normally and starts no other.
 const TestRecorder::Process& RecordToItsEnd(TestRecorder& recorder, Program& program) {
   DrainUntilItEnds(recorder, program);
   EXPECT_EQ(program.Wait(), 0);
@@ -160,7 +160,7 @@ TEST(RecordTest, EventsOfCArriveWhole) {
   }
 }
 
-// A reader that met them counted from 0 on, twice over.
+// A reader of such steps would count from 0 twice.
 TEST(RecordTest, StepsBelowZeroAreRegions) {
   TestRecorder recorder;
   Program program(recorder, {"steps", "-2"});
@@ -178,7 +178,7 @@ TEST(RecordTest, StepsBelowZeroAreRegions) {
 
 TEST(RecordTest, TwoMillionRegionsASecondAndThreadWithoutALoss) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  constexpr int kRegions = 10'000;  // The recorder here is ten times as slow.
+  constexpr int kRegions = 10'000;  // This test's recorder is ten times as slow here.
 #else
   constexpr int kRegions = 1'000'000;
 #endif
@@ -203,14 +203,15 @@ TEST(RecordTest, TwoMillionRegionsASecondAndThreadWithoutALoss) {
     }
     EXPECT_EQ(seen / 2 + dropped, 2 * kRegions);
     if (dropped == 0) return;
-    // A ring holds what 131 ms make.
+    // A ring holds 131 ms of events.
     EXPECT_GT(longest, std::chrono::milliseconds(100)) << "the recorder came in time";
   }
   GTEST_SKIP() << "this machine is too busy: the recorder was kept waiting for more than 100 ms";
 }
 
 TEST(RecordTest, AFullRingLosesWholeRegionsAndCountsThem) {
-  constexpr int kRegions = 400'000;  // Of two, for a ring of 262,144: nobody reads it in time.
+  constexpr int kRegions = 400'000;  // Two records each, in a ring of 262,144 regions. The test
+                                     // does not read it in time.
   TestRecorder recorder;
   Program program(recorder, {"burst", std::to_string(kRegions)});
   EXPECT_EQ(program.Wait(), 0) << "a recorder that does nothing does not stop the program";
@@ -252,7 +253,7 @@ TEST(RecordTest, KilledProgramsLoseNothing) {
     usleep(rand_r(&random) % 20'000);
     program.Kill();
     program.Wait();
-    recorder.Drain();  // Nothing was read while it lived.
+    recorder.Drain();  // Nothing was read during its life.
     const TestRecorder::Process& process = recorder.processes().at(0);
     const std::vector<Event> events = EventsOf(process, process.rings.at(0));
     EXPECT_LE(OpenAfter(events), 1);
@@ -283,7 +284,7 @@ TEST(RecordTest, RingsOfThreadsThatEndedAreUsedAgain) {
 TEST(RecordTest, MoreThreadsThanRings) {
   TestRecorder recorder;
   Program program(recorder, {"threads", "200"});
-  program.Wait();  // Nobody frees a ring.
+  program.Wait();  // Rings are never freed.
   recorder.Drain();
   EXPECT_EQ(recorder.processes().at(0).rings.size(), 128);
   EXPECT_EQ(recorder.processes()[0].shared->dropped_threads, 200 - 128);

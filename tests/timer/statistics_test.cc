@@ -1,5 +1,6 @@
-// Statistics against a slow, obvious reference: any regions, on a clock that the test sets.
-#define HEADROOM_TEST_CLOCK HeadroomTestClock  // Below.
+// Compares statistics with a slow, simple reference, for any regions, on a clock that the test
+// sets.
+#define HEADROOM_TEST_CLOCK HeadroomTestClock  // Defined below.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -26,15 +27,15 @@ struct Region {
   std::uint64_t begin, end;
 };
 
-/// What is done at one moment: a region of a key begins, or the nth of those that are open ends.
+/// One action: begins a region of a key, or ends the nth open region.
 struct Action {
   bool begins;
   int key, which;
   std::uint64_t passes;
 };
 
-/// Own time of each region, one moment at a time: it goes to the one that began last among those
-/// open. `began` is in order of beginning.
+/// Returns the self time of each region, one moment at a time. Each moment counts for the open
+/// region that began last. `began` is ordered by beginning.
 std::vector<std::uint64_t> OwnTimes(const std::vector<Region>& began, std::uint64_t from,
                                     std::uint64_t to) {
   std::vector<std::uint64_t> own(began.size(), 0);
@@ -127,7 +128,7 @@ TEST(StatisticsTest, HistogramErrorIsBoundedOverAllLengths) {
       const std::int64_t length = (std::int64_t{1} << power) + near;
       if (length <= 0) continue;
       const std::string key = "length " + std::to_string(length);
-      // Twice as long and half as long beside it: the extremes do not help.
+      // Another key has twice and half the length, so the extremes do not help.
       for (const std::int64_t ns : {length / 2, length, length * 2}) {
         const headroom_token token = headroom::begin(key);
         time_now += static_cast<std::uint64_t>(ns);

@@ -1,5 +1,5 @@
-// The recorder's side of the shared memory, as small as it can be: accepts processes, and copies
-// what is in their rings.
+// A minimal recorder of the shared memory: accepts processes, and copies the contents of their
+// rings.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ namespace headroom {
 
 class TestRecorder {
  public:
-  /// What was read of a ring, from when it was opened until it was closed.
+  /// The data read from a ring between its opening and its closing.
   struct Ring {
     std::uint32_t index, kind;
     std::int32_t tid;
@@ -71,7 +71,7 @@ class TestRecorder {
   std::string Path() const { return folder_ + "/socket"; }
   std::vector<Process>& processes() { return processes_; }
 
-  /// Takes processes that wait to be recorded.
+  /// Accepts processes that wait to be recorded.
   void Accept() {
     for (;;) {
       const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -100,7 +100,7 @@ class TestRecorder {
     }
   }
 
-  /// Copies what all rings hold, and frees those that are closed.
+  /// Copies the contents of all rings, and frees the closed ones.
   void Drain() {
     Accept();
     for (Process& process : processes_) {

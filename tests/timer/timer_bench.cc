@@ -1,8 +1,8 @@
-// What a region costs, beside the least that one could: two readings of the clock and two records
-// of 16 bytes. `recorded` has a recorder in another process; `threads` is time a thread, and wall
-// time a region over all of them.
+// Measures the cost of a region, and the lower limit: two clock readings and two records of 16
+// bytes. `recorded` has a recorder in another process. `threads` is the time per thread, and the
+// wall time per region over all threads.
 //
-// usage: timer_bench     a table in ns; exit code 1 where a count is wrong
+// usage: timer_bench     a table in ns; exit code 1 if a count is wrong
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +52,7 @@ void ByText() {
   }
 }
 
-/// Least and median of kRounds, in ns a region. A pause after each: the recorder's turn.
+/// Minimum and median of kRounds, in ns per region. A pause after each lets the recorder run.
 void Report(const char* what, const std::function<void()>& body) {
   std::vector<double> wall, thread;
   body();
@@ -68,9 +68,9 @@ void Report(const char* what, const std::function<void()>& body) {
   std::printf("%-28s %8.2f %8.2f %8.2f\n", what, wall[0], wall[kRounds / 2], thread[kRounds / 2]);
 }
 
-/// The counts that must come out; exit status.
+/// Checks the counts. Returns the exit status.
 int Measure(const char* how) {
-  if (!enabled()) return 1;  // Which chooses the clock.
+  if (!enabled()) return 1;  // Also selects the clock.
   std::printf("%-28s %8s %8s %8s\n", how, "least", "median", "thread");
   Report("limit", Limit);
   Report("HEADROOM_SCOPE", Scopes);

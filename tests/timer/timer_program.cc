@@ -1,4 +1,4 @@
-// A program to be recorded, by record_test.cc: timer_program COMMAND [ARGUMENT].
+// A program that record_test.cc records: timer_program COMMAND [ARGUMENT].
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 std::uint64_t Now() { return headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC); }
 
-/// `regions` on each thread, 2 million a second; late ones are not made up for.
+/// Times `regions` on each thread, 2 million per second. Does not make up for late ones.
 void Paced(int threads, int regions) {
   std::vector<std::thread> workers;
   workers.reserve(static_cast<std::size_t>(threads));
@@ -41,7 +41,7 @@ void Burst(int regions) {
   }
 }
 
-/// Counts up for ever; `path` holds the number up to which all is done.
+/// Counts up without end. The file `path` has the number up to which all regions have ended.
 void Forever(const char* path) {
   std::FILE* file = std::fopen(path, "r+");
   if (file == nullptr) std::exit(1);

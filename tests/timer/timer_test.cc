@@ -1,4 +1,4 @@
-// The timers in a program that nobody records: threads, fork, limits, wrong use.
+// Tests the timers in a program without a recorder: threads, fork, limits, wrong use.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@
 namespace headroom {
 namespace {
 
-/// The exit status of a child that runs `body`; -1: it died by a signal.
+/// Returns the exit status of a child that runs `body`, or -1 if a signal killed it.
 template <typename Body>
 int InChild(Body body) {
   const pid_t child = fork();
@@ -86,7 +86,7 @@ TEST(TimerTest, RegionsOfOneKeyThatOverlapCountEachMomentOnce) {
       << "the second lies 2 ms in the first and 2 around the third";
 }
 
-// MAELSTROM's timer lost a key to one exception between a start and its end.
+// MAELSTROM's timer lost a key after an exception between a start and its end.
 TEST(TimerTest, ARegionThatIsNeverEndedCostsItsKeyNothingElse) {
   const headroom_token left = headroom::begin("left open");
   for (int i = 0; i < 5; ++i) {
@@ -100,7 +100,7 @@ TEST(TimerTest, ARegionThatIsNeverEndedCostsItsKeyNothingElse) {
   EXPECT_EQ(open.count, 5);
   EXPECT_NEAR(open.total_s, 5 * open.mean_s, 1e-9);
   headroom::end(left);
-  // One reading: each reading measures the counter's rate anew.
+  // One reading, because each one measures the counter's rate again.
   const Stats ended = stats("left open");
   EXPECT_EQ(ended.count, 6);
   EXPECT_NEAR(ended.total_s, ended.max_s, 1e-9) << "it was around all";
@@ -134,7 +134,7 @@ TEST(TimerTest, WrongEndsAreCountedAndHarmNothing) {
   headroom::end(foreign);
   EXPECT_EQ(stats("foreign").count, 1);
 
-  headroom::end(0);  // What a region that was not begun gave.
+  headroom::end(0);  // The token of a region that was not begun.
   EXPECT_EQ(drops().unmatched, before + 3);
   const headroom_token open = headroom::begin("open");
   for (const headroom_token nonsense : {open & ~headroom_token{0x1ff}, open | 0x1ff, open ^ 1,
@@ -261,14 +261,14 @@ TEST(TimerTest, AChildHasItsOwnStatistics) {
   const std::uint64_t before = stats("known before the fork").count;
   EXPECT_EQ(InChild([open] {
               if (stats("known before the fork").count != 0) return 1;
-              { const Scope scope(known); }  // The number stands for the same text.
+              { const Scope scope(known); }  // The number still names the same text.
               if (stats("known before the fork").count != 1) return 2;
               if (headroom_key("known before the fork") != known.number()) return 3;
-              headroom::end(open);  // Of the parent.
+              headroom::end(open);  // Regions of the parent.
               if (stats("open at the fork").count != 0) return 4;
               { HEADROOM_SCOPE("new in the child"); }
               if (stats("new in the child").count != 1) return 5;
-              return InChild([] {  // And on.
+              return InChild([] {  // Later regions also count.
                 { const Scope scope(known); }
                 return stats("known before the fork").count == 1 ? 0 : 6;
               });
@@ -280,7 +280,7 @@ TEST(TimerTest, AChildHasItsOwnStatistics) {
   EXPECT_EQ(stats("new in the child").count, 0);
 }
 
-// Sanitizers of GCC 12 leave the child the locks that other threads held in their allocator.
+// With sanitizers of GCC 12, a child inherits locks that other threads held in the allocator.
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 TEST(TimerTest, ForksWhileThreadsTime) {
   std::atomic<bool> stop = false;
@@ -306,11 +306,11 @@ TEST(TimerTest, ForksWhileThreadsTime) {
 #endif
 
 TEST(TimerTest, OffByTheEnvironment) {
-  // In a child that starts anew: the parent has read its environment already.
+  // In a child with a fresh start, because the parent has already read its environment.
   EXPECT_EQ(InChild([] {
               setenv("HEADROOM", "0", 1);
               if (headroom::begin("off") != 0 || enabled()) return 1;
-              enable(true);  // The user's word holds.
+              enable(true);  // The user's setting wins.
               if (headroom::begin("off") != 0 || enabled()) return 1;
               return stats("off").count == 0 ? 0 : 2;
             }),
@@ -344,7 +344,7 @@ TEST(TimerTest, MoreNamesThanFit) {
               return stats("name 2").count == 2 ? 0 : 5;
             }),
             0);
-  EXPECT_EQ(InChild([] {  // The text of names, too.
+  EXPECT_EQ(InChild([] {  // Also the text of names.
               std::string name(1 << 20, 'x');
               for (int i = 0; i < 20; ++i) {
                 name[0] = static_cast<char>('a' + i);
@@ -357,7 +357,7 @@ TEST(TimerTest, MoreNamesThanFit) {
 
 // --- headroom::Timer -----------------------------------------------------------------------------
 
-/// Every reading is a second after the one before; lengths are asked for late.
+/// Each reading is one second after the previous one. Lengths are read late.
 struct CountingClock {
   int* time;
   int start() const { return ++*time; }
@@ -372,7 +372,7 @@ TEST(MaelstromTimerTest, TimesByKey) {
   timer.start("FORWARD");   // 2
   timer.end("FORWARD");     // 3
   timer.start("BACKWARD");  // 4
-  timer.end("BATCH");       // 5: they may overlap.
+  timer.end("BATCH");       // 5: regions may overlap.
   timer.end("BACKWARD");    // 6
   timer.start("FORWARD");   // 7
   timer.start("FORWARD");   // 8: the key nests.
@@ -460,7 +460,7 @@ TEST(MaelstromTimerTest, MemoryIsBoundedAndStatisticsExact) {
 }
 
 TEST(MaelstromTimerTest, StartsThatNeverEndDoNotPileUp) {
-  std::thread([] {  // With a stack of its own.
+  std::thread([] {  // Has its own stack.
     Timer timer;
     const std::uint64_t depth = drops().depth;
     constexpr int kStarts = 1000;

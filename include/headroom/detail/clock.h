@@ -1,10 +1,10 @@
-// The clock of regions: the processor's counter where it is invariant, else CLOCK_MONOTONIC_RAW.
+// The clock of regions: the processor's counter if it is invariant, else CLOCK_MONOTONIC_RAW.
 //
-// The counter takes 9 ns to read, clock_gettime 22. It is not ordered with the instructions around
-// it (no fence): a region may be some 10 ns off at either end, which a fence would cost in time.
+// The counter takes 9 ns to read, clock_gettime 22 ns. No fence orders the counter with the
+// instructions around it, because a fence costs time. A region may be about 10 ns off at each end.
 #pragma once
 
-// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): also compiled as C.
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -50,7 +50,7 @@ static inline uint64_t headroom_impl_counter(void) {
 }
 
 /// Moves a descriptor above 2. If the program has closed a standard descriptor, `descriptor` may
-/// have its number, and the program's output would go into it. Returns the new number, or -1.
+/// have its number, and would receive the program's output. Returns the new number, or -1.
 static inline int headroom_impl_above_standard(int descriptor) {
   if (descriptor < 0 || descriptor > 2) return descriptor;
   const int above = fcntl(descriptor, 1030, 3);  // F_DUPFD_CLOEXEC, which plain C does not name.
@@ -58,8 +58,8 @@ static inline int headroom_impl_above_standard(int descriptor) {
   return above;
 }
 
-/// Whether the counter runs at one rate in all states and is the same on all cores: the processor
-/// says so, and the kernel, which tests it, has not found otherwise.
+/// Returns 1 if the counter has one rate in all power states and is synchronized across cores. The
+/// processor must report this, and the kernel's own test must not have disproved it.
 static inline int headroom_impl_has_counter(void) {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -71,24 +71,24 @@ static inline int headroom_impl_has_counter(void) {
     if (read(file, source, sizeof source - 1) <= 0) source[0] = 0;
     close(file);
   }
-  // What the kernel falls back to once it has marked the counter unstable.
+  // The kernel's fallback clocks after it has marked the counter unstable.
   return strncmp(source, "hpet", 4) != 0 && strncmp(source, "acpi_pm", 7) != 0 &&
          strncmp(source, "jiffies", 7) != 0;
 #elif defined(__aarch64__)
-  return 1;  // Architected: constant rate, one for all cores.
+  return 1;  // The architecture guarantees a constant rate, synchronized across cores.
 #else
   return 0;
 #endif
 }
 
-/// A moment on both clocks: the closest of 16 readings of one between two of the other.
+/// One moment on both clocks: the tightest of 16 readings of one clock between two of the other.
 struct headroom_impl_anchor {
-  uint64_t ticks, ns;  ///< `ns` of CLOCK_MONOTONIC.
-  uint64_t width;      ///< Ticks between the two: neither clock was read further off than that.
+  uint64_t ticks, ns;  ///< CLOCK_MONOTONIC in ns.
+  uint64_t width;      ///< Ticks between the two readings: the maximum error of the pair.
 };
 
 #if defined(HEADROOM_TEST_CLOCK)
-/// For tests: the name of a function, uint64_t(void), which is all the time there is, in ns.
+/// For tests: names a function, uint64_t(void), which replaces every clock. Returns ns.
 uint64_t HEADROOM_TEST_CLOCK(void);
 
 static inline uint32_t headroom_impl_clock_here(void) { return HEADROOM_CLOCK_MONOTONIC_RAW; }

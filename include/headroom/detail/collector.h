@@ -1,12 +1,12 @@
-// What headroom/timer.h does inside. Not for use by itself.
+// Implementation of headroom/timer.h. Do not include it directly.
 //
-// One collector an image: its state is a weak hidden definition, so that all files of a program or
-// of a shared library that include the header share it, and two images with headers of different
-// versions do not meet.
+// Each image (program or shared library) has one collector. Its state is a weak hidden definition,
+// so all files of an image that include the header share it. Two images with headers of different
+// versions stay separate.
 #pragma once
 
 // NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier,misc-definitions-in-headers):
-// C, too.
+// also compiled as C.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ extern long syscall(long, ...);  // -std=c11 hides them.
 extern int ftruncate(int, off_t);
 #endif
 
-// The code of others, with warnings of others: casts in C++ are C's.
+// Programs include this code and set their own warnings. Its C casts are intended.
 #if defined(__cplusplus)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
@@ -44,8 +44,8 @@ extern int ftruncate(int, off_t);
 extern "C" {
 #endif
 
-// Dl_info of <dlfcn.h> is hidden from -std=c11, and glibc before 2.34 has both in a library that a
-// program need not link: it then has no image to be unloaded either.
+// -std=c11 hides Dl_info of <dlfcn.h>. Before glibc 2.34 both functions are in a library that a
+// program need not link. Such a program cannot unload an image either.
 extern int headroom_impl_dladdr(const void* address, void* info) __asm__("dladdr")
     __attribute__((weak));
 extern void* headroom_impl_dlopen(const char* file, int how) __asm__("dlopen")
@@ -55,88 +55,89 @@ extern void* headroom_impl_dlopen(const char* file, int how) __asm__("dlopen")
 #define HEADROOM_IMPL_SLOW __attribute__((noinline, cold, unused))
 #define HEADROOM_IMPL_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HEADROOM_IMPL_UNLIKELY(x) __builtin_expect(!!(x), 0)
-// Relaxed: only the calling thread writes it. Release: others read it without a lock.
+// Only the calling thread writes the field. Release: other threads read it without a lock.
 #define HEADROOM_IMPL_PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 #define HEADROOM_IMPL_GET(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 
 enum {
   HEADROOM_IMPL_RINGS = 128,
-  HEADROOM_IMPL_RING_RECORDS = 1 << 19,  // 8 MiB: 131 ms of 2 million regions a second.
+  HEADROOM_IMPL_RING_RECORDS = 1 << 19,  // 8 MiB: 131 ms at 2 million regions per second.
   HEADROOM_IMPL_NAMES = 1 << 16,
   HEADROOM_IMPL_HASH = 1 << 17,
   HEADROOM_IMPL_TEXT = 16 << 20,
-  HEADROOM_IMPL_KEYS = 1 << 14,  // Names below it can have statistics.
+  HEADROOM_IMPL_KEYS = 1 << 14,  // Only names below this number can have statistics.
   HEADROOM_IMPL_DEPTH = 256,
   HEADROOM_IMPL_OFF_NOW = 1,       // headroom_enable(0)
-  HEADROOM_IMPL_OFF_FOR_GOOD = 2,  // By the environment, or no memory.
-  HEADROOM_IMPL_BUCKETS = 656,     // 16 to each power of two, up to 2^44 ticks.
+  HEADROOM_IMPL_OFF_FOR_GOOD = 2,  // By the environment, or out of memory.
+  HEADROOM_IMPL_BUCKETS = 656,     // 16 per power of two, up to 2^44 ticks.
 };
 
-/// Statistics of a key on one thread, in ticks. The thread writes, any thread reads: a reading
-/// counts if `version` was even and the same before and after.
+/// Statistics of a key on one thread, in ticks. The owner writes, any thread reads. A read is valid
+/// if `version` was even and did not change during it.
 struct headroom_impl_stats_block {
   uint64_t version;
   uint64_t count, total, self, min, max;
-  uint64_t shift;      ///< The first length: sums of differences to it lose no digits.
-  uint64_t sum, sum2;  ///< Bits of doubles: of (length - shift), and of its square.
-  uint64_t open;       ///< Regions of the key that are open: the owner's alone.
+  uint64_t shift;      ///< The first length. Sums of differences from it lose no digits.
+  uint64_t sum, sum2;  ///< Bits of doubles: the sums of (length - shift) and of its square.
+  uint64_t open;       ///< Open regions of the key. Only the owner accesses it.
   uint64_t buckets[HEADROOM_IMPL_BUCKETS];
 };
 
 struct headroom_impl_open {
   uint64_t start, self;
-  uint64_t covered;  ///< Of the time since `start`, where regions of its key were that have ended.
+  uint64_t covered;  ///< Ticks since `start` that ended regions of the same key cover.
   uint32_t key, serial;
-  struct headroom_impl_stats_block* stats;  ///< Null: beyond the keys that have any.
-  uint8_t closed;                           ///< Ended while inner ones were still open.
+  struct headroom_impl_stats_block* stats;  ///< Null: the key is beyond those that have statistics.
+  uint8_t closed;                           ///< Ended while inner regions were still open.
   uint8_t recorded;
 };
 
-/// The writing end of a ring. One thread at a time uses it.
+/// The writing end of a ring. Only one thread at a time may use it.
 struct headroom_impl_writer {
-  uint64_t head, tail;  ///< Of the ring; `tail` as last seen.
+  uint64_t head, tail;  ///< Positions in the ring; `tail` as last read.
   struct headroom_record* records;
   struct headroom_ring* ring;  ///< Null: not recorded.
-  uint32_t pending;            ///< Recorded regions that are open: their ends have room for sure.
+  uint32_t pending;            ///< Open recorded regions. Each has a reserved record for its end.
 };
 
 struct headroom_impl_thread {
   struct headroom_impl_writer out;
   uint32_t depth, serial;
   uint32_t clock;
-  uint64_t last;    ///< Ticks up to which time is attributed.
-  uint64_t number;  ///< Unique in the process and in its children; 31 bits.
+  uint64_t last;    ///< Time up to these ticks is attributed.
+  uint64_t number;  ///< Unique in the process and its children; 31 bits.
   struct headroom_impl_thread *next, *previous;
   struct headroom_impl_stats_block* stats[HEADROOM_IMPL_KEYS];
   struct headroom_impl_open open[HEADROOM_IMPL_DEPTH];
 };
 
 struct headroom_impl_state {
-  int off;  ///< Not 0: nothing is collected. (atomic) HEADROOM_IMPL_OFF_...
+  int off;  ///< Atomic HEADROOM_IMPL_OFF_... flags. If not 0, nothing is collected.
   int ready;
   int pinned;
-  pthread_mutex_t lock;  ///< Of all below; names and `hash` are read without it.
+  pthread_mutex_t lock;  ///< Guards all fields below. `hash` and the names are read without it.
   uint32_t clock;
-  uint32_t names;  ///< As in `shared`, which after a fork is still the parent's.
+  uint32_t names;  ///< As in `shared`. After a fork `shared` is still the parent's.
   uint32_t text;
   int recorded;  ///< The recorder has the shared memory.
-  int forked;    ///< `shared` is the parent's: for its names only.
-  int helper;    ///< As `shared` tells; children that are forked are helpers, too.
-  int socket;    ///< Where `recorded`.
+  int forked;    ///< `shared` is the parent's: use only its names.
+  int helper;    ///< As in `shared`. Forked children are helpers, too.
+  int socket;    ///< Valid if `recorded`.
   ino_t socket_inode;
   uint64_t threads_begun;
   uint64_t dropped_statistics;
   struct headroom_impl_anchor anchor;
   struct headroom_shared* shared;
   struct headroom_impl_thread* threads;
-  struct headroom_impl_stats_block* retired[HEADROOM_IMPL_KEYS];  ///< Of threads that ended.
+  struct headroom_impl_stats_block* retired[HEADROOM_IMPL_KEYS];  ///< Statistics of threads that
+                                                                  ///< ended.
   uint64_t retired_ring_drops;
   pthread_key_t exit_key;
   int exit_key_made;
   uint32_t hash[HEADROOM_IMPL_HASH];  ///< Name numbers by hash; 0: free.
 };
 
-// All zero, the mutex too: its half a megabyte is in no file, and in memory where it is used.
+// All zero, including the mutex, so that its 512 KiB are in no file and use memory only on access.
 HEADROOM_IMPL_SHARED struct headroom_impl_state headroom_impl_state_v1
 #if defined(__cplusplus)
     = {};
@@ -151,8 +152,8 @@ static inline int headroom_impl_on(void) {
 
 // --- shared memory -----------------------------------------------------------------------------
 
-/// Passes the shared memory to the recorder. Returns the socket, which tells it when the process
-/// ends; -1: there is no recorder.
+/// Passes the shared memory to the recorder. Returns the socket, or -1 without a recorder. The
+/// socket stays open so that the recorder sees when the process ends.
 HEADROOM_IMPL_SLOW static int headroom_impl_connect(int memory) {
   const char* path = getenv("HEADROOM_SOCKET");
   struct sockaddr_un address;
@@ -164,7 +165,7 @@ HEADROOM_IMPL_SLOW static int headroom_impl_connect(int memory) {
   strcpy(address.sun_path, path);
   const int s = headroom_impl_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (s < 0) return -1;
-  const struct timeval patience = {1, 0};  // A recorder that is stopped must not stop the program.
+  const struct timeval patience = {1, 0};  // A stopped recorder must not stop the program.
   setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 
   uint64_t hello = HEADROOM_SHARED_MAGIC;
@@ -199,13 +200,13 @@ HEADROOM_IMPL_SLOW static int headroom_impl_connect(int memory) {
   return s;
 }
 
-/// Memory of that size that can be passed on; -1: there is none.
+/// Returns a descriptor of `bytes` of memory that can be passed on, or -1.
 HEADROOM_IMPL_SLOW static int headroom_impl_make_memory(uint64_t bytes) {
 #ifdef SYS_memfd_create
-  struct rlimit limit;  // A file beyond it would end the program (SIGXFSZ).
+  struct rlimit limit;  // Writing a file beyond the limit would end the program (SIGXFSZ).
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < bytes) return -1;
-  // 3: MFD_CLOEXEC | MFD_ALLOW_SEALING. 1033: F_ADD_SEALS, 6: F_SEAL_SHRINK | F_SEAL_GROW: the
-  // recorder maps nothing that could shrink under it.
+  // 3: MFD_CLOEXEC | MFD_ALLOW_SEALING. 1033: F_ADD_SEALS, 6: F_SEAL_SHRINK | F_SEAL_GROW. The
+  // seals protect the recorder, which must not map memory that can shrink.
   const int memory = headroom_impl_above_standard((int)syscall(SYS_memfd_create, "headroom", 3u));
   if (memory < 0 || (ftruncate(memory, (off_t)bytes) == 0 && fcntl(memory, 1033, 6) == 0)) {
     return memory;
@@ -217,7 +218,7 @@ HEADROOM_IMPL_SLOW static int headroom_impl_make_memory(uint64_t bytes) {
   return -1;
 }
 
-/// Makes the memory, and shares it where there is a recorder. Null: no memory.
+/// Makes the memory, and shares it if there is a recorder. Returns null if there is no memory.
 /// REQUIRES: the lock is held.
 HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
@@ -229,7 +230,7 @@ HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void
   const uint64_t ring_stride =
       HEADROOM_RING_HEADER_BYTES +
       sizeof(struct headroom_record) * (uint64_t)HEADROOM_IMPL_RING_RECORDS;
-  // Pages that nobody touches take no memory, and rings are only touched where they are recorded.
+  // Untouched pages use no memory. Only a recorded process touches rings.
   uint64_t bytes = rings_offset + HEADROOM_IMPL_RINGS * ring_stride;
   int memory = wanted ? headroom_impl_make_memory(bytes) : -1;
   void* address = MAP_FAILED;
@@ -259,7 +260,7 @@ HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void
   shared->rings_offset = rings_offset;
   shared->ring_stride = ring_stride;
   shared->bytes = bytes;
-  if (state->forked) {  // Name numbers are kept in static variables everywhere: they stay.
+  if (state->forked) {  // Static variables everywhere hold name numbers, so they must not change.
     memcpy(headroom_names_of(shared), headroom_names_of(state->shared),
            state->names * sizeof(struct headroom_name));
     memcpy(headroom_text_of(shared), headroom_text_of(state->shared), state->text);
@@ -275,7 +276,7 @@ HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void
       state->socket_inode = identity.st_ino;
       HEADROOM_IMPL_PUT(state->recorded, 1);
     }
-    close(memory);  // The mapping keeps it.
+    close(memory);  // The mapping keeps the memory.
   }
   return shared;
 }
@@ -330,7 +331,7 @@ HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_key(const char* text, size_
   return id;
 }
 
-/// The number of a key that is known; 0: it is not.
+/// Returns the number of a known key, or 0.
 static inline uint32_t headroom_impl_find(const char* text, size_t length, uint32_t hash) {
   const struct headroom_impl_state* state = &headroom_impl_state_v1;
   uint32_t id = 0;
@@ -342,7 +343,7 @@ static inline uint32_t headroom_impl_find(const char* text, size_t length, uint3
   return 0;
 }
 
-/// 0: nothing is collected, or not under that key.
+/// Returns the number of a key, or 0 if nothing is collected or the key is not allowed.
 static inline uint32_t headroom_impl_key(const char* text) {
   size_t length;
   if (HEADROOM_IMPL_UNLIKELY(text == NULL)) return 0;
@@ -351,8 +352,8 @@ static inline uint32_t headroom_impl_key(const char* text) {
   return HEADROOM_IMPL_LIKELY(id != 0) ? id : headroom_impl_add_key(text, length, hash);
 }
 
-/// A number for a place in the source that begins regions of a key: the key's text, and a name of
-/// its own that tells where. The key itself where there is no room.
+/// Returns a number for a place in the source that begins regions of a key. The number has the
+/// key's text, and a separate name for the place. Returns the key if there is no room.
 HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_site(uint32_t key, const char* function,
                                                           const char* file, int line) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
@@ -374,12 +375,12 @@ HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_site(uint32_t key, const ch
 
 // --- rings ---------------------------------------------------------------------------------------
 
-/// Takes a ring of the shared memory that nobody else has, and gives it to `out`. Without a
-/// recorder, or a free ring, `out` writes nothing.
-/// @param tid     of the thread whose regions it holds; else 0
-/// @param device  of the GPU; for a thread 0
-/// @param stream  its handle; for a thread 0
-/// @param name    at most 63 bytes are kept; null: that of the calling thread
+/// Takes a free ring of the shared memory and gives it to `out`. Without a recorder or a free ring,
+/// `out` writes nothing.
+/// @param tid     the thread whose regions it holds; 0 for GPUs
+/// @param device  the GPU's number; 0 for a thread
+/// @param stream  the stream's handle; 0 for a thread
+/// @param name    cut to 63 bytes; null: the name of the calling thread
 /// REQUIRES: the lock is held, and the collector has started.
 HEADROOM_IMPL_SLOW static void headroom_impl_open_ring(struct headroom_impl_writer* out,
                                                        uint32_t kind, int32_t tid, int32_t device,
@@ -420,8 +421,9 @@ HEADROOM_IMPL_SLOW static void headroom_impl_close_ring(struct headroom_impl_wri
   out->ring = NULL;
 }
 
-/// Room for `records` beside the ends of the regions that are open; asks the recorder's side only
-/// when the ring seems full, and counts the event as dropped when it is.
+/// Returns 1 if there is room for `records` in addition to the ends of open regions. Otherwise
+/// counts the event as dropped and returns 0. Reads the recorder's position only if the ring seems
+/// full.
 static inline int headroom_impl_room(struct headroom_impl_writer* out, uint32_t records) {
   const uint64_t needed = out->head + records + out->pending;
   if (HEADROOM_IMPL_LIKELY(needed - out->tail <= HEADROOM_IMPL_RING_RECORDS)) return 1;
@@ -441,7 +443,7 @@ static inline void headroom_impl_write(struct headroom_impl_writer* out, uint64_
   ++out->head;
 }
 
-/// Lets the recorder see what was written. A record and its payload are published together.
+/// Makes written records visible to the recorder, a record together with its payload.
 static inline void headroom_impl_publish(struct headroom_impl_writer* out) {
   HEADROOM_IMPL_PUT(out->ring->head, out->head);
 }
@@ -459,7 +461,7 @@ static inline uint64_t headroom_impl_bits(double value) {
   return bits;
 }
 
-/// Adds `from`, which does not change any more, to `into`. Sums are moved to the shift of `into`.
+/// Adds `from`, which must no longer change, to `into`. Moves sums to the shift of `into`.
 HEADROOM_IMPL_SLOW static void headroom_impl_merge(struct headroom_impl_stats_block* into,
                                                    const struct headroom_impl_stats_block* from) {
   if (from->count == 0) return;
@@ -481,7 +483,7 @@ HEADROOM_IMPL_SLOW static void headroom_impl_merge(struct headroom_impl_stats_bl
   for (int i = 0; i < HEADROOM_IMPL_BUCKETS; ++i) into->buckets[i] += from->buckets[i];
 }
 
-/// A copy of what another thread may be writing.
+/// Returns a consistent copy, even if another thread is writing `live`.
 HEADROOM_IMPL_SLOW static struct headroom_impl_stats_block headroom_impl_copy(
     const struct headroom_impl_stats_block* live) {
   struct headroom_impl_stats_block copy;
@@ -505,7 +507,7 @@ HEADROOM_IMPL_SLOW static struct headroom_impl_stats_block headroom_impl_copy(
   return copy;
 }
 
-/// Beyond the names that may have statistics. REQUIRES: the lock is held.
+/// Returns the end of the names that may have statistics. REQUIRES: the lock is held.
 HEADROOM_IMPL_SLOW static int headroom_impl_keys(void) {
   const uint32_t names = headroom_impl_state_v1.names;
   return names < HEADROOM_IMPL_KEYS ? (int)names : HEADROOM_IMPL_KEYS;
@@ -531,7 +533,7 @@ HEADROOM_IMPL_SLOW static void headroom_impl_thread_ends(void* ending) {
   if (state->threads == thread) state->threads = thread->next;
   headroom_impl_close_ring(&thread->out);
   pthread_mutex_unlock(&state->lock);
-  // A destructor that runs later may time something: it begins anew.
+  // A destructor that runs later may time something. It then attaches the thread again.
   headroom_impl_thread_v1 = NULL;
   free(thread);
 }
@@ -542,12 +544,12 @@ HEADROOM_IMPL_SLOW static void headroom_impl_before_fork(void) {
 HEADROOM_IMPL_SLOW static void headroom_impl_after_fork(void) {
   pthread_mutex_unlock(&headroom_impl_state_v1.lock);
 }
-/// The child has one thread, and nothing behind it: what was collected is the parent's.
+/// The child has one thread and starts without data: all collected data belongs to the parent.
 HEADROOM_IMPL_SLOW static void headroom_impl_in_child(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   const int keys = headroom_impl_keys();
   struct stat now;
-  // Not what has its number since the program closed all that it did not know.
+  // The program may have closed our socket and reused its number. Then it is not ours to close.
   if (state->recorded && fstat(state->socket, &now) == 0 && now.st_ino == state->socket_inode) {
     close(state->socket);
   }
@@ -571,7 +573,7 @@ HEADROOM_IMPL_SLOW static void headroom_impl_in_child(void) {
   pthread_mutex_unlock(&state->lock);
 }
 
-/// What must be there before anything else; returns whether it is. REQUIRES: the lock is held.
+/// Starts the collector once. Returns 1 if it has started. REQUIRES: the lock is held.
 HEADROOM_IMPL_SLOW static int headroom_impl_start(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   if (state->ready) return 1;
@@ -583,7 +585,7 @@ HEADROOM_IMPL_SLOW static int headroom_impl_start(void) {
   }
   if (!state->forked) {
     state->clock = headroom_impl_clock_here();
-    state->names = 2;  // 0: none; 1: what did not fit.
+    state->names = 2;  // 0: no name; 1: names that did not fit.
     state->text = 16;
   }
   state->anchor = headroom_impl_anchor_now(state->clock);
@@ -611,9 +613,9 @@ HEADROOM_IMPL_SLOW static int headroom_impl_start(void) {
   return 1;
 }
 
-/// Keeps this image in memory for good: an end of a thread and a fork() call into it. What else
-/// does so in C++ is a variable of a thread with a destructor. Without the lock: the loader has one
-/// of its own, under which constructors may time something.
+/// Keeps this image loaded until the program ends, because ending threads and fork() call into it.
+/// A C++ thread_local variable with a destructor has the same effect. Must not hold the collector's
+/// lock: the loader has its own lock, under which constructors may time something.
 HEADROOM_IMPL_SLOW static void headroom_impl_pin(void) {
   struct {
     const char* file;
@@ -626,7 +628,7 @@ HEADROOM_IMPL_SLOW static void headroom_impl_pin(void) {
   }
 }
 
-/// Takes the lock; returns whether the collector has started.
+/// Takes the lock. Returns 1 if the collector has started.
 HEADROOM_IMPL_SLOW static int headroom_impl_lock_started(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   if (!HEADROOM_IMPL_GET(state->pinned)) {
@@ -671,14 +673,14 @@ HEADROOM_IMPL_SLOW static struct headroom_impl_stats_block* headroom_impl_add_st
 
 // --- the hot path --------------------------------------------------------------------------------
 
-/// Of the calling thread, in order.
+/// Returns the time; never decreases within a thread.
 static inline uint64_t headroom_impl_now(const struct headroom_impl_thread* thread) {
   const uint64_t now = headroom_impl_ticks(thread->clock);
-  // Reads of a counter without a fence, on cores that differ by some ticks.
+  // The counter is read without a fence, and cores differ by a few ticks.
   return HEADROOM_IMPL_LIKELY(now >= thread->last) ? now : thread->last;
 }
 
-/// @param site  the key, or where it is begun: headroom_impl_add_site()
+/// @param site  the key, or a place from headroom_impl_add_site()
 static inline headroom_token headroom_impl_begin(uint32_t key, uint32_t site, uint32_t kind,
                                                  int64_t number) {
   if (HEADROOM_IMPL_UNLIKELY(!headroom_impl_on() || key == 0)) return 0;
@@ -719,11 +721,11 @@ static inline headroom_token headroom_impl_begin(uint32_t key, uint32_t site, ui
   return thread->number << 33 | (uint64_t)serial << 9 | thread->depth;
 }
 
-/// A place in the source that begins regions: static storage, so that its key is looked up once.
+/// A place in the source that begins regions. Must be static, so that its key is looked up once.
 struct headroom_impl_site {
   const char *key, *function, *file;
   int line;
-  uint64_t numbers;  ///< (atomic) Of the key, and above it of the place; 0: not looked up.
+  uint64_t numbers;  ///< Atomic: the place above the key, 32 bits each; 0: not looked up.
 };
 
 HEADROOM_IMPL_SLOW static uint64_t headroom_impl_look_up(struct headroom_impl_site* site) {
@@ -747,8 +749,8 @@ static inline uint32_t headroom_impl_bucket(uint64_t ticks) {
   return bucket < HEADROOM_IMPL_BUCKETS ? bucket : HEADROOM_IMPL_BUCKETS - 1;
 }
 
-/// A region of `ticks` has ended.
-/// @param alone  the part of it where no region of its key was that ended before
+/// Adds a region of `ticks` that has ended.
+/// @param alone  the part that earlier ended regions of the same key do not cover
 static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint64_t ticks,
                                        uint64_t alone, uint64_t self) {
   const uint64_t version = s->version;
@@ -767,8 +769,8 @@ static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint
   HEADROOM_IMPL_PUT(s->version, version + 2);
 }
 
-/// Tells the open regions of its key that `ended` has ended, so that each moment counts once, and a
-/// region that is never ended costs the key its own time only.
+/// Notes in the open regions of its key that `ended` has ended. Each moment then counts once, and a
+/// region that never ends costs the key only its own time.
 HEADROOM_IMPL_SLOW static void headroom_impl_cover(struct headroom_impl_thread* thread,
                                                    const struct headroom_impl_open* ended,
                                                    uint64_t now) {
@@ -776,7 +778,7 @@ HEADROOM_IMPL_SLOW static void headroom_impl_cover(struct headroom_impl_thread* 
   for (struct headroom_impl_open* open = thread->open; open < thread->open + thread->depth;
        ++open) {
     if (open == ended || open->closed || open->stats != ended->stats) continue;
-    // The ones before it on the stack began before it, the others since.
+    // Regions before it on the stack began earlier. The others began since, so it covers them.
     open->covered = open < ended ? open->covered + alone : now - open->start;
   }
 }
@@ -788,7 +790,7 @@ HEADROOM_IMPL_SLOW static void headroom_impl_unmatched(void) {
   pthread_mutex_unlock(&state->lock);
 }
 
-/// @param counts  whether it has statistics; one that was left open and is closed now has no length
+/// @param counts  0 for a region that was left open: it is closed without statistics
 static inline void headroom_impl_close(headroom_token token, int counts) {
   struct headroom_impl_thread* thread = headroom_impl_thread_v1;
   const uint32_t at = (uint32_t)(token & 0x1ff) - 1;
@@ -820,7 +822,7 @@ static inline void headroom_impl_close(headroom_token token, int counts) {
 
 static inline void headroom_impl_end(headroom_token token) { headroom_impl_close(token, 1); }
 
-/// Closes a region that was left open, by an exception say. A recording has it up to now.
+/// Closes a region that was left open, for example by an exception. In a recording it ends now.
 HEADROOM_IMPL_SLOW static void headroom_impl_abandon(headroom_token token) {
   if (token != 0) headroom_impl_close(token, 0);
 }
@@ -866,7 +868,8 @@ HEADROOM_IMPL_SLOW static int headroom_impl_recorded(void) {
   return headroom_impl_enabled() && HEADROOM_IMPL_GET(headroom_impl_state_v1.recorded);
 }
 
-/// The middle of the bucket in which the smallest `share` of all lengths ends, within the extremes.
+/// Returns the middle of the bucket that contains the percentile, limited to the minimum and
+/// maximum.
 HEADROOM_IMPL_SLOW static double headroom_impl_percentile(const struct headroom_impl_stats_block* s,
                                                           double share) {
   const double rank = share * (double)s->count;
@@ -889,21 +892,22 @@ HEADROOM_IMPL_SLOW static double headroom_impl_seconds_per_tick(void) {
   const struct headroom_impl_state* state = &headroom_impl_state_v1;
   if (state->clock != HEADROOM_CLOCK_COUNTER) return 1e-9;
   struct headroom_impl_anchor now;
-  do {  // Over a millisecond the two readings are at most some 0.01 % off.
+  do {  // Over a millisecond the two readings are at most about 0.01 % off.
     now = headroom_impl_anchor_now(state->clock);
   } while (now.ns - state->anchor.ns < 1000000);
   return 1e-9 * (double)(now.ns - state->anchor.ns) / (double)(now.ticks - state->anchor.ticks);
 }
 
-/// The square root of a positive number by Newton's method: sqrt() would make C programs link libm.
+/// Returns the square root of a positive number by Newton's method. sqrt() would make C programs
+/// link libm.
 HEADROOM_IMPL_SLOW static double headroom_impl_sqrt(double x) {
-  // Half the exponent is within 6 % of the root; each round doubles the digits.
+  // Halving the exponent gives the root within 6 %. Each round doubles the correct digits.
   double root = headroom_impl_double((headroom_impl_bits(x) >> 1) + 0x1FF7A3BEA91D9B1BULL);
   for (int round = 0; round < 5; ++round) root = 0.5 * (root + x / root);
   return root;
 }
 
-/// @param tick  in seconds
+/// @param tick  seconds per tick
 HEADROOM_IMPL_SLOW static void headroom_impl_summary(const struct headroom_impl_stats_block* sum,
                                                      double tick, struct headroom_stats* out) {
   memset(out, 0, sizeof *out);

@@ -15,8 +15,8 @@ namespace headroom {
 inline namespace timer_v1 {
 namespace detail {
 
-/// The functions that are used of CUDA's driver or of HIP; both give 0 for success and 600 for "not
-/// ready". Declared here, so no header of theirs is needed to build.
+/// The functions of CUDA's driver or of HIP that are used. Both return 0 for success and 600 for
+/// "not ready". Declared here, so that building needs no CUDA or HIP header.
 struct GpuLibrary {
   using Handle = void*;
   bool hip;
@@ -34,11 +34,12 @@ struct GpuLibrary {
   int (*set_device)(int device);  ///< HIP's.
 
   static constexpr int kNotReady = 600;
-  /// CUDA's and HIP's handle of the default stream that each thread has of its own.
+  /// The handle of each thread's default stream, in CUDA and HIP.
   static constexpr std::uintptr_t kStreamPerThread = 2;
 
-  /// Whether a call failed because the context is gone, and with it all events: the library is
-  /// being closed, the context is invalid or destroyed, or a handle is of one that was.
+  /// Returns true if a call failed because the context and all its events were destroyed. The
+  /// library is being closed, the context is invalid or destroyed, or a handle belongs to a
+  /// destroyed one.
   static bool context_is_gone(int error) {
     return error == 4 || error == 201 || error == 400 || error == 709;
   }
@@ -69,8 +70,8 @@ struct GpuLibrary {
            find(library, "cuCtxGetDevice", get_device);
   }
 
-  /// Only the one that the program has loaded: HIP starts with the first question that it is asked,
-  /// which a program without GPU work must not pay for.
+  /// Uses only a HIP library that the program has loaded. The first call initializes HIP, and a
+  /// program without GPU work must not pay for that.
   bool open_hip() {
     const char* path = std::getenv("HEADROOM_HIP_LIBRARY");
     void* library = path != nullptr ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
@@ -90,7 +91,7 @@ struct GpuLibrary {
            find(library, "hipGetDevice", get_device) && find(library, "hipSetDevice", set_device);
   }
 
-  /// What the calling thread launches on; false: on nothing.
+  /// Finds the context and the GPU of the calling thread. Returns false if it has none.
   bool current(Handle* context, int* device) const {
     *context = nullptr;
     if (!hip && (get_context(context) != 0 || *context == nullptr)) return false;

@@ -1,4 +1,4 @@
-// Regions by GPU events: what headroom/gpu_timer.hpp says of them is done here.
+// GPU regions, timed by events. Implements the contracts of headroom/gpu_timer.hpp.
 #pragma once
 
 #include <pthread.h>
@@ -32,40 +32,40 @@
 namespace headroom {
 inline namespace timer_v1 {
 
-/// What became of GPU regions since the program began, of this image.
+/// Outcomes of this image's GPU regions since the program began.
 struct GpuCounts {
   std::uint64_t resolved;   ///< Timed by the GPU.
-  std::uint64_t host;       ///< Timed on the host, for want of a GPU.
-  std::uint64_t full;       ///< Dropped: too many of a stream, or too many streams, under way.
+  std::uint64_t host;       ///< Timed on the host, because no GPU was in use.
+  std::uint64_t full;       ///< Dropped: too many open regions on a stream, or too many streams.
   std::uint64_t capturing;  ///< Left out: the stream was being captured into a graph.
   std::uint64_t failed;     ///< Lost to an error of the GPU's library.
-  std::uint64_t anchors;    ///< Times that the clocks were compared.
+  std::uint64_t anchors;    ///< Number of clock comparisons.
 };
 
 #if !defined(HEADROOM_DISABLE)
 
 namespace detail {
 
-/// Where the lengths of a GpuTimer's regions arrive.
+/// Receives the lengths of a GpuTimer's regions.
 struct GpuResults {
   std::mutex mutex;
   TimeTable times;
 };
 
-/// All GPU regions of an image: one object, which is never destroyed.
+/// All GPU regions of an image. One object, which is never destroyed.
 class GpuRegions {
  public:
-  /// Of a stream, under way at a time.
+  /// Maximum number of unresolved regions per stream.
   static constexpr std::size_t kRegions = 1024;
   static constexpr std::size_t kStreams = 64;
   static constexpr std::uint64_t kAnchorEveryNs = 1'000'000'000;
-  /// An event of an idle GPU is passed within some 10 us. The host asks for it all the while.
+  /// An idle GPU reaches an event within about 10 us. The host polls for that time.
   static constexpr std::uint64_t kAnchorPatienceNs = 200'000;
-  /// Between attempts that failed: each takes twice as long as the one before.
+  /// Pause after a failed attempt. It doubles with each further failure.
   static constexpr std::uint64_t kAnchorFirstPauseNs = 5'000'000;
   static constexpr std::uint64_t kLookForHipEveryNs = 100'000'000;
 
-  /// Names an open region; null: none.
+  /// An open region; null: no region.
   struct Region;
 
   static GpuRegions& instance() {
@@ -73,8 +73,8 @@ class GpuRegions {
     return *regions;
   }
 
-  /// @param results  where its length goes beside the statistics; may be null
-  /// @param as_host  whether it becomes a region of the calling thread where there is no GPU
+  /// @param results  also receives the length, in addition to the statistics; may be null
+  /// @param as_host  without a GPU, makes it a region of the calling thread
   Region* begin(const char* key, void* stream, std::shared_ptr<GpuResults> results, bool as_host) {
     if (!headroom_impl_on()) return nullptr;
     GpuLibrary::Handle context = nullptr;
@@ -85,7 +85,7 @@ class GpuRegions {
     const std::uint32_t name = headroom_impl_key(key);
     if (name == 0) return nullptr;
     int capturing = 0;
-    // An error: another stream is being captured that waits for this one.
+    // An error means that a capture on another stream waits for this one.
     if (library_.is_capturing(stream, &capturing) != 0 || capturing != 0) {
       ++capturing_;
       return nullptr;
@@ -108,7 +108,7 @@ class GpuRegions {
     }
     if (library_.event_record(region->events[0], stream) != 0) {
       ++failed_;
-      // It may be the stream that is gone. An event of ours tells whether it is the context.
+      // The stream or its context may be destroyed. Our own event shows which.
       gpu->gone = GpuLibrary::context_is_gone(library_.event_query(region->events[0]));
       return nullptr;
     }
@@ -125,11 +125,12 @@ class GpuRegions {
   void end(Region* region) {
     if (region == nullptr) return;
     if (region->lane == nullptr) return end_on_host(region);
-    if (forked_) return;  // Events of the parent, which has the region still.
+    if (forked_) return;  // The events belong to the parent, which still has the region.
     const std::lock_guard<std::mutex> lock(mutex_);
     Lane* lane = region->lane;
     --lane->held;
-    if (lane->device == nullptr) {  // Its context is gone, and it is counted.
+    if (lane->device == nullptr) {  // The context was destroyed, and the region is counted as
+                                    // failed.
       if (lane->held == 0) {
         lost_.erase(std::find_if(lost_.begin(), lost_.end(),
                                  [lane](const auto& lost) { return lost.get() == lane; }));
@@ -139,13 +140,13 @@ class GpuRegions {
     int capturing = 0;
     if (region->failed || library_.is_capturing(lane->stream, &capturing) != 0 || capturing != 0 ||
         library_.event_record(region->events[1], lane->stream) != 0) {
-      region->failed = true;  // In its turn: what began is closed where its beginning is.
+      region->failed = true;  // resolve() closes the region at its place in the stream's order.
     }
     lane->marks.push_back({region, 1});
     wake();
   }
 
-  /// Ends a region that was left open: it has no length.
+  /// Ends a region that was left open. It gets no length.
   void abandon(Region* region) {
     if (region == nullptr) return;
     if (region->lane == nullptr) {
@@ -160,7 +161,7 @@ class GpuRegions {
     end(region);
   }
 
-  /// Statistics of a key by the GPU's clock, or by the host's where it had to do.
+  /// Returns statistics of a key by the GPU's clock, or the host's for regions without a GPU.
   Stats stats(const char* key) {
     Stats out;
     std::memset(&out, 0, sizeof out);
@@ -178,7 +179,7 @@ class GpuRegions {
     return {resolved_, host_, full_, capturing_, failed_, anchors_};
   }
 
-  /// Waits until all that was under way is resolved or lost, at most `patience`.
+  /// Waits at most `patience`. Returns true if all regions were resolved or lost.
   bool wait(std::chrono::nanoseconds patience) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (forked_) return true;
@@ -190,7 +191,7 @@ class GpuRegions {
   }
 
  private:
-  /// An event of each pair, in the order that the stream was given them.
+  /// One event of a pair. Marks are in the stream's order.
   struct Mark {
     Region* region;
     int which;
@@ -200,54 +201,56 @@ class GpuRegions {
 
  public:
   struct Region {
-    Lane* lane;  ///< Null: on the host.
+    Lane* lane;  ///< Null: timed on the host.
     GpuLibrary::Handle events[2];
     std::uint32_t name, serial;
     bool failed, recorded;
-    double begin_ns, end_ns;  ///< Since the first anchor of the device.
+    double begin_ns, end_ns;  ///< Since the device's first anchor.
     double self_ns;
-    headroom_token token;  ///< Of a region on the host.
+    headroom_token token;  ///< Host regions only.
     std::uint64_t host_begin_ns;
     std::shared_ptr<GpuResults> results;
   };
 
  private:
-  /// The clocks of a GPU and the host: an event that both know, and how fast one runs by the other.
+  /// The clocks of a GPU and the host: an event that both timed, and the ratio of their rates.
   struct Device {
     GpuLibrary::Handle context;
     int number;
-    GpuLibrary::Handle stream;  ///< Of our own: empty but for anchors.
+    GpuLibrary::Handle stream;  ///< Our own stream: only anchors run on it.
     GpuLibrary::Handle base, next;
     bool anchored;
-    std::uint64_t first_ticks, base_ticks;   ///< Of the host, at the first anchor and at the base.
-    double first_ns, base_ns;                ///< Of the GPU; the origin is the first event of all.
-    std::uint64_t first_width, base_width;   ///< Ticks of the host, between which each of them lay.
-    std::uint64_t next_anchor_ns, pause_ns;  ///< Of the host.
-    double rate;                             ///< Ticks of the host in a nanosecond of the GPU.
-    bool gone;                               ///< The context is.
+    std::uint64_t first_ticks, base_ticks;   ///< Host clock, at the first anchor and at the base.
+    double first_ns, base_ns;                ///< GPU clock. The origin is the first event.
+    std::uint64_t first_width, base_width;   ///< Host ticks between the readings around each
+                                             ///< anchor.
+    std::uint64_t next_anchor_ns, pause_ns;  ///< Host clock.
+    double rate;                             ///< Host ticks per GPU nanosecond.
+    bool gone;                               ///< The context was destroyed.
   };
 
   struct Lane {
-    Device* device;  ///< Null: the context is gone.
+    Device* device;  ///< Null: the context was destroyed.
     GpuLibrary::Handle stream;
-    std::thread::id thread;  ///< Whose default stream it is; none: of all threads.
+    std::thread::id thread;  ///< Owner of a per-thread default stream; else none.
     std::uint64_t last_use;
     std::size_t held;  ///< Regions that the program has begun and not ended.
-    /// Whether its regions have their places on the host's clock. Where the clocks could not be
-    /// compared, they have lengths only, one after the other.
+    /// True if regions have positions on the host's clock. If comparing the clocks failed, regions
+    /// have only lengths and follow each other.
     bool placed;
     headroom_impl_writer out;
     std::uint32_t serial;
     std::vector<std::unique_ptr<Region>> regions;
     std::vector<Region*> free;
     std::deque<Mark> marks;
-    std::vector<Region*> open;  ///< Begun by the GPU, in order.
+    std::vector<Region*> open;  ///< Regions that the GPU has begun, in order.
     double last_ns;
     std::uint64_t last_ticks;
   };
 
   GpuRegions() {
-    // Its handlers of fork() first, so that locks are taken in one order: ours, then its.
+    // The collector registers its fork() handlers first, so that locks are taken in one order: our
+    // lock, then its lock.
     headroom_impl_lock_started();
     pthread_mutex_unlock(&headroom_impl_state_v1.lock);
     has_library_ = library_.open_cuda() || library_.open_hip();
@@ -255,7 +258,7 @@ class GpuRegions {
                    [] { instance().in_child(); });
   }
 
-  /// A child has neither the thread that polls nor the use of its parent's GPU.
+  /// A child has no polling thread and cannot use its parent's GPU.
   void in_child() {
     forked_ = true;
     statistics_.clear();
@@ -274,7 +277,9 @@ class GpuRegions {
       return false;
     }
     GpuLibrary found{};
-    if (!found.open_hip()) return false;  // Without our lock: the loader has one.
+    if (!found.open_hip())
+      return false;  // Must not hold our lock, because the loader has a lock,
+                     // too.
     const std::lock_guard<std::mutex> lock(mutex_);
     if (has_library_) return true;
     library_ = found;
@@ -308,13 +313,13 @@ class GpuRegions {
     delete region;
   }
 
-  /// Null: the library gives no stream or event. REQUIRES: the lock is held, and the context is
-  /// current.
+  /// Returns null if the library creates no stream or event. REQUIRES: the lock is held, and the
+  /// context is current.
   Device* device_of(GpuLibrary::Handle context, int number) {
     for (const auto& known : devices_) {
       if (known->context == context && known->number == number && !known->gone) return known.get();
     }
-    start_poller();  // Before any event, so that no region holds what it takes.
+    start_poller();  // Before any event, so that no region includes its cost.
     auto made = std::make_unique<Device>();
     made->context = context;
     made->number = number;
@@ -327,12 +332,12 @@ class GpuRegions {
     return devices_.back().get();
   }
 
-  /// Null: kStreams have regions under way. REQUIRES: the lock is held.
+  /// Returns null if kStreams have unresolved regions. REQUIRES: the lock is held.
   Lane* lane_of(Device* device, GpuLibrary::Handle stream) {
     const bool per_thread =
         reinterpret_cast<std::uintptr_t>(stream) == GpuLibrary::kStreamPerThread;
     const std::thread::id thread = per_thread ? std::this_thread::get_id() : std::thread::id();
-    Lane* idle = nullptr;  // The one whose last use is the longest ago.
+    Lane* idle = nullptr;  // The least recently used one.
     for (const auto& lane : lanes_) {
       if (lane->stream == stream && lane->device == device && lane->thread == thread) {
         lane->last_use = ++uses_;
@@ -353,7 +358,7 @@ class GpuRegions {
         lane->free.push_back(lane->regions.back().get());
       }
     }
-    if (lane->device != device) drop_events(*lane);  // They are of its context.
+    if (lane->device != device) drop_events(*lane);  // They belong to the old context.
     lane->device = device;
     lane->stream = stream;
     lane->thread = thread;
@@ -375,7 +380,7 @@ class GpuRegions {
   void drop_events(Lane& lane) {
     for (const auto& region : lane.regions) {
       for (GpuLibrary::Handle& event : region->events) {
-        // A context that is gone took its events along: their handles name nothing.
+        // Events of a destroyed context were destroyed with it. Their handles are invalid.
         if (event != nullptr && !lane.device->gone) library_.event_destroy(event);
         event = nullptr;
       }
@@ -398,12 +403,12 @@ class GpuRegions {
     return marks;
   }
 
-  /// Everything of a context that is gone is lost; what begins in a new one begins anew.
+  /// Drops everything of a destroyed context. Regions in a new context start fresh.
   /// REQUIRES: the lock is held.
   void give_up(std::unique_ptr<Device>& device) {
     for (std::unique_ptr<Lane>& lane : lanes_) {
       if (lane->device != device.get()) continue;
-      for (Region* region : lane->open) {  // What is open in the recording must be closed.
+      for (Region* region : lane->open) {  // The recording needs an end for each open region.
         if (region->recorded) {
           --lane->out.pending;
           write(*lane, lane->last_ns, region->name, HEADROOM_KIND_END | region->serial << 8);
@@ -415,7 +420,9 @@ class GpuRegions {
       pthread_mutex_unlock(&headroom_impl_state_v1.lock);
       lane->marks.clear();
       lane->device = nullptr;
-      if (lane->held > 0) lost_.push_back(std::move(lane));  // The program names its regions.
+      if (lane->held > 0)
+        lost_.push_back(std::move(lane));  // The program still holds pointers to
+                                           // its regions.
       lane.reset();
     }
     lanes_.erase(std::remove(lanes_.begin(), lanes_.end(), nullptr), lanes_.end());
@@ -425,16 +432,16 @@ class GpuRegions {
   /// REQUIRES: the lock is held.
   void start_poller() {
     if (poller_.joinable() || stopping_) return;
-    // The library is in use: this is registered after its own, so it runs before them.
+    // Registered after the library's own handler, so this one runs before it.
     std::atexit([] { instance().stop(); });
     try {
       poller_ = std::thread([this] { poll(); });
     } catch (const std::system_error&) {
-      stopping_ = true;  // No thread, no times: regions fill up and are dropped.
+      stopping_ = true;  // Without the thread nothing is timed. Regions fill up and are dropped.
     }
   }
 
-  /// The poller sleeps without end where nothing is under way. REQUIRES: the lock is held.
+  /// Wakes the poller, which sleeps if nothing is unresolved. REQUIRES: the lock is held.
   void wake() {
     if (sleeping_) wanted_.notify_one();
   }
@@ -451,8 +458,8 @@ class GpuRegions {
 
   void poll() {
     pthread_setname_np(pthread_self(), "headroom-gpu");
-    // Asking for an event is no use of the stream that another thread captures: without this it
-    // would end a capture in CUDA's global mode.
+    // Querying an event does not use a stream that another thread captures. Without this mode, the
+    // query would end a capture in CUDA's global mode.
     int mode = 2;  // Relaxed.
     library_.exchange_capture_mode(&mode);
     std::unique_lock<std::mutex> lock(mutex_);
@@ -463,7 +470,7 @@ class GpuRegions {
         sleeping_ = false;
       }
       last = stopping_;
-      // By number: others may add some meanwhile.
+      // By index, because other threads may add elements while the lock is free.
       for (std::size_t i = 0; i < devices_.size(); ++i) {  // NOLINT(modernize-loop-convert)
         Device& device = *devices_[i];
         if (device.gone || host_ns() < device.next_anchor_ns) continue;
@@ -473,7 +480,7 @@ class GpuRegions {
         device.gone |= !there;
       }
       for (std::size_t i = 0; i < lanes_.size(); ++i) {  // NOLINT(modernize-loop-convert)
-        while (resolve(*lanes_[i])) {                    // Others want the lock, too.
+        while (resolve(*lanes_[i])) {                    // Other threads want the lock, too.
           lock.unlock();
           std::this_thread::yield();
           lock.lock();
@@ -488,7 +495,7 @@ class GpuRegions {
       } else if (!last) {
         wanted_.wait_for(lock, std::chrono::microseconds(hurried_ ? 200 : 5000),
                          [this] { return stopping_ || hurried_; });
-        if (hurried_) {  // Others want the lock between two rounds.
+        if (hurried_) {  // Other threads want the lock between two rounds.
           lock.unlock();
           std::this_thread::sleep_for(std::chrono::microseconds(200));
           lock.lock();
@@ -497,9 +504,10 @@ class GpuRegions {
     }
   }
 
-  /// Compares the clocks. The event lies between two readings of the host's clock; of several, the
-  /// one where these are closest counts. Without the lock, for it may take a millisecond: only the
-  /// poller reads and writes what it needs. False: the context is gone.
+  /// Compares the clocks. Each event lies between two readings of the host's clock. Of several, the
+  /// one with the shortest distance between its readings counts. Runs without the lock, because it
+  /// may take a millisecond. Only the poller accesses the fields used here. Returns false if the
+  /// context was destroyed.
   bool anchor(Device& device) {
     if (!library_.make_current(device.context, device.number)) return false;
     const std::uint64_t now = host_ns();
@@ -518,7 +526,7 @@ class GpuRegions {
         state = library_.event_query(device.next);
         after = headroom_impl_ticks(clock);
       } while (state == GpuLibrary::kNotReady && host_ns() < deadline);
-      if (state != 0) break;  // A busy GPU: meanwhile by the last anchor.
+      if (state != 0) break;  // The GPU is busy: keep the last anchor.
       if (after - before >= best) continue;
       float ms = 0;
       if (device.anchored && library_.event_elapsed(&ms, device.base, device.next) != 0) break;
@@ -545,9 +553,9 @@ class GpuRegions {
     return true;
   }
 
-  /// Ticks of the host in a nanosecond of the GPU: by the anchors, once these are so far apart that
-  /// what both may be off is less than 1 us a second; until then the GPU's clock is taken for as
-  /// fast as the host's, which is known the better the longer the program runs.
+  /// Returns host ticks per GPU nanosecond. Uses the anchors once they are so far apart that their
+  /// combined error is below 1 us per second. Until then assumes that both clocks run at the host's
+  /// nominal rate, whose estimate improves while the program runs.
   static double rate_of(const Device& device) {
     const double ticks_per_ns = 1e-9 / headroom_impl_seconds_per_tick();
     const double apart = device.base_ns - device.first_ns;
@@ -556,13 +564,14 @@ class GpuRegions {
     return static_cast<double>(device.base_ticks - device.first_ticks) / apart;
   }
 
-  /// Takes the times of a stream's events, in its order, up to the first that it has not reached.
-  /// Whether there may be more: they are taken some at a time. REQUIRES: the lock is held.
+  /// Takes the times of a stream's events in order, up to the first that the GPU has not reached.
+  /// Returns true if more may be available, because it takes at most kAtOnce. REQUIRES: the lock is
+  /// held.
   bool resolve(Lane& lane) {
     if (lane.marks.empty() || lane.device->gone) return false;
     Device& device = *lane.device;
-    // Lengths alone need no comparison of the clocks. It may fail for good: on a GPU whose queues
-    // are full, or that others share.
+    // Lengths alone need no clock comparison. The comparison may never succeed on a GPU that is
+    // shared or whose queues are full.
     constexpr std::uint64_t kMostTries = 4;
     if (!device.anchored && device.pause_ns < kAnchorFirstPauseNs << kMostTries) return false;
     if (!library_.make_current(device.context, device.number)) {
@@ -571,7 +580,7 @@ class GpuRegions {
     }
     if (!lane.placed && device.anchored && lane.open.empty()) {
       lane.placed = true;
-      lane.last_ns = std::numeric_limits<double>::lowest();  // Before the origin, too.
+      lane.last_ns = std::numeric_limits<double>::lowest();  // Regions may begin before the origin.
     }
     if (lane.out.ring != nullptr && device.anchored) device.rate = rate_of(device);
     constexpr int kAtOnce = 32;
@@ -632,7 +641,7 @@ class GpuRegions {
     float ms = 0;
     const auto open = std::find(lane.open.begin(), lane.open.end(), &region);
     const bool begun = open != lane.open.end();
-    // By its own two events: a short region keeps the digits that a distance from the base has not.
+    // From its own two events: a difference from the base would lose the digits of a short region.
     const bool timed = !region.failed && begun &&
                        library_.event_elapsed(&ms, region.events[0], region.events[1]) == 0;
     if (begun) {
@@ -640,7 +649,7 @@ class GpuRegions {
       const double at = std::max(lane.last_ns, region.end_ns);
       pass(lane, at);
       lane.open.erase(open);
-      if (region.recorded) {  // Lost or not: what is open in the recording must be closed.
+      if (region.recorded) {  // The recording needs an end, even for a lost region.
         --lane.out.pending;
         write(lane, at, region.name, HEADROOM_KIND_END | region.serial << 8);
       }
@@ -655,7 +664,7 @@ class GpuRegions {
     lane.free.push_back(&region);
   }
 
-  /// Gives the time up to `ns` to the region that began last.
+  /// Adds the time up to `ns` to the self time of the region that began last.
   static void pass(Lane& lane, double ns) {
     if (!lane.open.empty()) lane.open.back()->self_ns += ns - lane.last_ns;
     lane.last_ns = ns;
@@ -667,7 +676,7 @@ class GpuRegions {
     headroom_impl_publish(&lane.out);
   }
 
-  /// A moment of the GPU in ticks of the host.
+  /// Converts a time of the GPU to host ticks.
   static std::uint64_t ticks_at(const Device& device, double ns) {
     const double off = (ns - device.base_ns) * device.rate;
     return device.base_ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(off));
@@ -681,7 +690,7 @@ class GpuRegions {
       block->min = UINT64_MAX;
     }
     const auto length = static_cast<std::uint64_t>(std::llround(ns));
-    // Lengths of regions that overlap add up: streams do, and they share their keys.
+    // Lengths of overlapping regions add up, because streams overlap and share keys.
     headroom_impl_count(block.get(), length, length,
                         static_cast<std::uint64_t>(std::llround(self_ns)));
     if (region.results != nullptr) {
@@ -703,7 +712,7 @@ class GpuRegions {
   bool sleeping_ = false, stopping_ = false, hurried_ = false;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<Lane>> lanes_, lost_;
-  std::uint64_t uses_ = 0;  ///< Of lanes.
+  std::uint64_t uses_ = 0;  ///< Counts uses of lanes.
   std::unordered_map<std::uint32_t, std::unique_ptr<headroom_impl_stats_block>> statistics_;
   std::uint64_t resolved_ = 0, host_ = 0, full_ = 0, failed_ = 0;
   std::atomic<std::uint64_t> capturing_ = 0, anchors_ = 0;

@@ -1,48 +1,49 @@
-// The memory that a measured process shares with `headroom record`: names, and a ring of events a
-// thread. The process makes it (a memfd, so it leaves no file behind), and passes it on once; from
-// then on neither side calls the other. What the process wrote survives its death, by any signal.
+// The memory that a measured process shares with `headroom record`: names, and one ring of events
+// per thread. The process creates it as a memfd, which leaves no file behind, and passes it on
+// once. After that, neither side calls the other. Written records survive the process's death by
+// any signal.
 //
 // Layout: headroom_shared, headroom_name[names_capacity], text, and rings of `ring_stride` bytes
-// each: headroom_ring in the first 4096, then its records. Both sides are of the same machine, so
-// numbers have its byte order. Fields marked (atomic) are read and written with __atomic builtins.
+// each. A ring has headroom_ring in its first 4096 bytes, then its records. Both sides run on the
+// same machine, so numbers have its byte order. Use __atomic builtins for fields marked (atomic).
 //
-// A change of the layout changes HEADROOM_SHARED_VERSION: the recorder refuses what it does not
-// know, and says so.
+// Increase HEADROOM_SHARED_VERSION when the layout changes. The recorder refuses other versions and
+// reports them.
 #pragma once
 
-// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): also compiled as C.
 
 #include <stdint.h>
 
 #define HEADROOM_SHARED_MAGIC UINT64_C(0x6d6f6f7264616568)  // "headroom"
 #define HEADROOM_SHARED_VERSION 1u
 
-/// Where ticks come from. headroom_shared.clock.
+/// Source of ticks: headroom_shared.clock.
 #define HEADROOM_CLOCK_MONOTONIC_RAW 0u  ///< Nanoseconds of CLOCK_MONOTONIC_RAW.
 #define HEADROOM_CLOCK_COUNTER 1u        ///< The processor's invariant counter.
 
-/// What a record says. headroom_record.info holds it in the lowest 8 bits, and above them the
-/// serial number of the region, modulo 2^24.
+/// Kind of a record: the lowest 8 bits of headroom_record.info. The bits above hold the region's
+/// serial number, modulo 2^24.
 #define HEADROOM_KIND_BEGIN 1u
 #define HEADROOM_KIND_END 2u
-#define HEADROOM_KIND_STEP 3u  ///< A region; 1 record of payload: its number.
+#define HEADROOM_KIND_STEP 3u  ///< A region; 1 payload record: the step's number.
 #define HEADROOM_KIND_MARK 4u
-#define HEADROOM_KIND_COUNTER 5u    ///< 1 record of payload: a double.
-#define HEADROOM_KIND_GRADIENT 6u   ///< 1 record of payload: bytes.
-#define HEADROOM_KIND_ACTIVITY 64u  ///< From here on: what a GPU did (src/capture/activity.h).
+#define HEADROOM_KIND_COUNTER 5u    ///< 1 payload record: a double.
+#define HEADROOM_KIND_GRADIENT 6u   ///< 1 payload record: bytes.
+#define HEADROOM_KIND_ACTIVITY 64u  ///< First kind of GPU activity (src/capture/activity.h).
 
-/// What a ring holds. headroom_ring.kind.
+/// Contents of a ring: headroom_ring.kind.
 #define HEADROOM_RING_THREAD 0u    ///< Regions of a thread.
-#define HEADROOM_RING_STREAM 1u    ///< Regions of a GPU stream, by its own events.
-#define HEADROOM_RING_ACTIVITY 2u  ///< Work of GPUs, as the driver tells it.
+#define HEADROOM_RING_STREAM 1u    ///< Regions of a GPU stream, timed by events.
+#define HEADROOM_RING_ACTIVITY 2u  ///< GPU work that the driver reports.
 
-/// headroom_ring.state (atomic). The process takes a ring that is free; the recorder frees it when
-/// it is closed and empty.
+/// headroom_ring.state (atomic). The process takes a free ring. The recorder frees it once it is
+/// closed and empty.
 #define HEADROOM_RING_FREE 0u
 #define HEADROOM_RING_OPEN 1u
 #define HEADROOM_RING_CLOSED 2u
 
-/// An event, or 16 bytes of the payload of the one before.
+/// An event, or 16 bytes of the previous event's payload.
 struct headroom_record {
   uint64_t ticks;
   uint32_t name;
@@ -50,23 +51,23 @@ struct headroom_record {
 };
 
 struct headroom_name {
-  uint32_t offset;  ///< In the text.
-  uint32_t length;  ///< In bytes.
-  uint32_t place;   ///< The name "file:line function" of where its regions begin; 0: not known.
+  uint32_t offset;  ///< Bytes from the start of the text.
+  uint32_t length;  ///< Bytes.
+  uint32_t place;   ///< Name of the form "file:line function" where its regions begin; 0: unknown.
 };
 
 struct headroom_ring {
   uint32_t state;
   uint32_t kind;
-  int32_t tid;      ///< Of the thread as its own namespace numbers it; 0: none.
-  int32_t device;   ///< Of a stream.
-  uint64_t stream;  ///< Of a stream: its handle, which is unique in the process.
-  char name[64];    ///< Of the thread; ends with a zero.
+  int32_t tid;      ///< Thread id in the process's own namespace; 0 if not a thread.
+  int32_t device;   ///< Device of a stream.
+  uint64_t stream;  ///< Handle of a stream, unique in the process.
+  char name[64];    ///< Name of the thread, terminated by a zero byte.
   char pad0[40];
-  uint64_t head;     ///< Records ever written (atomic): the process's.
-  uint64_t dropped;  ///< Events that found no room (atomic).
+  uint64_t head;     ///< Records ever written (atomic). The process writes it.
+  uint64_t dropped;  ///< Events without room (atomic).
   char pad1[112];
-  uint64_t tail;  ///< Records ever read (atomic): the recorder's.
+  uint64_t tail;  ///< Records ever read (atomic). The recorder writes it.
   char pad2[120];
 };
 
@@ -74,14 +75,14 @@ struct headroom_shared {
   uint64_t magic;
   uint32_t version;
   uint32_t clock;
-  int32_t pid;  ///< As the process sees it.
+  int32_t pid;  ///< In the process's own namespace.
   uint32_t rings;
   uint32_t ring_records;  ///< A power of two.
   uint32_t names_capacity;
   uint64_t names_offset, text_offset, text_capacity, rings_offset, ring_stride, bytes;
-  uint32_t names;  ///< Used (atomic). A name is complete before a record uses it.
-  /// (atomic) Not 0: it works for the process that started it, which has this number, and its
-  /// events belong into the same file.
+  uint32_t names;  ///< Names in use (atomic). A name is complete before a record uses it.
+  /// (atomic) 0 if not a helper; else the pid of the parent process that it works for. Its events
+  /// belong in the parent's file.
   uint32_t helper_of;
   uint64_t dropped_threads, dropped_depth, dropped_names, unmatched;  ///< (atomic)
 };
