@@ -171,9 +171,8 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Reference
   std::optional<ReportedJob> reported =
       MakeReportedJob(store, reference, timed, chosen.value(), measured_step_ms);
   std::string remark;
-  // A recording without steps counts as one; the report replays that.
-  bool reported_replaces = reported && steps.value().stretch;
-  if (reported && !reported_replaces && !options.first_step && !options.last_step) {
+  bool reported_replaces = false;
+  if (reported && !options.first_step && !options.last_step) {
     Replayer replayer;
     if (const ReplayError replay = MeasureReplay(*made.job, replayer); !replay.Holds()) {
       reported_replaces = true;

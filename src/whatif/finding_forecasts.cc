@@ -11,6 +11,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -19,6 +20,7 @@
 
 #include "analysis/verdict/bottleneck.h"
 #include "whatif/forecast.h"
+#include "whatif/job/job.h"
 #include "whatif/job/step_window.h"
 #include "whatif/scenarios/batch_curve.h"
 #include "whatif/scenarios/selection.h"
@@ -340,14 +342,25 @@ void TellThroughput(const Job& job, TraceReport& report) {
       .source = "the batch size from operator shapes, and the recorded step time"};
 }
 
-/// Returns the job of all whole steps, which `headroom whatif` replays too, with the step time
-/// `corrected`. Returns no job if there are no more steps than in the window, if they hold too many
-/// events, or if their replay is off.
+/// Returns a job without a slice, of the whole recording.
+Result<WindowJob> MakeWholeJob(const TraceStore& store, const ReferenceData& reference,
+                               const Calibration& calibration) {
+  Result<std::unique_ptr<Job>> job = Job::Make(store, reference, AnalysisOptions(), calibration);
+  if (!job.ok()) return job.status();
+  return WindowJob{.slice = nullptr, .job = std::move(job).value()};
+}
+
+/// Returns the job that `headroom whatif` replays, with the step time `corrected`: all whole steps,
+/// or the whole recording if it has no steps. Returns no job if these hold too many events, or if
+/// their replay is off.
 WindowJob MakeJobOfRun(const TraceStore& store, const ReferenceData& reference,
                        const HostTruth& truth, const Steps& steps,
-                       const std::optional<StepWindow>& run, const MsInterval& corrected) {
+                       const std::optional<StepWindow>& run, bool has_steps,
+                       const MsInterval& corrected) {
   if (!run || CountEvents(store, steps, *run) > kMaxRunEvents) return {};
-  Result<WindowJob> made = MakeWindowJob(store, reference, steps, *run, truth.calibration);
+  Result<WindowJob> made = has_steps
+                               ? MakeWindowJob(store, reference, steps, *run, truth.calibration)
+                               : MakeWholeJob(store, reference, truth.calibration);
   if (!made.ok()) return {};
   Job& job = *made.value().job;
   if (truth.measured_step_ms && !job.CalibrateTo(*truth.measured_step_ms).ok()) return {};
@@ -406,7 +419,8 @@ Status ForecastAll(const TraceStore& store, const ReferenceData& reference, cons
   engine.corrected_step_ms = baseline.corrected;
   if (!report.stretch) CorrectMedian(baseline, report.steps);
   const std::optional<StepWindow> run = LongestWholeRun(steps);
-  WindowJob all = MakeJobOfRun(store, reference, truth, steps, run, baseline.corrected);
+  WindowJob all =
+      MakeJobOfRun(store, reference, truth, steps, run, !report.stretch, baseline.corrected);
   if (all.job == nullptr) return ForecastEach(job, forecaster, report);
   engine.first_step = steps.list[run->first].index;
   engine.last_step = steps.list[run->last].index;
