@@ -139,8 +139,8 @@ Bottleneck Abstain(const TraceReport& report, std::string_view recorded_as,
   return verdict;
 }
 
-/// Adds notes from the machine's samples that may explain the verdict. Notes about other users stay
-/// out because they contain program names.
+/// Adds notes from the machine's samples that may explain the verdict. Omits notes about other
+/// processes, because they contain program names.
 void AddMachineNotes(const std::vector<MachineNote>& notes, Bottleneck& verdict) {
   const bool of_gpu =
       verdict.verdict == Verdict::kGpuCompute || verdict.verdict == Verdict::kGpuMemory;

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace analyze_test {
 
-/// The latest times and longest durations that readers accept.
+/// Latest time and longest duration that readers accept, in ns.
 constexpr std::int64_t kFar = std::int64_t{1} << 61;
 
 rc::Gen<std::int64_t> AnyTime() {

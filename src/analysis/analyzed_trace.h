@@ -21,13 +21,14 @@ struct AnalyzedTrace {
   TraceReport report;
   StepAnalysis steps;
   std::unique_ptr<OperatorCosts> costs;
-  std::unique_ptr<Attribution>
-      attribution;                 ///< As many entries as host events, so callers free it early.
+  /// Holds one entry per host event, so callers free it early to save memory.
+  std::unique_ptr<Attribution> attribution;
   std::vector<CostedCall> costed;  ///< Points into `costs`.
   HostActivity host;               ///< Host activity during the steps.
 };
 
-/// Runs Analyze() and also returns its intermediate results. Requires `names` of the same store.
+/// Runs Analyze() and also returns its intermediate results. Requires that `names` belongs to
+/// `store`.
 Result<AnalyzedTrace> AnalyzeTrace(const TraceStore& store, const ReferenceData& reference,
                                    NameFacts& names, const AnalysisOptions& options);
 

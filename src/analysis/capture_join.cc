@@ -22,11 +22,11 @@
 namespace headroom {
 namespace {
 
-/// A replay belongs to a capture if the kernels of at least this percentage of tasks agree.
-/// Libraries may choose a few other kernels.
+/// A replay matches a capture if the kernels of at least this percentage of its tasks agree.
+/// Libraries may choose other kernels for the remaining tasks.
 constexpr std::size_t kAgreeingPct = 90;
 
-/// Work of a captured launch. `kernel` is empty for copies and sets, and if the launch does not
+/// Work of a captured launch. `kernel` is empty for copies and memsets, and if the launch does not
 /// name its kernel.
 struct Work {
   GpuTaskKind kind = GpuTaskKind::kKernel;
@@ -46,7 +46,7 @@ struct Capture {
   std::size_t trace;  ///< Index of the trace that holds the capture.
   Interval time;
   std::vector<HostEventId> launches = {};  ///< In order of time.
-  std::vector<Work> work = {};             ///< By launch.
+  std::vector<Work> work = {};             ///< One entry per element of `launches`.
   Positions positions = {};                ///< Positions in `work`.
   bool names_kernels = false;
 };
@@ -82,8 +82,8 @@ std::string_view NotedKernel(const TraceStore& store, HostEventId launch) {
   return name.substr(1, name.size() - 2);
 }
 
-/// Launches without a GPU task, per process in order of time. A capture recorded them, if there was
-/// one.
+/// Launches without a GPU task, per process in order of time. Those that begin during a capture are
+/// its captured launches.
 using LaunchesOfProcess = std::map<ProcessId, std::vector<HostEventId>>;
 
 LaunchesOfProcess FindLaunches(const TraceStore& store, NameFacts& names) {
@@ -156,10 +156,11 @@ HostEventId OperatorOf(const TraceStore& store, HostEventId launch) {
 /// GPU work of a graph launch.
 struct Replay {
   std::vector<GpuTaskId> tasks;  ///< By graph node if the nodes are known, else by start.
-  std::vector<Work> work;        ///< By task.
+  std::vector<Work> work;        ///< One entry per element of `tasks`.
 };
 
-/// Matches each task of a replay to a captured launch; kNone if unknown.
+/// Match of a replay with a capture. `launch_of` has the index of the captured launch of each task,
+/// or kNone.
 struct Fit {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   const Capture* capture = nullptr;
@@ -401,8 +402,9 @@ class Joiner {
     bool knows_shapes;
   };
 
-  /// Picks one of the captures that match equally well. Chooses the trace of the smallest size that
-  /// holds the tokens, else the first trace. Takes the captures within a trace in turn.
+  /// Picks one of the captures that match equally well. Chooses the trace with the smallest batch
+  /// size that fits the launch's tokens, else the first trace. Cycles through the captures of that
+  /// trace.
   Choice Choose(HostEventId launch, KnownFits& known) {
     std::size_t trace = known.of_trace.begin()->first;
     std::optional<std::int64_t> size;
@@ -443,8 +445,8 @@ class Joiner {
     return std::ssize(order);
   }
 
-  /// Returns true if a replay shows the event: an operator, a module, a line of the job, or a range
-  /// of a layer or phase.
+  /// Returns true if a replay gets a copy of the event: an operator, a module, a source line, or a
+  /// range of a layer or phase.
   bool Tells(Source& source, HostEventId event) {
     const auto& events = source.store->host_events;
     switch (events.kind[event.index()]) {
@@ -500,11 +502,12 @@ class Joiner {
 
   TraceStore& store_;
   NameFacts names_;
-  std::vector<Source> sources_;  ///< The trace itself first.
+  std::vector<Source> sources_;  ///< The replaying trace first.
   std::vector<RowCopier> copiers_;
   std::vector<Capture> captures_;
-  std::map<Work, std::vector<std::size_t>> by_work_;  ///< Captures that name their kernels.
-  /// Captures that do not name their kernels.
+  /// Indices of the captures that name their kernels, by work that they contain.
+  std::map<Work, std::vector<std::size_t>> by_work_;
+  /// Indices of the captures that do not name their kernels, by number of launches.
   std::map<std::size_t, std::vector<std::size_t>> by_length_;
   std::size_t budget_ = kMaxCompared;
   std::unordered_map<HostEventId, Replay> replays_;  ///< By graph launch.

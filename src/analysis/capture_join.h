@@ -11,12 +11,12 @@
 
 namespace headroom {
 
-/// A trace that holds captures. JoinCaptures() ignores one of another rank than the replaying
-/// trace.
+/// A trace that holds captures. JoinCaptures() ignores a trace whose rank differs from that of the
+/// replaying trace.
 struct CaptureTrace {
   const TraceStore* store;
-  /// Tokens or samples that its graphs process, if known. A server captures one graph per size and
-  /// replays the next larger one.
+  /// Tokens or samples per launch of its graphs; null if unknown. A server captures one graph per
+  /// batch size and replays the smallest one that fits.
   std::optional<std::int64_t> batch_size;
 };
 
@@ -30,12 +30,14 @@ struct CaptureJoin {
 /// launch (TraceStore::AddReplayed). Uses the captures of the trace and of `captures`.
 ///
 /// A launch replays the capture whose kernels agree by name and number. If the captured launches do
-/// not name their kernels, the sequence of kernels, copies and sets must be the same. That sequence
-/// must be unique, and have matrix products where the capture's operators compute some.
+/// not name their kernels, the sequence of kernels, copies and memsets must be the same. All
+/// captures with that sequence must have the same operators. At least half of the operators that
+/// compute products must have a product in the replay.
 ///
-/// The n-th kernel of a name is the n-th captured one. Identical captures, as of equal layers, are
-/// replayed in turn. Operators lose their shapes if captures with other shapes match as well. Logs
-/// kUnmatchedCapture in the store if none of `captures` matches.
+/// Matches the n-th kernel of a name with the n-th captured kernel of that name. Alternates between
+/// identical captures, such as those of equal layers. Drops the operators' shapes if captures with
+/// other shapes match as well. Logs kUnmatchedCapture in the store for launches that match no
+/// capture.
 ///
 /// Requires at most one call per store.
 CaptureJoin JoinCaptures(TraceStore& store, const ReferenceData& reference,

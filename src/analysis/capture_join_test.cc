@@ -160,7 +160,7 @@ TEST(CaptureJoin, OtherKernelsAreNoReplayOfTheCapture) {
   for (const bool names : {true, false}) {
     StoreBuilder b, of_capture;
     b.Call("cudaGraphLaunch", kMain, 0, 10, 1);
-    b.Kernel(kAdd, kStream, 12, 30, 1);  // The capture computes a product at this place.
+    b.Kernel(kAdd, kStream, 12, 30, 1);  // The capture computes a product at this position.
     b.Kernel(kGemm, kStream, 42, 10, 1);
     b.Kernel("other", kStream, 52, 10, 1);
     AddCapture(of_capture, 0, names);

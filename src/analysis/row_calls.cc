@@ -19,7 +19,7 @@ std::optional<std::int64_t> StepOfTask(const StepAnalysis& steps, std::size_t ta
   return steps.steps.list[static_cast<std::size_t>(steps.step_of_task[task])].index;
 }
 
-/// Returns the step in which the host is at a moment.
+/// Returns the index of the step that the host runs at this time, or nullopt between steps.
 std::optional<std::int64_t> StepOfHost(const StepAnalysis& steps, TimeNs time) {
   const auto after =
       std::upper_bound(steps.hosts.begin(), steps.hosts.end(), time,

@@ -1,5 +1,5 @@
-// The single calls behind a row of the kernel, operator or layer table: their distribution and the
-// slowest ones.
+// The individual calls behind a row of the kernel, operator or layer table: their distribution and
+// the slowest calls.
 #pragma once
 
 #include <cstddef>
@@ -31,10 +31,10 @@ struct RowCalls {
   bool of_gpu = true;
   std::int64_t count = 0;
   DurationNs min, p50, p90, p99, max;  ///< By nearest rank; calls without GPU work count as 0.
-  std::vector<RowCall> slowest;        ///< Longest first; of equal ones the earliest first.
+  std::vector<RowCall> slowest;        ///< Longest first, then earliest first.
 };
 
-/// Returns the calls that the row of that name counts; `count` is 0 if there is no such row.
+/// Returns the calls that the table's row `name` counts; `count` is 0 if there is no such row.
 ///
 /// @param trace  analysis of `store`, with its attribution
 /// @param most   maximum number of slowest calls

@@ -24,7 +24,7 @@ inline const ReferenceData& TestReferenceData() {
   return *reference;
 }
 
-/// A store with the other inputs of single analyses.
+/// A store with the other inputs of individual analyses.
 struct TestTrace {
   explicit TestTrace(const StoreBuilder& builder)
       : store(builder.Build()),
@@ -38,7 +38,7 @@ struct TestTrace {
   Attribution attribution;
 };
 
-/// Returns the complete report. Requires options that fit the trace.
+/// Returns the complete report. Fails the test if the options do not fit the trace.
 inline TraceReport AnalyzeTrace(const StoreBuilder& builder, const AnalysisOptions& options = {}) {
   const std::unique_ptr<TraceStore> store = builder.Build();
   Result<TraceReport> report = Analyze(*store, TestReferenceData(), options);
@@ -62,7 +62,7 @@ inline constexpr const char* kAdd =
 
 }  // namespace headroom
 
-// Failures of EXPECT_EQ then print the figures.
+// EXPECT_EQ prints these types on failure.
 namespace headroom {
 inline void PrintTo(DurationNs d, std::ostream* os) { *os << d.ns() << " ns"; }
 inline void PrintTo(TimeNs t, std::ostream* os) { *os << "@" << t.ns() << " ns"; }

@@ -251,7 +251,7 @@ TEST(Health, ARecordingThatWasNotBroughtToItsEndIsTold) {
   };
   EXPECT_TRUE(told(true, false));
   EXPECT_FALSE(told(true, true));
-  EXPECT_FALSE(told(false, false));  // From another tool.
+  EXPECT_FALSE(told(false, false));  // Another tool made the recording.
 }
 
 TEST(Health, WhatTheRecordingOfGpuActivitySaysIsTold) {

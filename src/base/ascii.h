@@ -19,7 +19,7 @@ constexpr bool IsHexDigit(char c) {
 
 constexpr char ToLower(char c) { return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Returns the first position from `at` on without white space, or the end of the text.
+/// Returns the first position at or after `at` that is not white space, or the end of the text.
 constexpr std::size_t SkipSpace(std::string_view text, std::size_t at) {
   while (at < text.size() && IsSpace(text[at])) ++at;
   return at;

@@ -14,7 +14,7 @@ namespace headroom {
 /// included).
 int WriteAll(int descriptor, std::string_view content);
 
-/// Returns kEnvironment with the path and the text of `error`, an errno.
+/// Returns kEnvironment with the path and the system's message for `error`, an errno.
 Status CannotWrite(const std::string& path, int error);
 
 /// An unfinished file next to its final place (`NAME.PID-N.tmp`). It is removed unless committed,
@@ -26,14 +26,14 @@ class AtomicFile {
   /// /dev/null) has no temporary file; Commit() opens and writes it. An existing file keeps its
   /// permissions. A symbolic link to an existing file remains a link.
   ///
-  /// @param mode  permissions of the file, also of an existing one; absent: default permissions
+  /// @param mode  permissions of the file; nullopt: those of the existing file, else the default
   static Result<AtomicFile> Write(const std::string& path, std::string_view content,
                                   std::optional<int> mode = std::nullopt);
-  /// Creates the same file without content, for writing in pieces.
+  /// Creates the temporary file without content, so that Append() can write it in pieces.
   static Result<AtomicFile> Create(const std::string& path, std::optional<int> mode = std::nullopt);
-  /// Appends a piece. REQUIRES: made by Create(), and not closed.
+  /// Appends a piece. REQUIRES: Create() made the file, and it is not closed.
   Status Append(std::string_view piece);
-  /// Flushes the file to disk and closes it. REQUIRES: as Append().
+  /// Flushes the file to disk and closes it. REQUIRES: as for Append().
   Status Close();
 
   AtomicFile(AtomicFile&& other) noexcept;
@@ -42,7 +42,7 @@ class AtomicFile {
 
   /// Moves the file into place. REQUIRES: it is closed.
   Status Commit();
-  /// Moves the file into place unless something exists there. Then returns false and changes
+  /// Moves the file into place if nothing exists at its path. Otherwise returns false and changes
   /// nothing.
   Result<bool> CommitNew();
   /// Returns the path at which the complete file is readable between Close() and Commit(). Empty if

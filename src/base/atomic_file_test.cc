@@ -58,7 +58,7 @@ TEST_F(AtomicFileTest, LeavesNothingBehindWithoutCommit) {
 }
 
 TEST_F(AtomicFileTest, LeavesNothingBehindWhenASignalComes) {
-  // Signals at varying moments, including directly after the file's creation.
+  // The signal comes at varying moments, including directly after the file's creation.
   for (int i = 0; i < 100; ++i) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);

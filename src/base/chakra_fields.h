@@ -13,7 +13,7 @@ namespace headroom::chakra {
 /// `GlobalMetadata`, the first message of a file.
 enum class MetadataField : std::uint32_t { kVersion = 1, kAttr = 2 };
 
-/// `Node`, every further message.
+/// `Node`: each message after the first.
 enum class NodeField : std::uint32_t {
   kId = 1,
   kName = 2,
@@ -28,7 +28,7 @@ enum class NodeField : std::uint32_t {
   kStorage = 11,
 };
 
-/// `IOInfo`: what goes into an operator, as text.
+/// `IOInfo`: inputs or outputs of an operator, as text.
 enum class IoField : std::uint32_t { kValues = 1, kShapes = 2, kTypes = 3 };
 
 /// `AttributeProto`: a name and one value.
@@ -88,16 +88,16 @@ enum class CommType : std::uint8_t {
 inline constexpr std::string_view kOwnSchema = "headroom.chakra/1";
 /// Name of the node that lists groups of ranks, as in PyTorch's execution traces.
 inline constexpr std::string_view kGroupsNode = "process_group:init";
-/// In Headroom's traces: prefixes of metadata attributes, before the name of a software or the code
-/// of an issue.
+/// Prefixes of metadata attributes in Headroom's traces. A software name or an issue code follows.
 inline constexpr std::string_view kVersionPrefix = "version:";
 inline constexpr std::string_view kDamagePrefix = "damage:";
 
-/// A column whose value has another attribute name in a node of Headroom's traces.
+/// A column and the attribute that holds its value in Headroom's traces, if the names differ.
 struct Renamed {
   std::string_view column, attribute;
 };
-/// Attributes of the first node of an event, because that node may cover only a part of the event.
+/// Renamed columns of a host event. Its first node holds them as attributes, because the node's own
+/// time may cover only a part of the event.
 inline constexpr std::array<Renamed, 3> kHostEventNames = {{
     {"start", "event_start_ns"},
     {"duration", "event_duration_ns"},

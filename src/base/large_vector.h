@@ -10,8 +10,8 @@
 namespace headroom {
 
 /// Allocates blocks of at least a huge page from the operating system, and smaller ones from the
-/// heap. A gigabyte of trace would otherwise touch 100,000 small pages, at half the cost of parsing
-/// it.
+/// heap. A gigabyte of trace would otherwise touch 100,000 small pages. That costs half as much as
+/// parsing the trace.
 template <typename T>
 struct LargeAllocator {
   using value_type = T;

@@ -31,7 +31,7 @@ Status MakeFolders(const fs::path& folder) {
                                          std::generic_category().message(errno)));
 }
 
-/// Returns the failure to write a path that is not a regular file.
+/// Returns the kEnvironment failure for a path that is not a regular file.
 Status NoFile(const std::string& path) {
   return Status::Environment(CheckStateFile(path).message());
 }
@@ -49,7 +49,7 @@ Result<std::optional<UniqueDescriptor>> OpenLocked(const std::string& path, bool
   if (fstat(file.number(), &info) != 0 || !S_ISREG(info.st_mode)) return NoFile(path);
   while (flock(file.number(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return std::optional<UniqueDescriptor>();
-    // Some network file systems have no locks. There, too, a single append is written as a whole.
+    // Some network file systems have no locks. A single append to them is still written as a whole.
     if (errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP) break;
     if (errno != EINTR) return CannotWrite(path, errno);
   }
@@ -92,7 +92,7 @@ Result<std::optional<std::string>> ReadLocalState(const std::string& path) {
 }
 
 Status AppendToLocalState(const std::string& path, std::string_view lines) {
-  // Locked until it is closed, so that other writers wait.
+  // The lock lasts until the file closes, so other writers wait.
   const Result<std::optional<UniqueDescriptor>> locked = OpenLocked(path, /*wait=*/true);
   if (!locked.ok()) return locked.status();
   const int file = locked.value()->number();

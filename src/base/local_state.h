@@ -1,6 +1,6 @@
 // Files with Headroom's measurements on this machine, in the folder of the XDG Base Directory
-// Specification. Several programs can use them at the same time. They never follow links that
-// others created in their place.
+// Specification. Several programs can use them at the same time. Access never follows a link that
+// another user put in a file's place.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace headroom {
 
-/// Returns `$XDG_STATE_HOME/headroom/NAME`, or `~/.local/state/headroom/NAME`; nullopt if neither
-/// variable is an absolute path. The folder may not exist.
+/// Returns `$XDG_STATE_HOME/headroom/NAME`, or `$HOME/.local/state/headroom/NAME`; nullopt if
+/// neither variable is an absolute path. The folder may not exist.
 std::optional<std::string> LocalStatePath(std::string_view name);
 
 /// Returns the text of a file of LocalStatePath(), or nullopt if it does not exist or its folder is
 /// inaccessible. The latter happens in a container that runs as another user but keeps HOME; such a
-/// user has no state. Fails with kBadInput, and the option that avoids the file, if it exists but
-/// is unreadable or not a regular file.
+/// user has no state. Fails with kBadInput if the file exists but is unreadable or not a regular
+/// file. The message names the option that ignores the file.
 Result<std::optional<std::string>> ReadLocalState(const std::string& path);
 
 /// Appends `lines` to a file of LocalStatePath(), whole or not at all, even if others append at
@@ -31,10 +31,11 @@ Status AppendToLocalState(const std::string& path, std::string_view lines);
 /// Creates or replaces a file of LocalStatePath(), with the guarantees of AppendToLocalState().
 Status ReplaceLocalState(const std::string& path, std::string_view content);
 
-/// Holds an exclusive lock of a file during its lifetime.
+/// Holds an exclusive lock on a file during this object's lifetime.
 class LocalStateLock {
  public:
-  /// Fails with kUsage and `taken` if another process holds the lock, else as AppendToLocalState().
+  /// Fails with kUsage and the message `taken` if another process holds the lock. Other failures
+  /// are those of AppendToLocalState().
   static Result<LocalStateLock> Take(const std::string& path, const std::string& taken);
 
  private:

@@ -1,4 +1,4 @@
-// A text file that is embedded in the program (from data/) or read from the user.
+// A text file that is embedded in the program (from data/) or supplied by the user.
 #pragma once
 
 #include <string_view>

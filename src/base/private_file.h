@@ -12,9 +12,9 @@ namespace headroom {
 class PrivateFile {
  public:
   /// Creates `path` with mode 0600. Never follows a symbolic link in the last part of the path.
-  /// Fails with kUsage if something exists there, unless `replace`. Then an existing file or link
-  /// is removed first, but an empty file with that mode and owner is reused. A path that is not a
-  /// file (a pipe, /dev/null) is opened as it is. Other failures are kEnvironment.
+  /// Fails with kUsage if a file or link exists there, unless `replace`. With `replace`, removes
+  /// the file or link first, but reuses an empty file with that mode and the same owner. Opens a
+  /// pipe or a device (/dev/null) without replacing it. Other failures are kEnvironment.
   static Result<PrivateFile> Create(const std::string& path, bool replace);
 
   PrivateFile(PrivateFile&& other) noexcept;

@@ -81,8 +81,7 @@ class ProtobufReader {
   /// Returns the value as text or as a message; empty for a number.
   std::string_view bytes() const { return type_ == WireType::kBytes ? bytes_ : std::string_view(); }
 
-  /// Returns true if the message ended before or after its text did. Valid once Next() returned
-  /// false.
+  /// Returns true if damage ended the message early. Valid once Next() returned false.
   bool damaged() const { return damaged_; }
 
  private:

@@ -36,7 +36,7 @@ T UpperMedian(std::vector<T> values) {
   return *middle;
 }
 
-/// Returns `part` of `whole` in percent; 0 if `whole` is 0.
+/// Returns the share of `part` in `whole`, in percent; 0 if `whole` is 0.
 inline double SharePct(DurationNs part, DurationNs whole) {
   return whole.ns() == 0 ? 0
                          : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());

@@ -1,5 +1,5 @@
-// Points in time and durations, in integer nanoseconds. Never a double, which cannot hold 17
-// digits.
+// Points in time and durations, in integer nanoseconds. A double cannot hold the 17 digits of a
+// timestamp.
 #pragma once
 
 #include <compare>

@@ -27,8 +27,7 @@ extern "C" void RemoveAndEnd(int signal) {
     const char* const name = slot.exchange(nullptr);
     if (name != nullptr && unlink(name) != 0) rmdir(name);
   }
-  // The handler is installed for one signal, so the second one has its default effect once this
-  // returns.
+  // SA_RESETHAND has restored the default action, so this signal ends the program after the return.
   std::raise(signal);
 }
 

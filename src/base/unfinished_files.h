@@ -9,8 +9,8 @@
 namespace headroom {
 
 /// Holds the name of a file or empty folder that a signal must remove during this object's
-/// lifetime. Removes them in the order of holding. Beyond some thousands at a time, further names
-/// are ignored.
+/// lifetime. A signal removes a file before the folder that was registered after it. Ignores
+/// further names while some thousands are registered.
 class UnfinishedFile {
  public:
   UnfinishedFile() = default;
@@ -34,9 +34,9 @@ class UnfinishedFile {
 int CreateUnfinished(const std::string& prefix, mode_t mode, std::string& name,
                      UnfinishedFile& held);
 
-/// Makes SIGINT, SIGTERM and SIGHUP remove the held files before they end the program as usual.
-/// Ignored signals (nohup) remain ignored. Only programs call this; a library must not change
-/// signals.
+/// Makes SIGINT, SIGTERM and SIGHUP remove the held files before they end the program. Ignored
+/// signals (nohup) remain ignored. Only programs call this; a library must not change signal
+/// handlers.
 void RemoveUnfinishedFilesAtSignals();
 
 }  // namespace headroom

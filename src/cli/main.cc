@@ -54,13 +54,13 @@ int Finish(const Status& status) {
   return ExitCode(status.code());
 }
 
-/// With several processes, only the first reports wrong flags and prints help, and only it fails.
-/// Each process reports for itself if its command does not share work.
+/// Returns true if another process reports wrong flags, prints help and fails on behalf of this
+/// one. A command that does not share work reports in every process.
 bool IsSilent(const Subcommand* command) {
   return (command == nullptr || command->shares_work()) && IsFollower();
 }
 
-/// @param asked  the command whose help explains it
+/// @param asked  command whose help the message points to
 int RefuseUsage(const std::string& why, Command asked) {
   const std::string path = asked.path();
   Remark(fmt::format("headroom: {}\nSee headroom {}{}--help.\n",
@@ -130,8 +130,8 @@ int Run(int argc, char** argv) {
     }
   }
   const Status status = chosen->Run();
-  // Launchers end all processes after one fails, also the leader, which prints. So the others
-  // return 0.
+  // Launchers end all processes after one fails, including the leader, which prints. So the other
+  // processes return 0.
   if (RemarksAreMuted() || (!status.ok() && status.message().empty())) return 0;
   const int finished = Finish(status);
   return chosen->exit_code() != 0 ? chosen->exit_code() : finished;

@@ -42,10 +42,10 @@ class Field {
   }
   bool Has(std::string_view key) const { return value_.is_object() && value_.contains(key); }
   std::string Text() const {
-    Check(value_.is_string(), "text");
+    Check(value_.is_string(), "string");
     return value_.get<std::string>();
   }
-  /// Returns the text, or an empty text for null.
+  /// Returns the string, or an empty string for null.
   std::string TextOrNull() const { return value_.is_null() ? "" : Text(); }
   double Number() const {
     Check(value_.is_number() && std::isfinite(value_.get<double>()), "number");

@@ -25,7 +25,8 @@ std::string BaselinePath(std::string_view folder, std::string_view name);
 /// Returns true if a file's first bytes contain a baseline's schema.
 bool LooksLikeBaseline(std::string_view begin);
 
-/// Fails with kBadInput, the file name and the error.
+/// Fails with kBadInput if the file is not a valid baseline. The message names the file and the
+/// error.
 Result<JobProfile> ParseBaseline(const NamedText& file);
 
 /// Returns the baseline in the file `named` or, if there is no such file, the baseline of that name

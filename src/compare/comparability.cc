@@ -18,7 +18,7 @@ namespace {
 struct FactDoc {
   std::string_view name, label;
   bool blocks;
-  double tolerance;  ///< Relative tolerance of numbers; 0: compares texts.
+  double tolerance;  ///< Relative tolerance of numbers; 0: the strings must be equal.
   std::string_view cost;
 };
 

@@ -1,4 +1,4 @@
-// Decides whether two profiles are comparable, by the facts of their machine, job and recording.
+// Decides from the facts of machine, job and recording whether two profiles are comparable.
 #pragma once
 
 #include <span>
@@ -16,16 +16,16 @@ enum class FactState { kSame, kDifferent, kUnknown };
 struct ComparedFact {
   std::string name = {};       ///< Examples: "gpu", "batch", "env.OMP_NUM_THREADS".
   std::string label = {};      ///< Label for people.
-  std::string a = {}, b = {};  ///< Empty if unknown.
+  std::string a = {}, b = {};  ///< Values in A and B; empty if unknown.
   FactState state = FactState::kUnknown;
   bool blocks = false;    ///< True for a difference that blocks every gate.
   bool accepted = false;  ///< True if the user names it as the tested change.
-  std::string cost = {};  ///< Usual effect of a difference, if known.
+  std::string cost = {};  ///< Typical effect of the difference, or advice; empty if unknown.
 };
 
-/// Returns every fact that either profile has or that matters. Blocking differences come first,
-/// then differences with a known effect. `accepted` names the facts that the user intends to
-/// differ.
+/// Returns every fact of either profile, and the facts that a recording should have even if both
+/// lack them. Blocking differences come first, then differences with a known effect. `accepted`
+/// names the facts that the user intends to differ.
 std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
                                        std::span<const std::string> accepted);
 
@@ -33,7 +33,7 @@ std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
 /// same clock.
 bool FactsAgree(std::string_view fact, const std::string& a, const std::string& b);
 
-/// Returns the names of facts that block.
+/// Returns the names of the facts whose difference blocks a gate.
 std::vector<std::string_view> BlockingFacts();
 
 /// Fails with kUsage and the nearest name if a name is not a blocking fact.

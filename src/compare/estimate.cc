@@ -73,7 +73,7 @@ Estimate EstimateMedian(std::span<const double> series) {
   if (count < 2) return estimate;
   const double independent = IndependentValues(series);
   estimate.freedom = std::max(1.0, independent - 1);
-  // Too few values for the outer order statistics.
+  // Fewer values have no reliable outer order statistics.
   constexpr std::size_t kMinForOrder = 12;
   if (count < kMinForOrder) {
     const double of_mean = DeviationOf(series, MeanOf(series)) / std::sqrt(independent);

@@ -25,13 +25,14 @@ struct Estimate {
 };
 
 /// Returns the median of a series in order of time. For an even number of values, takes the lower
-/// middle one, as the report does. Returns all 0 for an empty series.
+/// middle one, as the report does. Returns zeros for an empty series.
 Estimate EstimateMedian(std::span<const double> series);
 /// Returns the mean of a series, with its error.
 Estimate EstimateMean(std::span<const double> series);
 
 /// Returns the number of independent values that carry as much information as this series: at least
-/// 2, at most its length. Returns the length below eight values, which do not show correlation.
+/// 2, at most its length. Returns the length for fewer than eight values, because they do not show
+/// correlation.
 double IndependentValues(std::span<const double> series);
 
 /// Returns the factor of the standard error for a two-sided 95 % interval (Student's quantile).
@@ -58,11 +59,10 @@ struct Difference {
 /// steps within the runs imply. Three or four runs give an unreliable spread. Student's factor is
 /// then that of five runs, and the interval is at least as wide as `run_to_run` implies.
 ///
-/// If each side has one run, steps are the unit: both standard errors, and `run_to_run`.
-/// `run_to_run` is the relative standard deviation between runs that the steps of one run do not
-/// show.
+/// If each side has one run, steps are the unit. The interval then combines both standard errors
+/// and `run_to_run`, the relative standard deviation between runs, which one run does not show.
 ///
-/// REQUIRES: neither is empty.
+/// REQUIRES: `a` and `b` are not empty.
 Difference ChangeOf(std::span<const Estimate> a, std::span<const Estimate> b, double run_to_run);
 
 }  // namespace headroom

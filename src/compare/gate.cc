@@ -42,7 +42,7 @@ constexpr std::array kMetrics = {
     MetricDoc{"gpu_work_ms", "ms", kGpuWork},
     MetricDoc{"gpu_tasks", "", kGpuWork},
     MetricDoc{"operators", "", "recorded operators"},
-    MetricDoc{"memory_peak_mb", "MB", "recorded memory events (profile_memory=True)"},
+    MetricDoc{"memory_peak_mb", "MB", "memory events, recorded with profile_memory=True"},
     MetricDoc{"compute_ms", "ms", kGpuWork},
     MetricDoc{"exposed_communication_ms", "ms", kGpuWork},
     MetricDoc{"copies_to_gpu_ms", "ms", kGpuWork},
@@ -146,7 +146,7 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
       std::sort(names.begin(), names.end());
       names.erase(std::unique(names.begin(), names.end()), names.end());
       std::vector<std::string_view> near = NearNames(name, names);
-      // Tables for people omit parameters: "softmax<float>" for "void softmax<float, 4>(int)".
+      // Printed tables omit parameters: "softmax<float>" for "void softmax<float, 4>(int)".
       if (near.empty()) near = NearNames(name.substr(0, name.find_first_of("<(")), names);
       const std::string why = "neither run has that row (--json lists whole names)";
       return WrongRule(rule.text,

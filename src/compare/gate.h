@@ -16,7 +16,7 @@ namespace headroom {
 /// percent of A's value or in the metric's unit. A limit without a sign applies to B's value.
 struct GateRule {
   enum class Limit { kPercent, kChange, kValue };
-  std::string text = {};    ///< Text from the user.
+  std::string text = {};    ///< The rule as the user wrote it.
   std::string metric = {};  ///< A name of GateMetrics(), or kernel:NAME, operator:NAME, layer:NAME.
   bool at_most = true;
   Limit kind = Limit::kPercent;
@@ -29,7 +29,7 @@ std::vector<std::string_view> GateMetrics();
 /// Returns "ms" or "MB"; empty for a count and for unknown metrics.
 std::string_view GateUnit(std::string_view metric);
 
-/// Fails with kUsage and the error, with the nearest name for an unknown metric.
+/// Fails with kUsage. The message names the error and, for an unknown metric, the nearest name.
 Result<GateRule> ParseGateRule(std::string_view text);
 
 /// Reads `[[rule]]` tables with `metric` and `limit`. Fails with kUsage as ParseGateRule(), or if

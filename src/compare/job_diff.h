@@ -15,7 +15,7 @@ namespace headroom {
 
 /// Relative standard deviation between runs, for comparisons without repeated runs: for GPU work,
 /// and for work that the host limits. The jobs of docs/accuracy.md, measured twice, differed by
-/// under 1 % and by 5 to 8 %.
+/// under 1 % and by 5 to 8 %, respectively.
 inline constexpr double kGpuRunToRun = 0.005, kHostRunToRun = 0.03;
 
 /// A kernel, operator or layer of either profile, in ms per step.
@@ -31,14 +31,14 @@ struct RowChange {
   double by_time_ms = 0;
 };
 
-/// An operator that runs other kernels than before.
+/// An operator that runs other kernels in B than in A.
 struct KernelSwap {
   std::string operator_name;
   std::vector<std::string> gone, fresh;  ///< Sorted by time, longest first.
   double gone_ms = 0, fresh_ms = 0;      ///< Times per step.
 };
 
-/// One line of the account.
+/// One row of the account of the step's change: a part of the step in A and in B, in ms per step.
 struct AccountRow {
   std::string name = {};  ///< "aten::mm", "host_wait", ...; the operator's name if of_operator.
   bool of_operator = false;
@@ -49,7 +49,7 @@ struct AccountRow {
 /// One rank of either profile.
 struct RankChange {
   std::int64_t rank = 0;
-  std::optional<RankFigures> a, b;  ///< Empty if the profile has no such rank.
+  std::optional<RankFigures> a, b;  ///< nullopt if the profile has no such rank.
 };
 
 struct FigureChange {
@@ -63,10 +63,10 @@ struct JobDiff {
   std::vector<ComparedFact> facts;
   bool comparable = true;
   Difference step;  ///< Change of the median step.
-  /// Change without profiler overhead; none unless known for both.
+  /// Change without profiler overhead; nullopt unless known for both profiles.
   std::optional<Difference> corrected;
   std::vector<FigureChange> figures;  ///< Figures that both profiles have, by name.
-  /// Sums to the change of the median step. The last row is the difference between mean and median.
+  /// Its rows sum to the change of the median step. The last row is the median less the mean.
   std::vector<AccountRow> account;
   /// Largest change first. Omits rows that may be part of a baseline's rest.
   std::vector<RowChange> kernels, operators, layers;
@@ -80,11 +80,11 @@ struct JobDiff {
 /// Compares two profiles; `accepted` as in CompareFacts().
 JobDiff Compare(JobProfile a, JobProfile b, std::span<const std::string> accepted);
 
-/// Returns the change of a metric; none if either profile lacks it.
+/// Returns the change of a metric; nullopt if either profile lacks the metric.
 std::optional<Difference> FigureChangeOf(const JobProfile& a, const JobProfile& b,
                                          std::string_view metric);
 
-/// Returns the relative spread between runs of a job in this metric; see kGpuRunToRun.
+/// Returns the relative standard deviation of this metric between runs of a job; see kGpuRunToRun.
 double RunToRun(const JobProfile& a, const JobProfile& b, std::string_view metric);
 
 }  // namespace headroom

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kLongest = 160;          ///< Maximum length of a row's name, in bytes.
 constexpr std::string_view kCutMark = "...#";  ///< Precedes the hash in a truncated name.
 
-/// Returns the part of a step that this activity of the GPU counts for.
+/// Returns the part of the step for a GPU activity; kUnknown for idle time, see SplitIdle().
 StepPart PartOf(GpuActivity activity) {
   switch (activity) {
     case GpuActivity::kCompute:
@@ -295,7 +295,7 @@ void Profiler::AddFigures(JobProfile& profile) const {
         .value = static_cast<double>(peak) / 1e6, .error = 0, .freedom = 1};
 }
 
-/// Returns the values of the metric's rows as one text; empty if not recorded.
+/// Returns the values of the metric's rows as one string; empty if not recorded.
 std::string MetricText(const TraceReport& report, std::string_view name) {
   std::set<std::string> values;
   for (const MetricRow& row : report.metrics) {
@@ -412,7 +412,7 @@ void JoinFacts(const std::vector<ProfileFact>& more, std::string_view of_what,
   }
 }
 
-/// Adds `count` runs' share of the mean to the figures of the same ranks.
+/// Adds the figures of one of `count` runs to the means of the same ranks.
 void JoinRankFigures(const std::vector<RankFigures>& more, double count,
                      std::vector<RankFigures>& ranks) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -562,7 +562,8 @@ Result<JobProfile> MakeProfile(const TraceStore& store, NameFacts& names,
 void AddForecasts(const TraceReport& report, JobProfile& profile) {
   if (report.steps.corrected_p50 && profile.median_ms > 0) {
     Estimate corrected = profile.runs.front()["step_ms"];
-    // Steps vary as recorded. The error of the correction affects both runs equally.
+    // The corrected step varies as the recorded one. The error of the correction affects both runs
+    // equally.
     const double share = report.steps.corrected_p50->ms() / corrected.value;
     corrected.value *= share;
     corrected.error *= share;
@@ -585,7 +586,7 @@ std::optional<Imbalance> ImbalanceOf(const JobProfile& profile) {
   const auto busiest = std::max_element(
       profile.ranks.begin(), profile.ranks.end(),
       [](const RankFigures& a, const RankFigures& b) { return a.compute_ms < b.compute_ms; });
-  // The sum of equal values may round to more than the largest.
+  // The mean of equal values may round to more than the largest.
   return Imbalance{busiest->rank,
                    std::max(0.0, busiest->compute_ms - profile.PartMs(StepPart::kCompute))};
 }

@@ -42,7 +42,7 @@ inline constexpr std::array<std::string_view, 9> kStepPartNames = {
     "host_wait",     "queue_wait",
     "unexplained"};
 
-/// Phases of a step as the report names them, each with the step's time in it.
+/// Names of the phases of a step, as in the report.
 inline constexpr std::array<std::string_view, kBreakdownParts.size()> kPhaseNames = [] {
   std::array<std::string_view, kBreakdownParts.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = kBreakdownParts[i].name;
@@ -75,7 +75,7 @@ struct RankFigures {
   double step_ms = 0;                                   ///< Median step; mean over the runs.
   double compute_ms = 0, exposed_communication_ms = 0;  ///< Parts of the rank's step.
   double idle_ms = 0;                                   ///< Time without a GPU task of this rank.
-  /// Time in collectives until the last rank arrived; none if the rank's clock could not be
+  /// Time in collectives until the last rank arrived; nullopt if the rank's clock could not be
   /// aligned.
   std::optional<double> waited_ms = {};
 };
@@ -89,11 +89,11 @@ struct RankWaiting {
 
 /// Runs of one job, of one or several ranks. With several ranks, all figures are means over them.
 struct JobProfile {
-  /// As given; for a baseline, the traces that it was saved from.
+  /// Paths of the traces, as given; for a baseline, the traces from which it was saved.
   std::vector<std::string> paths;
   std::string baseline;    ///< Name of the baseline; empty for traces.
   std::int64_t steps = 0;  ///< Whole steps of all runs; with several ranks, the fewest.
-  /// Verdict of the first run, a word of the report; with several ranks, the most frequent.
+  /// Verdict of the first run, as named in the report; with several ranks, the most frequent one.
   std::string verdict;
   /// Calibration that the corrected step uses; empty if there is no corrected step.
   std::string calibration;
@@ -119,7 +119,7 @@ struct JobProfile {
   double mean_ms() const;
 };
 
-/// Returns the fact of that name; empty if unknown.
+/// Returns the value of a fact; empty if unknown.
 std::string_view FactOf(const JobProfile& profile, std::string_view fact);
 
 /// Returns the name that matches rows and that a baseline stores. Names up to 160 bytes stay
@@ -149,8 +149,8 @@ struct Imbalance {
 std::optional<Imbalance> ImbalanceOf(const JobProfile& profile);
 
 /// Joins repeated runs of one job. Figures stay separate; everything else becomes the mean per
-/// step. Facts that differ between the runs state so. REQUIRES: `runs` is not empty, and all have
-/// the same ranks.
+/// step. The value of a fact that differs between the runs says so. REQUIRES: `runs` is not empty,
+/// and all runs have the same ranks.
 JobProfile JoinRuns(std::vector<JobProfile> runs);
 
 /// One run of one rank.
@@ -160,9 +160,9 @@ struct RankProfile {
 };
 
 /// Joins the ranks of one run. Figures, parts and rows are means over the ranks. Memory peaks and
-/// figures named after the slowest rank are maxima. Errors are means too, because ranks that wait
-/// for each other do not vary independently. REQUIRES: at least two ranks, no rank twice, one run
-/// each.
+/// figures named after the slowest or busiest rank are maxima. Errors are means too, because ranks
+/// that wait for each other do not vary independently. REQUIRES: at least two ranks, no rank twice,
+/// one run each.
 JobProfile JoinRanks(std::vector<RankProfile> ranks);
 
 /// Keeps only the first `most` rows of each table and sums up the rest.

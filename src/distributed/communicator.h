@@ -38,7 +38,8 @@ class OneProcess final : public Communicator {
 
 /// Joins the processes that a launcher started together with this one. If there are none, returns a
 /// single process. `module` is the path of libheadroom_mpi.so. Fails with kUsage if several were
-/// started but cannot reach each other; only the first process's failure has a message. Call once.
+/// started but cannot reach each other. If MPI sees another number of processes than the launcher,
+/// only the first process's failure has a message. Call once.
 Result<std::unique_ptr<Communicator>> JoinProcesses(const std::string& module);
 
 }  // namespace headroom

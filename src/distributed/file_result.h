@@ -14,16 +14,16 @@
 namespace headroom {
 
 struct FileResult {
-  Status status;                      ///< If not ok, the reason why there is no report.
+  Status status;                      ///< If not ok, the reason for the missing report.
   std::optional<TraceReport> report;  ///< Report of the file alone.
-  std::vector<std::int64_t> ranks;    ///< Ranks in a merged file, if none was requested.
-  /// For comparison with other ranks; none for a single file.
+  std::vector<std::int64_t> ranks;    ///< Ranks in a merged file if no rank was requested.
+  /// For comparison with other ranks; nullopt for a single file.
   std::optional<RankTimeline> timeline;
-  std::optional<RowCalls> calls;  ///< Calls of the requested row; none if the file lacks it.
+  std::optional<RowCalls> calls;  ///< Calls of the requested row; nullopt if the file lacks it.
 };
 
 /// Returns the results as bytes for UnpackResults() in the same program on the same kind of
-/// machine. Every value is restored exactly.
+/// machine. Restores every value exactly, except `ranks`, which is not sent.
 std::string PackResults(const std::vector<FileResult>& results);
 
 /// REQUIRES: PackResults() of the same program made the bytes.

@@ -13,16 +13,16 @@
 namespace headroom {
 namespace {
 
-/// Environment variables of one launcher: the number of this process, and of all processes. The
-/// innermost launcher comes first, e.g. an mpirun inside a step of srun.
+/// Environment variables of one launcher.
 struct Names {
-  const char* process;
-  const char* processes;
+  const char* process;    ///< Holds the number of this process, from 0.
+  const char* processes;  ///< Holds the number of processes.
 };
 
-/// Open MPI's mpirun; then PMI-1 and PMI-2 (srun --mpi=pmi2, Hydra); then Slurm's variables of one
-/// step, which it sets for any library. Variables of a job (SLURM_NTASKS) do not work, because a
-/// batch script has them too, although it runs once.
+/// The innermost launcher comes first, e.g. an mpirun inside a step of srun: Open MPI's mpirun,
+/// then PMI-1 and PMI-2 (srun --mpi=pmi2, Hydra), then Slurm. Slurm sets its variables of one step
+/// for any MPI library. Its variables of a job (SLURM_NTASKS) do not work, because a batch script
+/// has them too, although it runs once.
 constexpr std::array<Names, 3> kLaunchers = {{{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                               {"PMI_RANK", "PMI_SIZE"},
                                               {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}}};

@@ -19,8 +19,8 @@ using Environment = std::function<std::optional<std::string>(const char*)>;
 /// process that it started directly. Returns nullopt if this process is not one of several.
 ///
 /// @param parents  environment of the parent process. If it has the same variables, the parent
-///   belongs to the launch and started this process: a shell in a terminal of srun, or a training
-///   script whose first rank requests a report. This process must then not wait for others.
+///   belongs to the launch and started this process, which must then not wait for others. Examples:
+///   a shell in a terminal of srun, a training script whose first rank requests a report.
 std::optional<Launch> LaunchIn(const Environment& own, const Environment& parents);
 
 /// Returns the launch of this process. A parent with an unreadable environment belongs to another

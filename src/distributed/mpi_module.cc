@@ -14,10 +14,11 @@ namespace {
 constexpr int kLeader = 0;
 constexpr int kTag = 0;
 
-/// Maximum size of a message, because MPI limits it to INT_MAX elements.
+/// Maximum bytes per message. MPI limits a message to INT_MAX elements.
 constexpr std::uint64_t kMaxAtOnce = std::uint64_t{1} << 30;
 
-/// Waits with pauses. MPI would use a full core, and leaders wait for minutes while others read.
+/// Waits with pauses. MPI would use a full core, and the leader may wait for minutes while the
+/// others read.
 void Wait(MPI_Request request) {
   constexpr auto kPause = std::chrono::microseconds(200);
   int done = 0;

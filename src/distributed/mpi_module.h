@@ -13,9 +13,8 @@ extern "C" {
 /// false and joins nothing if this MPI does not support the launcher's protocol.
 HEADROOM_MPI_EXPORT bool HeadroomMpiBegin(int* process, int* processes);
 
-/// Sends the leader's bytes to all processes. Process 0 passes its bytes, the others an empty
-/// place. On all but the leader, calls `grow`, which allocates space for the bytes and returns its
-/// address.
+/// Sends the bytes of process 0, the leader, to all processes. Ignores `bytes` and `size` on the
+/// others. There, it calls `grow`, which allocates space for the bytes and returns its address.
 HEADROOM_MPI_EXPORT void HeadroomMpiBroadcast(const char* bytes, std::uint64_t size,
                                               char* (*grow)(void* into, std::uint64_t size),
                                               void* into);

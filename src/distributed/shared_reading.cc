@@ -29,10 +29,10 @@ void serialize(Archive& archive, SharedFile& file) {  // NOLINT(readability-iden
 
 namespace {
 
-/// Location of a process: its machine and the processors that it may use.
+/// Location of a process: its machine and the CPUs that it may use.
 struct Place {
   std::string host;
-  std::string processors;  ///< One character per processor, '1' if usable.
+  std::string processors;  ///< One character per CPU, '1' if usable.
 
   bool operator==(const Place&) const = default;
   template <typename Archive>
@@ -92,14 +92,14 @@ Place FindPlace() {
   cpu_set_t set;
   CPU_ZERO(&set);
   sched_getaffinity(0, sizeof(set), &set);  // Fails and leaves the set empty on machines with more
-                                            // than 1024 processors.
+                                            // than 1024 CPUs.
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     place.processors.push_back(CPU_ISSET(cpu, &set) ? '1' : '0');
   return place;
 }
 
-/// Returns the threads per process. Launchers bind each process to separate processors, or all to
-/// the same ones.
+/// Returns the threads per process. Launchers bind each process to separate CPUs, or all to the
+/// same ones.
 int ThreadsAt(const Place& place, const std::vector<Place>& all) {
   auto processors = std::count(place.processors.begin(), place.processors.end(), '1');
   if (processors == 0) processors = std::thread::hardware_concurrency();

@@ -18,10 +18,10 @@ using FileReader = std::function<FileResult(const std::string& path, int threads
 /// Log of one process.
 struct ProcessLog {
   std::string host;
-  std::vector<std::string> paths;  ///< Files that it read.
+  std::vector<std::string> paths;  ///< Files that the process read.
   int threads = 0;                 ///< Threads per file.
-  double seconds = 0;
-  std::int64_t peak_bytes = 0;  ///< Peak memory.
+  double seconds = 0;              ///< Elapsed time to read its files.
+  std::int64_t peak_bytes = 0;     ///< Peak resident memory of the process.
 };
 
 /// A file to read.
@@ -48,8 +48,8 @@ class SharedReading {
   SharedReading(const SharedReading&) = delete;
   SharedReading& operator=(const SharedReading&) = delete;
 
-  /// Reads the files; call once, on the leader. `threads` is per process; 0 uses its processors,
-  /// divided among the processes that share them.
+  /// Reads the files; call once, on the leader. `threads` is per process; 0: the number of CPUs
+  /// that the process may use, divided among the processes that share them.
   SharedResults Lead(const std::vector<SharedFile>& files, int threads);
   /// Reads the leader's assignments; call once, on the other processes.
   void Follow();

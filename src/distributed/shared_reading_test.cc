@@ -71,7 +71,7 @@ TEST(SharedReadingTest, ALeaderThatReadsNothingLetsTheOthersGo) {
   });
 }
 
-// All threads of the test may use the same processors.
+// All threads of the test may use the same CPUs.
 TEST(SharedReadingTest, ProcessorsAreShared) {
   int alone = 0, of_many = 0;
   const auto threads_of = [](int processes) {

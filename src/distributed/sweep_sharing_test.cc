@@ -12,8 +12,8 @@ namespace sweep_sharing_test {
 
 constexpr std::int64_t kMain = 1, kStream = 7;
 
-/// GPU-bound steps of kernels of several operators: the host takes `host_us` for each and then runs
-/// ahead.
+/// Returns a trace of GPU-bound steps with kernels of several operators. The host takes `host_us`
+/// per operator and then runs ahead of the GPU.
 std::unique_ptr<TraceStore> Steps(int host_us = 2) {
   StoreBuilder b;
   for (int step = 0; step < 3; ++step) {
@@ -89,7 +89,7 @@ TEST_F(SweepSharingTest, AProcessWithoutTheJobIsNoHelp) {
   });
 }
 
-// Its step takes equally long, because both are GPU-bound, but its host is slower.
+// The other job's step takes equally long, because both are GPU-bound, but its host is slower.
 TEST_F(SweepSharingTest, AnotherCalibrationIsNoHelp) {
   const std::unique_ptr<TraceStore> slow_store = Steps(/*host_us=*/4);
   const Result<std::unique_ptr<Job>> slow =

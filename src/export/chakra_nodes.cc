@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kNsPerMicro = 1000;
 
-/// Shorter silent intervals of a thread count as host work without a recorded event, as in
-/// graph/host_chain.
+/// Silent intervals of a thread up to this length count as host work without a recorded event, as
+/// in graph/host_chain.
 constexpr DurationNs kLongSilence{20'000};
 
 class ChakraMaker {
@@ -400,8 +400,8 @@ class ChakraMaker {
     }
     const std::size_t stream = store_.gpu_tasks.stream[task.index()].index();
     if (is_first_on_stream)
-      deps.push_back(newest_on_stream_[stream]);  // Orders it after tasks launched before all
-                                                  // calls.
+      deps.push_back(newest_on_stream_[stream]);  // Orders the task after tasks that were launched
+                                                  // before the first recorded call.
     if (launch == kNoChakraNode) launch = FirstNodeOfLaunch(task);
     if (const HostEventId call = store_.gpu_tasks.launch[task.index()];
         launch == kNoChakraNode && call.valid())

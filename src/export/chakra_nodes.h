@@ -20,7 +20,7 @@ inline constexpr ChakraNodeIndex kNoChakraNode = 0xFFFFFFFFu;
 
 enum class ChakraWork : std::uint8_t {
   kHost,   ///< Host work, in the event `row` of host_events if one covers it.
-  kCall,   ///< A runtime or driver call, without the time that it waits.
+  kCall,   ///< A runtime or driver call, without its waiting time.
   kTask,   ///< A kernel, copy or memory set: a row of gpu_tasks.
   kDelay,  ///< Time between the dependencies of a node and the node, such as a latency or gap.
 };
@@ -35,9 +35,9 @@ struct ChakraNode {
   GpuTaskId task;          ///< Set for kTask.
   bool is_first = false;   ///< True for the first node of its event.
   std::int32_t step = -1;  ///< Index into the steps of StepAnalysis, for kTask; -1: none.
-  ChakraNodeIndex caller =
-      kNoChakraNode;  ///< The first node of the enclosing event, or the launch of the task.
-  std::uint32_t deps_begin = 0, deps_end = 0;
+  /// The first node of the enclosing event, or the launch of the task; kNoChakraNode if unknown.
+  ChakraNodeIndex caller = kNoChakraNode;
+  std::uint32_t deps_begin = 0, deps_end = 0;  ///< Range in ChakraNodes::deps.
 };
 
 /// Nodes in topological order: each follows all its dependencies.
@@ -46,7 +46,7 @@ struct ChakraNodes {
   std::vector<ChakraNodeIndex> deps;  ///< Dependencies; each node uses [deps_begin, deps_end).
   /// First timestamp of the trace, at which microseconds start.
   TimeNs zero;
-  std::int64_t delays = 0;
+  std::int64_t delays = 0;  ///< Number of delay nodes.
   /// Number of dependencies that had not ended when their node started. The node depends on their
   /// dependencies instead.
   std::int64_t rerouted = 0;
@@ -63,8 +63,9 @@ struct ChakraNodes {
 /// last dependency ends. If the recorded start was later, a delay node fills the gap. A simulator
 /// that uses only the dependencies therefore reproduces the recorded schedule.
 ///
-/// Every GPU task, and every operator that launched one, has a node. Fails with kEnvironment if one
-/// is missing, or if a dependency ends after its node begins. Otherwise fails as BuildGraph().
+/// Every GPU task, and every operator that launched one, has a node. Fails with kEnvironment if
+/// such a node is missing, or if a dependency ends after its node begins. Otherwise fails as
+/// BuildGraph().
 Result<ChakraNodes> MakeChakraNodes(const TraceStore& store, NameFacts& names,
                                     const StepAnalysis& steps);
 

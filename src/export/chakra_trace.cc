@@ -36,7 +36,7 @@ using chakra::NodeType;
 
 constexpr std::size_t kChakraPiece = std::size_t{1} << 20;
 
-/// Bounds of a node of rows, so that readers require little memory.
+/// Maximum rows and text of one metadata node, so that readers require little memory.
 constexpr std::size_t kMaxRows = 4096;
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
 
@@ -209,7 +209,7 @@ class ChakraWriter {
   }
 
   /// Writes every row that has no work node, in metadata nodes: one list per column, and one list
-  /// of shared texts. Simulators ignore these nodes.
+  /// of shared strings. Simulators ignore these nodes.
   void WriteTables() {
     WriteTable("processes", store_.processes);
     WriteTable("threads", store_.threads);

@@ -16,7 +16,7 @@ namespace headroom {
 /// Rank of a trace in its job.
 struct ChakraRank {
   std::int64_t number = 0;
-  /// True if the trace, its name or the user states the rank; false if it is a guess.
+  /// True if the trace, its file name or the user states the rank; false if the rank is a guess.
   bool is_told = true;
 };
 

@@ -218,7 +218,7 @@ class EventWriter {
          number, number);
   }
 
-  /// Returns a number as it is, and any other text as a string.
+  /// Returns an integer unchanged, and any other text as a JSON string.
   static std::string NumberOrString(std::string_view text) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

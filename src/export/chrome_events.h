@@ -24,15 +24,15 @@ struct EventPlacing {
   std::int64_t first_device = 0;   ///< First number for its GPUs.
   std::int64_t first_id = 0;       ///< First id that joins events (arrows, launches).
   /// True if the file contains only this trace. Numbers and names then stay unchanged, and the file
-  /// reads back as the same rows (docs/export.md lists the losses). The members above are not used.
+  /// reads back as the same rows (docs/export.md lists the losses). Ignores the members above.
   bool alone = false;
 };
 
-/// Numbers in use, which the next trace of the file must avoid.
+/// The first free numbers, with which the next trace of the file begins.
 struct UsedNumbers {
   std::int64_t processes = 0, devices = 0;
-  std::int64_t ids = 0;  ///< One above the highest id in use.
-  std::int64_t events = 0;
+  std::int64_t ids = 0;     ///< First free id that joins events.
+  std::int64_t events = 0;  ///< Number of events written for this trace.
 };
 
 /// Takes one event, a JSON object.

@@ -119,7 +119,7 @@ class StackFolder {
         self[parent.index()] -= rows.duration[row];
     }
     for (std::size_t row = 0; row < self.size(); ++row) {
-      // GPU annotations are drawn over streams and are not host work.
+      // GPU annotations describe streams and are not host work.
       if (rows.kind[row] != HostEventKind::kGpuAnnotation) tree_.Add(node_of_[row], self[row]);
     }
     return tree_;

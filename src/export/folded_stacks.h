@@ -18,8 +18,8 @@ enum class StackTime {
 /// stacks follow it, and siblings are sorted by text. Stacks without time are omitted. Tasks
 /// without a launch appear below "(no launch recorded)".
 ///
-/// Replaces characters in names that would end a frame or a line: `;` by `:`, a line break by a
-/// blank. Fails as ExpansionLimit::CheckWritten(), which names `path`.
+/// Replaces characters in names that would end a frame or a line: `;` with `:`, a line break with a
+/// space. Fails as ExpansionLimit::CheckWritten(), which names `path`.
 ///
 /// REQUIRES: `store` is frozen.
 Result<std::string> FoldedStacks(const TraceStore& store, StackTime time, const std::string& path,

@@ -47,8 +47,8 @@ class CommonSource {
   std::optional<TraceSource> all_;
 };
 
-/// Returns how much earlier the file's zero is than its reference's. Viewers drop negative
-/// timestamps.
+/// Returns the time by which the file's zero precedes the reference's zero, so that no timestamp is
+/// negative. Viewers drop negative timestamps.
 DurationNs LeadOf(const JobTraces& job) {
   DurationNs lead;
   for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {

@@ -21,7 +21,7 @@ DurationNs ShiftAt(const JobTraces& job, std::size_t rank, TimeNs own);
 /// Writes all ranks to a file in Chrome's JSON format, with one rank in memory at a time. Returns
 /// the number of events. Fails like OpenTrace(), CheckWrittenTexts() and TraceFile, and then leaves
 /// no file.
-/// @param path  compressed if it ends in ".gz"
+/// @param path  path of the file, which is compressed if the path ends in ".gz"
 Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& path,
                                       const OpenOptions& options);
 

@@ -68,7 +68,8 @@ std::optional<double> Share(std::optional<double> percent) {
   return percent ? std::optional(*percent / kPercent) : std::nullopt;
 }
 
-/// Returns the share of all whole steps together, or nullopt without GPU work.
+/// Returns the share of the time of all whole steps in which the GPU is busy; nullopt without GPU
+/// work.
 std::optional<double> GpuBusyShare(const Steps& steps) {
   DurationNs busy, wall;
   for (const StepRow& step : steps.list) {

@@ -58,7 +58,8 @@ std::optional<std::int32_t> ViewerNumber(std::string_view text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-/// Writes the packets of one sequence. Each event carries the texts that it uses first.
+/// Writes the packets of one sequence. An event carries the interned strings that it is the first
+/// to use.
 class PacketWriter {
  public:
   PacketWriter(const TraceStore& store, const PacketSink& sink)
@@ -114,7 +115,7 @@ class PacketWriter {
       event.Bytes(DebugAnnotationField::kString, text);
     });
   }
-  /// Writes the arguments without a column, interned because they repeat often.
+  /// Writes the arguments without a column. Caches their encoding, because they repeat often.
   void Rest(StringId args) {
     if (!args.valid()) return;
     std::string& encoded = arg_texts_[args.index()];
@@ -532,7 +533,7 @@ class PerfettoExport {
     std::set<std::size_t> empty_;  ///< Lanes without open spans.
   };
 
-  /// Finds launches. If the trace has no arrows, the viewer draws them from launches to tasks.
+  /// Finds the launches, from which the viewer draws arrows to tasks if the trace has no arrows.
   void FindLaunches() {
     launches_.resize(store_.host_events.rows());
     for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
@@ -755,7 +756,7 @@ class PerfettoExport {
   PacketWriter packets_;
   TrackUuid last_track_ = 0, about_ = 0;
   std::map<std::size_t, TrackUuid> processes_;  ///< Indexed by row.
-  std::map<TrackUuid, TrackUuid> work_of_;      ///< Track of the tasks of a stream's track.
+  std::map<TrackUuid, TrackUuid> work_of_;      ///< Track of a stream's tasks, by its own track.
   std::vector<TrackUuid> threads_, streams_;    ///< Indexed by row; 0 if not created yet.
   /// Thread tracks by pid and tid.
   std::map<std::pair<std::string, std::string>, TrackUuid> thread_of_;

@@ -7,7 +7,7 @@ namespace slice_window_test {
 
 Interval Ns(std::int64_t from, std::int64_t to) { return {TimeNs(from), TimeNs(to)}; }
 
-/// Steps 3 to 5 start at 0, 100 and 200 ns. The host's part of the first lasts longest.
+/// Steps 3 to 5 start at 0, 100 and 200 ns. Step 3 has the longest host time.
 StepAnalysis Steps(StepSource source = StepSource::kAnnotation) {
   StepAnalysis steps;
   steps.steps.source = source;

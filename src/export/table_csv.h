@@ -17,7 +17,7 @@ using TextSink = std::function<void(std::string_view piece)>;
 
 /// Writes a header line, then one line per row. The first column is `id`, the row's number from 0,
 /// which other tables refer to. An empty field means not recorded. Columns of times and sizes end
-/// in their unit, `_ns` or `_bytes`. Texts are written like CsvField().
+/// in their unit, `_ns` or `_bytes`. CsvField() quotes strings.
 ///
 /// REQUIRES: `store` is frozen, `table` is one of TableNames().
 void WriteTableCsv(const TraceStore& store, std::string_view table, const TextSink& sink);

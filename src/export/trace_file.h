@@ -16,7 +16,7 @@ namespace headroom {
 /// data.
 class TraceFile {
  public:
-  /// @param path  compressed if it ends in ".gz"
+  /// @param path  path of the file, which is compressed if the path ends in ".gz"
   /// @param header  members of the object before the events: `"schemaVersion": 1`; may be empty
   static Result<TraceFile> Create(const std::string& path, std::string_view header);
 

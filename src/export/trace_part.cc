@@ -95,7 +95,8 @@ class PartMaker {
   }
 
   /// Keeps tasks launched before the window that run after its end, when the host is ahead. Without
-  /// them, the GPU would seem idle, and the first step would seem to begin there.
+  /// them, the GPU would seem idle until the first kept task, and the first step would seem to
+  /// begin with that task.
   void ChooseQueue() {
     if (!choice_.window) return;
     TimeNs last = choice_.window->end;
@@ -139,7 +140,7 @@ class PartMaker {
     }
   }
 
-  /// Returns true if an end is at a launch that is kept only for its task.
+  /// Returns true if this end of an arrow is at a launch that is kept only for its task.
   bool IsAtLaunchOutside(std::size_t flow) const {
     const auto launch = outside_.find(store_.flows.id[flow]);
     if (launch == outside_.end()) return false;

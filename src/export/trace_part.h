@@ -13,10 +13,10 @@ namespace headroom {
 
 /// Selects rows, before the rows they refer to are added.
 struct PartChoice {
-  /// Time on the trace's clock, without the end. Absent: the whole trace.
+  /// Half-open interval on the trace's clock; nullopt: the whole trace.
   std::optional<Interval> window;
   /// Rank in a file from `headroom merge`, with processes named "rank 2", "rank 2: ..." or "rank 2
-  /// on ...". Absent: all ranks.
+  /// on ..."; nullopt: all ranks.
   std::optional<std::int64_t> rank;
 };
 
@@ -26,14 +26,15 @@ std::vector<std::int64_t> RanksOfProcesses(const TraceStore& store);
 /// Returns true if any process name contains this rank.
 bool HasProcessesOfRank(const TraceStore& store, std::int64_t rank);
 
-/// Returns the spans and tasks that overlap the window, whole. Adds what belongs to them:
+/// Returns the spans and tasks that overlap the window, without truncating them. Adds rows that
+/// belong to them:
 /// - for a GPU task, its launch and the events around the launch;
 /// - for a launch, its tasks;
 /// - for one end of an arrow, the other ends;
 /// - for counters, the last sample before the window, so that curves begin with it.
 ///
 /// Keeps annotated steps only if they overlap the window, so that no fragment of another step
-/// counts as one. Processes, threads, devices and streams keep their numbers.
+/// counts as a step. Processes, threads, devices and streams keep their numbers.
 ///
 /// REQUIRES: `store` is frozen. O(rows).
 std::unique_ptr<TraceStore> PartOf(const TraceStore& store, const PartChoice& choice);

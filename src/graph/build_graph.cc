@@ -94,7 +94,8 @@ class GraphBuilder {
     if (!DamageOf(store_).empty()) return {};
     const std::string_view format = store_.metadata.recorded_as();
     const bool has_gpu = store_.gpu_tasks.rows() > 0;
-    // A profiler that recorded both but no launches, e.g. for TPU programs, has no option for them.
+    // A profiler that recorded host and GPU work but no launches, e.g. of TPU programs, has no
+    // option to record launches.
     if (format != kKinetoFormat && has_gpu && store_.host_events.rows() > 0) return {};
     if (format != kKinetoFormat)
       return "; " + RemedyOf(has_gpu ? ImportIssue::kNoHost : ImportIssue::kNoGpu, format);
@@ -138,7 +139,7 @@ class GraphBuilder {
   /// Signs of the loop's thread when no steps are annotated.
   struct LoopSigns {
     bool is_autograd = true;
-    /// Time in annotations, which a program draws only on its own threads.
+    /// Time in annotations, which a program records only on its own threads.
     DurationNs marked = {};
     TimeNs first;  ///< Start of the first launch; the forward pass comes first.
 
@@ -216,8 +217,8 @@ class GraphBuilder {
   /// Returns the draft of the call, or of the enclosing call.
   TaskIndex DraftOf(HostEventId call) const { return draft_around_[call.index()]; }
 
-  /// Collects the GPU tasks of the window by start: those that its calls launched, and between them
-  /// those without a launch. The latter follow the previous task on their stream.
+  /// Collects the GPU tasks of the window, sorted by start: the tasks that its calls launched, and
+  /// between them tasks without a launch. The latter follow the previous task on their stream.
   void FindTasks() {
     const auto& tasks = store_.gpu_tasks;
     std::vector<TimeNs> first(store_.streams.rows(), TimeNs(INT64_MAX));
@@ -296,7 +297,7 @@ class GraphBuilder {
     commands_ = std::move(commands);
     draft_of_command_ = std::move(drafts);
 
-    // AMD's runtime held 1,848 commands without a wait.
+    // AMD's runtime queued 1,848 commands without a wait, so the default depth is unlimited.
     queue_ = FindLaunchQueue(commands_, uses_hip_ ? 0 : kUsualQueueDepth);
     graph_.queue_depth = queue_.depth;
     graph_.queue_depth_measured = queue_.measured;
@@ -462,8 +463,8 @@ class GraphBuilder {
     return draft;
   }
 
-  /// Measures the median time from a launch to its task on an idle GPU, and the median gap after a
-  /// task for which the next one on its stream waited.
+  /// Measures two medians: the time from a launch to its task on an idle GPU, and the gap between a
+  /// task and the next task on its stream if that task waited for it.
   void MeasureLags() {
     std::vector<TimeNs> end(store_.streams.rows(), TimeNs(INT64_MIN));
     TimeNs busy_until(INT64_MIN);  // Earlier work may still run.
@@ -641,7 +642,7 @@ class GraphBuilder {
   }
 
   /// Keeps the observed lag of the binding edge, which released the task last. The other edges get
-  /// the usual lag, or the observed one if it is shorter.
+  /// the typical lag, or the observed lag if it is shorter.
   void SetLags(Draft& draft, std::size_t binding) {
     for (std::size_t i = 0; i < draft.edges.size(); ++i) {
       Edge& edge = draft.edges[i];
@@ -672,8 +673,8 @@ class GraphBuilder {
   /// taken the command one queue depth earlier on its stream. Command numbers continue across
   /// cycles.
   ///
-  /// A call that visibly waited did so for the task that started last before it returned, because
-  /// the count may miss events of other threads.
+  /// If a call visibly waited, its edge comes from the task that started last before the call
+  /// returned. The count of commands may miss events of other threads.
   void AddQueueEdges() {
     struct Taken {
       std::int64_t number;

@@ -60,7 +60,7 @@ struct Edge {
   std::uint8_t cycles_back = 0;  ///< 0: same cycle; n: n cycles back (see Graph).
   EdgeKind kind = EdgeKind::kHost;
   Provenance provenance = Provenance::kRecorded;
-  DurationNs lag{};
+  DurationNs lag{};  ///< Minimum time between the two moments.
 };
 
 /// A task as recorded.
@@ -79,7 +79,7 @@ struct Task {
   std::uint32_t pieces_begin = 0, pieces_end = 0;
 };
 
-/// Host or GPU time that no edge or rule explains.
+/// Accounts for host time, and for the time and tasks that no edge or rule explains.
 struct Ledger {
   DurationNs host;              ///< Time of host chains in the window.
   DurationNs waits;             ///< Part of `host` that was moved from calls to edges.
@@ -93,8 +93,8 @@ struct Ledger {
 /// an earlier repetition, so repeated replay of the cycle shows the steady state.
 ///
 /// Tasks and moments are in topological order. Task t has the moments 2 t (start) and 2 t + 1
-/// (end). Edges into t are [edge_begin[t], edge_begin[t + 1]); the first is that of its track
-/// (kHost, kHandOver or kStream).
+/// (end). Edges into t are [edge_begin[t], edge_begin[t + 1]); the first one comes from the
+/// previous task on its track (kHost, kHandOver or kStream).
 struct Graph {
   std::vector<Task> tasks;
   std::vector<std::uint32_t> edge_begin;  ///< tasks.size() + 1 entries.
@@ -107,7 +107,7 @@ struct Graph {
   /// Mean interval between the ends of the steps' GPU work, as recorded.
   DurationNs recorded_step;
   std::int64_t queue_depth = 0;       ///< Depth of the launch queue; 0 if no limit was seen.
-  bool queue_depth_measured = false;  ///< False: a default.
+  bool queue_depth_measured = false;  ///< False if `queue_depth` is a default.
   /// Median time from a launch's start to its task's start on an idle stream.
   DurationNs launch_latency;
   Ledger ledger;

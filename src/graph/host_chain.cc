@@ -243,7 +243,7 @@ std::vector<HostChain> FindHostChains(const TraceStore& store, ProcessId process
   });
   std::vector<HostChain> chains;
   chains.push_back(std::move(threads.front().second));
-  // Each helper costs time proportional to the whole loop. No job has this many.
+  // Each helper thread costs time proportional to the whole loop. No known job has more of them.
   constexpr std::size_t kMostHelpers = 64;
   for (std::size_t i = 1; i < threads.size(); ++i) {
     std::optional<HostChain> spliced;

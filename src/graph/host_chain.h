@@ -20,7 +20,8 @@ struct HostPiece {
   TimeNs start{}, end{};
   HostEventId owner{};  ///< Innermost operator, annotation or frame; none if no event was recorded.
   ThreadId thread{};
-  /// Starts and ends of recorded operators and annotations at `start`; each costs half a record.
+  /// Starts and ends of recorded operators and annotations at `start`. Each costs half the profiler
+  /// overhead of one event.
   std::uint16_t operator_halves = 0;
   std::uint16_t frame_halves = 0;  ///< Starts and ends of Python frames.
 
@@ -45,10 +46,10 @@ struct HostChain {
 };
 
 /// Returns the chains of a process in a window. The first is that of the training loop's thread,
-/// with the threads that take turns with it. Each other thread that makes calls has one more.
+/// with the threads that take turns with it. Each other thread that makes calls has its own chain.
 ///
-/// @param process  none: all threads
-/// @param loop  the thread of the training loop; none: the one with most calls
+/// @param process  the process of the threads; none: all processes
+/// @param loop  the thread of the training loop; none: the thread with the most calls
 std::vector<HostChain> FindHostChains(const TraceStore& store, ProcessId process, ThreadId loop,
                                       Interval window);
 

@@ -15,7 +15,8 @@ constexpr std::int64_t kDeep = 256;
 /// Minimum number of slow calls at about the same depth.
 constexpr std::size_t kMinEvidence = 5;
 
-/// The depths are computed from times of two clocks, so those of one queue differ by a few.
+/// The depths are computed from times of two clocks, so depths of one queue differ by a few
+/// commands.
 constexpr std::int64_t kCountingError = 8;
 
 /// Returns the number of commands in the queue of each call's stream when the call returns.

@@ -1,6 +1,6 @@
-// The launch queue: each stream accepts a limited number of commands. A call that exceeds it
-// returns only after the GPU has taken one off. Without this rule, a GPU-bound job replays well,
-// but its forecasts are wrong.
+// The launch queue: each stream accepts a limited number of commands. A call that finds the queue
+// full returns only after the GPU has taken a command off the queue. Without this rule, a GPU-bound
+// job replays well, but its forecasts are wrong.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct QueuedCommand {
 
 /// The queues of one process, as its calls show them.
 struct LaunchQueue {
-  std::int64_t depth =
-      0;  ///< Commands per stream; 0 if calls never waited, so that the limit is unknown.
-  bool measured = false;      ///< False: a default.
+  /// Commands per stream; 0 if calls never waited, so that the limit is unknown.
+  std::int64_t depth = 0;
+  bool measured = false;      ///< False if `depth` is a default.
   std::vector<bool> blocked;  ///< By command: true if its call waited for space.
 };
 
@@ -33,9 +33,11 @@ struct LaunchQueue {
 /// also count.
 inline constexpr std::int64_t kUsualQueueDepth = 1023;
 
-/// @param commands  in order of `call_start`; commands issued before the recording have both times
-///   at its start
-/// @param usual_depth  used if the calls do not show a depth; 0: no limit
+/// Returns the depth that the calls show, and the calls that waited.
+///
+/// @param commands  commands in order of `call_start`; commands issued before the recording have
+///   both call times at its start
+/// @param usual_depth  depth to use if the calls do not show one; 0: no limit
 LaunchQueue FindLaunchQueue(const std::vector<QueuedCommand>& commands, std::int64_t usual_depth);
 
 }  // namespace headroom

@@ -54,7 +54,7 @@ TEST(LaunchQueueTest, EventRecordsTakePlacesAndStreamsHaveQueuesOfTheirOwn) {
     both.push_back({StreamId(0u), command.call_start, command.call_end, std::nullopt});
   }
   const LaunchQueue queue = FindLaunchQueue(both, kUsualQueueDepth);
-  EXPECT_EQ(queue.depth, 0);  // 1,200 commands on the first stream exceed the usual depth.
+  EXPECT_EQ(queue.depth, 0);  // 1,200 commands on the first stream exceed the default depth.
   both.erase(both.begin() + 1500, both.end());
   // 1,000 commands fit.
   EXPECT_EQ(FindLaunchQueue(both, kUsualQueueDepth).depth, kUsualQueueDepth);

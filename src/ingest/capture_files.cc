@@ -55,8 +55,8 @@ Result<std::vector<CaptureFile>> OpenCaptures(const std::vector<std::string>& pa
   if (traces.empty() && !paths.empty()) {
     return Status::BadInput(
         paths.front() +
-        ": is a list of captures, not a trace; name the folder of the traces that "
-        "it lists, or one of them");
+        ": is a list of captures, not a trace; pass a trace that it lists, or the folder of "
+        "these traces");
   }
   std::vector<CaptureFile> captures;
   for (const std::string& path : traces) {

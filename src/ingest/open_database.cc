@@ -37,17 +37,18 @@ std::int64_t BytesOf(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : 0;
 }
 
-/// Logs that rows may be missing, because SQLite keeps them in a second file until the writer
-/// closes the database. That file is not read, because merging it would modify the database.
+/// Logs that rows may be missing. SQLite keeps new rows in a second file until the writer closes
+/// the database. Headroom does not read that file, because merging it would modify the database.
 void TellUnfinished(const std::string& path, bool has_log, ImportLog& log) {
   if (has_log && BytesOf(path + "-wal") > 0) {
     log.Add(ImportIssue::kTruncated, -1,
-            "the latest rows are in its -wal file: close the program that has it open, or run "
+            "the latest rows are in its -wal file: close the program that has the database open, "
+            "or run "
             "sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'");
   } else if (BytesOf(path + "-journal") > 0) {
     log.Add(ImportIssue::kTruncated, -1,
-            "it has a -journal file: a program is writing it, or stopped while writing; "
-            "export it again");
+            "a -journal file exists: a program is writing the database, or stopped while writing; "
+            "export the database again");
   }
 }
 
@@ -89,7 +90,7 @@ class TemporaryFile {
     }
     return Status::Ok();
   }
-  /// Unlinks the file; a process that has it open can continue to use it.
+  /// Unlinks the file. A process that opened the file before can continue to use it.
   void Remove() {
     if (std::exchange(removed_, true)) return;
     unlink(path_.c_str());
@@ -102,7 +103,7 @@ class TemporaryFile {
   int descriptor_ = -1;
   int error_ = 0;
   bool removed_ = false;
-  UnfinishedFile unfinished_;  ///< Set while the file has a name.
+  UnfinishedFile unfinished_;  ///< Removes the file on a signal; empty after Remove().
 };
 
 }  // namespace
@@ -125,7 +126,7 @@ Status ReadDatabase(const std::string& path, ByteSource& bytes, std::int64_t max
   if (!database.ok()) return database.status();
   if (!bytes.damage().empty())
     store.log.Add(ImportIssue::kCutCompression, -1, std::string(bytes.damage()));
-  // Progress counts bytes of the compressed file, which was already read.
+  // Passes no progress callback: it counts compressed bytes, and all of them were read above.
   Status status = read(database.value(), nullptr);
   if (database.value().rows_left() < 0)
     status = expansion.CheckEvents(path, max_rows + 1, file_bytes);

@@ -18,13 +18,13 @@ using Progress = std::function<void(std::int64_t)>;
 using Reader = std::function<Status(const Database&, const Progress&)>;
 
 /// Opens the database at `path` and passes it to `read`. SQLite needs random access to a file, so
-/// compressed or piped data is first written to a temporary file. That file is unlinked before it
-/// is read.
+/// compressed or piped data is first written to a temporary file. The temporary file is unlinked
+/// before `read` is called.
 ///
 /// @param bytes           the file from its beginning, decompressed; read only if needed
-/// @param max_text_bytes  longer values end the reading of their table
-/// @param expansion       limits the rows of compressed databases
-/// @param store           receives problems of the file as a whole, and its size
+/// @param max_text_bytes  maximum size of a text value; a longer one ends the reading of its table
+/// @param expansion       limit on the number of rows in a compressed database
+/// @param store           destination of the file size, and of log entries about the whole file
 ///
 /// Fails as `read` and ExpansionLimit::CheckEvents() do, and with kEnvironment if the temporary
 /// file cannot be written.

@@ -27,7 +27,7 @@
 namespace headroom {
 namespace {
 
-/// A source that can show its first bytes before they are read.
+/// A source whose first bytes can be inspected before they are read.
 class HeadSource final : public ByteSource {
  public:
   explicit HeadSource(ByteSource& source) : source_(source) {}
@@ -60,11 +60,12 @@ class HeadSource final : public ByteSource {
   ByteSource& source_;
   std::string head_;
   std::size_t at_ = 0;
-  bool ended_ = false;  ///< The source gave fewer bytes than requested, so it has no more.
+  /// True if the source returned fewer bytes than requested, so it has no more.
+  bool ended_ = false;
 };
 
-/// Returns true if a file of no other known format is a report of Nsight Systems. The name decides,
-/// because the first bytes of a report are undocumented.
+/// Returns true if the file is an Nsight Systems report: it has the name of one, and its first
+/// bytes match no other format. The first bytes of a report are undocumented.
 bool IsNsightReport(const std::string& path, std::string_view head) {
   const std::size_t first = SkipSpace(head, 0);
   const bool may_be_json = first < head.size() && (head[first] == '{' || head[first] == '[');

@@ -9,7 +9,8 @@ namespace headroom {
 namespace {
 
 constexpr double kSustainedBandwidth = 0.7;
-/// Bytes per element of Q that the backward's helper kernels move: dO x O, and dQ from float32.
+/// Bytes per element of Q moved by the backward's helper kernels, which sum dO x O and convert dQ
+/// from float32.
 constexpr double kBackwardHelperBytes = 10, kHelperBandwidth = 0.55;
 /// Time of kernels that set up random numbers and buffers, including the gaps after them.
 constexpr double kForwardStart = 3'000, kBackwardStart = 7'000;  // ns

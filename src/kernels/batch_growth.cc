@@ -11,7 +11,7 @@ namespace {
 
 /// Sustained shares of large products.
 struct Sustained {
-  /// Shares of the peak; the last one for convolutions.
+  /// Shares of the peak; weight_gradient is for convolutions.
   double gemm, convolution, weight_gradient;
   double gemm_bytes;  ///< Share of the bandwidth.
 };
@@ -29,11 +29,10 @@ Sustained SustainedIn(DType dtype, bool tensor_cores, const SustainedShares& sha
           shares.gemm_bytes_16};
 }
 
-/// Parts of a time in nanoseconds: the minimum that grows with the batch, and the maximum constant
-/// part.
+/// Bounds on the growing and the constant part of an operator's time.
 struct Parts {
-  double least_growing_ns = 0;
-  double most_staying = 0;  ///< A share of the time.
+  double least_growing_ns = 0;  ///< Minimum of the part that grows with the batch.
+  double most_staying = 0;      ///< Maximum of the constant part, as a share of the time.
 };
 
 }  // namespace
@@ -49,7 +48,7 @@ std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
   const Sustained sustained = SustainedIn(ran.math_dtype, ran.tensor_cores, shares);
   const double bandwidth = *device.memory_bandwidth_gbs;  // Bytes per nanosecond.
   double rate = *peak / 1e9;                              // FLOPs per nanosecond.
-  // Scales bytes to the type that the operands have now.
+  // The recorded cost counts float32 operands. Operands of 16 bits move half of those bytes.
   const bool halved = BytesPerElement(ran.math_dtype) == 2 && cost->math_dtype == DType::kF32;
   const double size = halved ? 0.5 : 1;
   Parts parts;

@@ -16,8 +16,8 @@ struct RanAs {
   DType math_dtype = DType::kUnknown;  ///< kTF32 if the kernels or a change use it.
   bool tensor_cores = false;
   DurationNs time{};  ///< Sum over all its kernels.
-  /// Blocks of its longest kernel, as a multiple of the blocks that run at once; above 0. nullopt
-  /// if unknown, e.g. for a kernel that a change introduces.
+  /// Waves of its longest kernel: its blocks divided by the blocks that run at once. Above 0;
+  /// nullopt if unknown, e.g. for a kernel that a change introduces.
   std::optional<double> waves = {};
 };
 
@@ -25,12 +25,12 @@ struct RanAs {
 /// With r >= 1 times the batch, the operator takes share + (1 - share) * r of its time. Returns
 /// nullopt if its shapes or the device do not determine the share.
 ///
-/// A product of few rows fills the GPU badly, reads its weights for little work, and waits at its
-/// start and end. None of these costs grows with the batch. Each further sample costs its FLOPs F
-/// at the rate R that large products sustain, or its bytes for batched products. The share is thus
-/// 1 - F / (R * time): how far the recorded operator is below that rate. The share is at most the
-/// part of a wave that its blocks leave free, plus the time to read its weights. A product that is
-/// slow for another reason stays as slow. docs/engine.md has the measurements.
+/// A product with few rows underutilizes the GPU, reads its weights for little work, and waits at
+/// its start and end. None of these costs grows with the batch. Each further sample costs its FLOPs
+/// F at the rate R that large products sustain, or its bytes for batched products. The share is
+/// thus 1 - F / (R * time): how far the recorded operator is below that rate. The share is at most
+/// the part of a wave that its blocks leave free, plus the time to read its weights. If a product
+/// is slow for another reason, its whole time grows. docs/engine.md has the measurements.
 ///
 /// Not modelled: with more samples, the library can switch to another algorithm. FFT and Winograd
 /// of float32 take half the time.

@@ -74,7 +74,7 @@ TEST(BatchGrowthTest, ProductsMeasuredOnOneH200) {
   EXPECT_NEAR(Grown(Product(1024, 768, 50257), 1603.7, 4, Waves(3152)), 6213.9, 0.05 * 6213.9);
 }
 
-// A last layer of vgg19 reads 0.4 GB of weights, at 8 samples as well as at 64.
+// A linear layer of vgg19 reads 0.4 GB of weights, for 8 samples and for 64.
 TEST(BatchGrowthTest, WeightsAreReadOnce) {
   EXPECT_NEAR(Grown(Product(8, 25088, 4096), 218.2, 8, Waves(1024)), 546.1, 0.1 * 546.1);
 }
@@ -97,10 +97,10 @@ TEST(BatchGrowthTest, OfConvolutionsOnlyWhatFewBlocksLoseStays) {
 TEST(BatchGrowthTest, AProductAtItsSustainedRateGrowsInProportion) {
   const OperatorCall call = Product(4096, 4096, 4096);
   const double ideal_us = 2.0 * 4096 * 4096 * 4096 / (66.9e6 * 0.7);
-  // Even if faster than ideal.
+  // Also holds for a product that is faster than the sustained rate.
   EXPECT_DOUBLE_EQ(Grown(call, ideal_us / 1.2, 3, 1), 3 * ideal_us / 1.2);
   EXPECT_NEAR(Grown(call, 2 * ideal_us, 3, 1), 4 * ideal_us, 0.01);
-  // If it is as slow with a GPU full of blocks, the whole time grows except for the weights.
+  // With many waves, the whole time of such a slow product grows, except for reading its weights.
   EXPECT_GT(Grown(call, 2 * ideal_us, 3, 100), 5.9 * ideal_us);
 }
 
@@ -123,7 +123,7 @@ std::vector<std::vector<std::string>> ReadCsv(const std::string& text) {
   std::vector<std::vector<std::string>> rows;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    // Kernel names hold commas in quotes. This test does not need them.
+    // Commas within quotes are part of a kernel's name.
     std::vector<std::string> cells(1);
     bool quoted = false;
     for (const char c : line) {
@@ -171,7 +171,7 @@ TEST(BatchGrowthDataTest, ProductsOnOtherGpus) {
     const std::vector<std::string>& row = rows[i];
     if ((row[1] != "linear" && row[1] != "bmm") || row[20].empty()) continue;
     const bool batched = row[1] == "bmm";
-    // The data's description states this gap as part of each time.
+    // Each recorded time includes this gap, according to the data's description.
     constexpr double kLaunchGapUs = 20;
     products[{row[2], row[1], batched ? row[5] : "", row[6], row[7]}]
             [std::llround(std::stod(row[batched ? 4 : 5]))] = {
@@ -179,7 +179,7 @@ TEST(BatchGrowthDataTest, ProductsOnOtherGpus) {
                 std::stod(row[20]) * std::stod(row[21]) * std::stod(row[22])};
   }
   std::map<std::pair<std::string, bool>, Errors>
-      errors;  // Keys: the operator, and whether blocks are few.
+      errors;  // Keys: the operator, and true for less than one wave.
   for (const auto& [key, timed] : products) {
     const DeviceSpec& device = devices.at(key[0]);
     const bool batched = key[1] == "bmm";

@@ -36,7 +36,7 @@ std::string_view MajorOf(const DeviceSpec& device) {
   return std::string_view(device.compute_capability).substr(0, device.compute_capability.find('.'));
 }
 
-/// Returns whether both major versions are known and differ.
+/// Returns true if both major versions are known and differ.
 bool OtherMajor(const DeviceSpec& a, const DeviceSpec& b) {
   return !MajorOf(a).empty() && !MajorOf(b).empty() && MajorOf(a) != MajorOf(b);
 }
@@ -127,7 +127,7 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
         "the architectures in data/kernels/constants.toml",
         device.name, device.architecture));
   }
-  // Uses the peak of the matrix units in full float32 if a vendor has them, because its library
+  // Uses the float32 peak of the matrix units if the GPU has them, because its vendor's library
   // does.
   const std::optional<double> peak =
       device.fp32_matrix_tflops ? device.fp32_matrix_tflops : device.fp32_tflops;
@@ -205,8 +205,8 @@ double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates
   const double profile = 1 - evidence;
   if (from.library != to.library) return profile * constants.residual_other[index];
   const std::string& capability = from.device->compute_capability;
-  // On the same chip, or its twin, kernels deviate from the model in the same way. Carrying over
-  // only a part would make every such GPU faster or slower than the recorded one.
+  // GPUs of the same compute capability deviate from the model in the same way. Carrying over only
+  // a part of the deviation would make each of them faster or slower than the recorded GPU.
   const bool twins = !capability.empty() && capability == to.device->compute_capability;
   return profile * (twins ? 1 : constants.residual_same[index]);
 }
@@ -223,7 +223,8 @@ ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
                          .Scaled(rates.error_scale);
   if (work == WorkClass::kConvolution && rates.untried_convolutions)
     range = range.Joined(constants.untried_convolution);
-  // The sustained rate of a small card depends on the minutes before, which the measurement misses.
+  // The sustained rate of a small card depends on its load in the minutes before, which a
+  // measurement does not record.
   return range.Towards(constants.measured_errors[index], evidence * (1 - rates.smallness));
 }
 

@@ -14,35 +14,35 @@ namespace headroom {
 /// Rates of one device; all above 0.
 struct DeviceRates {
   const DeviceSpec* device = nullptr;
-  const GemmLibrary* library = nullptr;  ///< Not null.
+  const GemmLibrary* library = nullptr;  ///< Library of its architecture; not null.
   double processors = 0;                 ///< Multiprocessors or compute units.
   double lanes = 0;                      ///< Float32 lanes per multiprocessor.
   double threads = 0;                    ///< Maximum resident threads per multiprocessor.
   double registers = 0;                  ///< Registers per multiprocessor.
-  /// Per multiprocessor: the maximum that is not shared memory.
+  /// Bytes of L1 per multiprocessor: the maximum that is not shared memory.
   double l1_bytes = 0;
-  double l2_bytes = 0;
+  double l2_bytes = 0;      ///< Bytes of the L2, or of the L3 if that is larger.
   double flops_per_ns = 0;  ///< Peak in float32, at the boost clock.
   /// Share of the peak that remains for products after other instructions issue.
   double issue_share = 1;
   /// Share of the boost clock that the power limit sustains.
   double clock_share = 1;
-  /// The same share for products; 1 if the power limit is unknown.
+  /// Share of the peak that products sustain at the power limit; 1 if the limit is unknown.
   double sustained_share = 1;
-  /// Share of the peak from which the card draws all of its power.
+  /// Share of the peak at which the card reaches its power limit.
   double full_power_share = 1;
   double bytes_per_ns = 0;         ///< Sustained by kernels that only move data.
-  double cached_bytes_per_ns = 0;  ///< The same rate from the L2.
+  double cached_bytes_per_ns = 0;  ///< Sustained by such kernels for data in the L2.
   /// 0 for a card with enough power for its clock (kFullSizeW), 1 for one that clearly lacks it
   /// (kSmallW).
   double smallness = 0;
   /// Factor that widens error ranges if no GPU of the architecture contributed to the models.
   double error_scale = 1;
-  /// If true, convolutions have the error range of untried algorithms.
+  /// True if convolutions have the error range KernelConstants::untried_convolution.
   bool untried_convolutions = false;
-  /// Correction of the models from operators measured on this GPU; null if there are none.
+  /// Correction of the models from operators measured on this GPU; null if none was measured.
   std::shared_ptr<const LocalCorrection> correction = {};
-  /// Names of the figures that are guesses; empty if there are none.
+  /// Names of the guessed figures, separated by ", "; empty if no figure was guessed.
   std::string guessed = {};
 };
 
@@ -76,21 +76,21 @@ inline constexpr double kFullSizeW = 200;
 /// per operation is W = power / peak of their lanes; chips with the same figures count once.
 /// - A full-size card with less than their geometric mean sustains (power / peak / W) ^ full_power
 ///   of its peak.
-/// - A small card (kSmallW or less) is compared with the maximum of them, not the mean, because
-///   cards with less may not hold their clock. With its power it computes at most at the rate that
-///   its products reach: (power / peak / W) ^ low_power of that.
+/// - A small card (kSmallW or less) is compared with their maximum, not their mean. Full-size cards
+///   below the maximum may not hold their clock. The card's maximum rate is
+///   (power / peak / W) ^ low_power of the rate that its products reach at the boost clock.
 /// - Between the two, the shares are weighted by the logarithm of the power.
 ///
 /// Cards whose compute capabilities differ in the major number (B200, RTX 5090) are not compared.
-/// The rule needs no measurement on the card.
+/// The rule requires no measurement on the card.
 ///
 /// A missing chip figure (lanes, threads, caches) becomes the minimum over devices of the same
 /// compute capability, else a typical value. DeviceRates::guessed names it. A card without a power
 /// limit is assumed to hold its clock, and is named too.
 ///
-/// Bandwidth is the share that kernels get with that kind of memory, or the published share of a
-/// stream (DeviceSpec::delivered_bandwidth_share). The L2's bandwidth is proportional to the
-/// multiprocessors and their clock, independent of the memory.
+/// Bandwidth is the share of the peak that kernels reach with that kind of memory, or the published
+/// share of a stream (DeviceSpec::delivered_bandwidth_share). The L2's bandwidth is proportional to
+/// the multiprocessors and their clock, independent of the memory.
 Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catalog,
                             const KernelConstants& constants);
 

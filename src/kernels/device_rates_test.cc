@@ -145,8 +145,8 @@ TEST(DeviceRates, WhatADeviceFileLacksIsThatOfItsKind) {
   EXPECT_EQ(rates.guessed, "l2_bytes");
 }
 
-// Without a power limit, no bound applies to its clock. This is a guess that makes the card look
-// fast.
+// Without a power limit, the model assumes that the card holds its clock. This guess can make the
+// card look too fast.
 TEST(DeviceRates, AMissingPowerLimitIsTold) {
   DeviceSpec device = *ShippedDevices().Find("T4");
   device.tdp_w.reset();

@@ -23,12 +23,12 @@ inline constexpr std::size_t kWorkClasses = 5;
 /// Returns "product", "convolution", "pointwise", "rowwise" or "other".
 std::string_view Name(WorkClass work);
 
-/// A kernel of a matrix-product library: the part of the result that one block computes.
+/// Tile of a matrix-product kernel: the part of the result that one block computes.
 struct GemmTile {
   std::string name;
   double columns = 0, rows = 0;
-  double threads = 0;     ///< Per block.
-  double registers = 0;   ///< Per thread.
+  double threads = 0;     ///< Threads per block.
+  double registers = 0;   ///< Registers per thread.
   double efficiency = 0;  ///< Share of the peak of a multiprocessor filled with such blocks.
 };
 
@@ -49,7 +49,7 @@ struct GemmLibrary {
   std::vector<std::size_t> winograd_products;
   std::vector<WinogradBlock> winograd_blocks;
   bool ampere_convolutions = false;  ///< Convolutions use the kernels of Ampere and later.
-  /// No measured convolution had tried all algorithms.
+  /// The library had not tried all algorithms in any measured convolution.
   bool untried_convolutions = false;
   bool dual_issue = false;  ///< Multiprocessors issue two instructions per clock.
   /// Bytes of a cache line that kernels of single products read at once from rows along k; 0 if
@@ -73,14 +73,14 @@ struct ErrorRange {
 };
 
 struct KernelConstants {
-  std::string about;  ///< Their origin, for users.
+  std::string about;  ///< Origin of the constants, for users.
   /// Architectures of the GPUs that the constants were fitted to.
   std::vector<std::string> validated;
   std::vector<GemmTile> tiles;
   std::vector<GemmLibrary> libraries;
 
   // Matrix products on vector units.
-  double hiding_warps = 4;  ///< Warps that a 64-lane multiprocessor needs for half of its rate.
+  double hiding_warps = 4;  ///< Warps with which a 64-lane multiprocessor reaches half of its rate.
   /// Nanoseconds per result of a tile that a multiprocessor spends on start and end, independent of
   /// its rate.
   double result_ns = 0.186;
@@ -88,7 +88,7 @@ struct KernelConstants {
   /// Order of the norm of arithmetic and reading (Overlapped()): 1 adds them, 64 takes the longer.
   double overlap = 4;
   double split_us = 10;         ///< Cost of a split along k, without its bytes.
-  double skew = 0.01;           ///< Distance between running blocks, as a share of k.
+  double skew = 0.01;           ///< Offset along k between running blocks, as a share of k.
   double tlb_miss_clocks = 16;  ///< Multiprocessor clocks per piece whose page is not in the TLB.
   /// Share of the peak that remains if 128 lanes use every issue slot of a multiprocessor's four
   /// schedulers. Loads and addresses then take slots from arithmetic.
@@ -97,9 +97,9 @@ struct KernelConstants {
   double low_power = 1;     ///< ... and for cards of 75 W or less.
 
   // Convolutions on vector units.
-  /// Share of a full multiprocessor's peak that an implicit product reaches.
+  /// Share of a full multiprocessor's peak that an implicit GEMM reaches.
   double direct = 0.9;
-  double direct_result_ns = 0.29;  ///< `result_ns` of an implicit product's blocks.
+  double direct_result_ns = 0.29;  ///< `result_ns` of an implicit GEMM's blocks.
   double winograd_fused = 0.85;    ///< Share of that peak that F(2x2, 3x3) in one kernel reaches.
   double winograd_block_us = 3.9;  ///< Start and end of a whole block of F(2x2, 3x3).
   /// Share of `direct` and `winograd_fused` that kernels of Ampere and later reach.
@@ -113,7 +113,7 @@ struct KernelConstants {
   // Memory-bound kernels: share of the bandwidth.
   double hbm = 0.88, gddr = 0.85, amd = 0.78;
   double gddr_small = 0.745;     ///< GDDR on cards of 75 W or less.
-  double l2_bytes_a_clock = 20;  ///< Per multiprocessor.
+  double l2_bytes_a_clock = 20;  ///< Bytes per clock and multiprocessor.
   /// Share of the L2 up to which all rows in progress stay cached ...
   double row_fits = 0.4;
   double row_misses = 1;                        ///< ... and from which no row does.
@@ -152,8 +152,8 @@ struct KernelConstants {
   ErrorRange measured_step_error;
   double local_radius = 0.85;  ///< Radius of similar shapes, in logarithms of extents.
   double local_prior = 0.3;    ///< Weight of the models relative to measurements.
-  /// Share of a profile's deviation from the model that carries over, by class: to a GPU whose
-  /// library runs the same kernels, and to any other GPU.
+  /// Share of a profile's deviation from the model that carries over to another GPU, by class.
+  /// `residual_same` applies if its library runs the same kernels, `residual_other` otherwise.
   std::array<double, kWorkClasses> residual_same{}, residual_other{};
 
   /// Loads the built-in constants. A failure is a defect of the build.
@@ -161,9 +161,9 @@ struct KernelConstants {
   /// Fails with kBadInput, and names the file, the key and the fix, if a key is missing or invalid.
   static Result<KernelConstants> Parse(const NamedText& file);
 
-  /// Returns the library of an architecture; nullptr if there is none.
+  /// Returns the library of an architecture; nullptr for an unknown architecture.
   const GemmLibrary* LibraryOf(std::string_view architecture) const;
-  /// Returns whether the constants were fitted to a GPU of that architecture.
+  /// Returns true if the constants were fitted to a GPU of that architecture.
   bool Validated(std::string_view architecture) const;
 };
 

@@ -81,10 +81,10 @@ RC_GTEST_PROP(KernelModelProperty, MoreOfAConvolutionTakesNoLessTime, ()) {
   }
 }
 
-// A larger result never takes less time. A longer sum can, in a kernel of less than 0.1 ms: it
-// becomes long enough for more parts, each shorter than before (160 of 320 columns, 128 of 640).
-// The library ignores power and rows in pieces, so its choice is not always the best. More work can
-// then lead to a better tile.
+// A larger result never takes less time. A longer sum can take less time in a kernel of less than
+// 0.1 ms. The library can then split it into more parts, each shorter than before: 128 of 640
+// columns instead of 160 of 320. The library ignores power and rows in pieces, so its choice is not
+// always the best. More work can then lead to a better tile.
 RC_GTEST_PROP(KernelModelProperty, MoreWorkTakesNoLessTime, ()) {
   constexpr double kRounding = 1e-9, kShortNs = 1e5, kOfMoreParts = 0.8, kOfBetterTiles = 0.7;
   const ProductWork product = {.m = Extent(),
@@ -134,7 +134,7 @@ TEST(KernelModel, LargeProductsReachMostOfThePeakAndNarrowOnesDoNot) {
 
 // Measured attention times of GPT-2 and BERT on an H200, which agree with `result_ns`. Starting and
 // ending a tile is latency. An H200 multiprocessor computes 2.8 times as fast as an A100's but does
-// not shorten it.
+// not shorten this latency.
 TEST(KernelModel, ShortSumsTakeTheirStartsOnAFastMultiprocessor) {
   struct Measured {
     ProductWork work;
@@ -161,8 +161,8 @@ TEST(KernelModel, OneBlockMoreThanAWaveCostsAnother) {
   EXPECT_NEAR(ns(2 * 216 + 108) / ns(2 * 216 + 1), 1, 0.1);
 }
 
-/// Returns how much longer a product takes if the rows of both operands are along k than if neither
-/// are.
+/// Returns the time of a product with the rows of both operands along k, relative to its time with
+/// neither.
 double OfRowsAlongK(ProductWork work, const DeviceRates& rates) {
   work.first_along_k = work.second_along_k = false;
   const double without = Ns({.shape = work}, rates);
@@ -185,7 +185,7 @@ TEST(KernelModel, PiecesOfManyRowsAreReadAsWholeLines) {
   EXPECT_LT(times(16384, "H100"), 1.02);
 }
 
-// The threads of a matrix-vector product read rows together. It has no tiles.
+// A matrix-vector product has no tiles: its threads read rows together.
 TEST(KernelModel, AVectorIsNotReadInPieces) {
   EXPECT_EQ(OfRowsAlongK({.m = 4096, .k = 4096, .n = 1}, RatesOfGpu("P4")), 1);
 }
@@ -256,7 +256,7 @@ TEST(KernelModel, NewerSoftmaxesKeepAlignedRowsInSharedMemory) {
 }
 
 // 4,096 elements take two iterations of 512 threads that read four at once. 3,072 elements take
-// one, and two more in which each thread reads one element. 4,095 elements also need one of these
+// one, and two more in which each thread reads one element. 4,095 elements also take one of these
 // before the first aligned element.
 TEST(KernelModel, ASoftmaxWaitsForEachOfItsLoops) {
   const auto passes = [](double columns) {
@@ -266,8 +266,8 @@ TEST(KernelModel, ASoftmaxWaitsForEachOfItsLoops) {
   EXPECT_GT(passes(4095), 1.03 * passes(4096));
 }
 
-// With rows of 15 * 128 elements, no warp diverges: some have four iterations, some three. With one
-// more quadruple of elements, one warp has both.
+// With rows of 15 * 128 elements, no warp diverges: some have four iterations, some three. With
+// four more elements, the lanes of one warp diverge.
 TEST(KernelModel, WarpsOfANormalizationThatPartTakeLonger) {
   const auto passes = [](double columns) {
     return RowPasses({.rows = 8192, .columns = columns}, RatesOfGpu("A100-40"));
@@ -342,7 +342,7 @@ ConvolutionWork ThreeByThree(double batch, double in_channels, double out_channe
 }
 
 // A block of Winograd's F(2x2, 3x3) computes 8 x 16 outputs of one image, even a partial patch. A
-// library with blocks of several images fills them with small ones.
+// library whose blocks span several images fills a block with several small images.
 TEST(KernelModel, SmallImagesFillBlocksThatTakeSeveral) {
   DeviceRates rates = RatesOfGpu("V100");
   // With few channels, F(4x4, 3x3) is slower.

@@ -9,15 +9,15 @@ namespace {
 
 enum Shape : int { kSingle, kBatched, kConvolution, kPointwise, kSoftmax, kNorm };
 
-/// Returns the distance between aligned and misaligned rows.
+/// Returns a coordinate that separates misaligned from aligned rows.
 double Alignment(double extent, DType dtype) {
   constexpr double kFar = 2, kAlignedBytes = 16;
   return std::fmod(extent * static_cast<double>(BytesPerElement(dtype)), kAlignedBytes) == 0 ? 0
                                                                                              : kFar;
 }
 
-/// Returns the distance between layouts. Another layout runs another kernel of the same tiles, so
-/// half of the evidence counts.
+/// Returns a coordinate that separates layouts. Another layout runs another kernel of the same
+/// tiles, so half of the evidence counts.
 double Layout(bool along_k) {
   constexpr double kNear = 1;
   return along_k ? kNear : 0;

@@ -28,7 +28,7 @@ namespace headroom {
 
 struct Correction {
   double log_factor = 0;  ///< Logarithm of the factor to apply to the modelled time.
-  double evidence = 0;    ///< Amount of measurements of similar shapes: 0 none, 1 many.
+  double evidence = 0;    ///< Weight of measurements of similar shapes, from 0 (none) to 1 (many).
 };
 
 class LocalCorrection {

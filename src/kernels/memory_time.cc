@@ -11,11 +11,11 @@ namespace {
 
 /// Launch configuration of a PyTorch kernel that works on rows.
 struct RowLaunch {
-  double threads = 128;  ///< Per block.
+  double threads = 128;  ///< Threads per block.
   double rows_a_block = 1;
-  double shared_bytes = 0;  ///< Per block.
-  double again = 0;         ///< Number of repeated reads of a row ...
-  bool apart = false;       ///< ... by a separate kernel, after all rows.
+  double shared_bytes = 0;  ///< Bytes of shared memory per block.
+  double again = 0;         ///< Number of repeated reads of a row.
+  bool apart = false;       ///< True if a separate kernel repeats the reads, after all rows.
   double wait_us = 0;       ///< Minimum time of a wave of rows.
 };
 
@@ -40,9 +40,9 @@ RowLaunch ShortSoftmax(double columns, const DeviceRates& rates, const KernelCon
   return launch;
 }
 
-/// cunn_SoftMaxForward: a block processes a row. It reads the row for the largest element, for the
-/// sum, and to write. Newer versions keep the row in shared memory if it is aligned and fits
-/// (cunn_SoftMaxForwardSmem).
+/// cunn_SoftMaxForward: a block processes a row. It reads the row three times: for the largest
+/// element, for the sum, and for the write. Newer versions keep the row in shared memory if it is
+/// aligned and fits (cunn_SoftMaxForwardSmem).
 RowLaunch LongSoftmax(double columns, double element_bytes, const DeviceRates& rates,
                       const KernelConstants& constants) {
   constexpr double kWarp = 32, kMaxThreads = 1024, kUsualThreads = 512, kSumBytes = 4;
@@ -77,12 +77,11 @@ RowLaunch LongSoftmax(double columns, double element_bytes, const DeviceRates& r
 }
 
 /// vectorized_layer_norm_kernel: a block of four warps processes a row. It reads the row for the
-/// moments, and again to write. Rows that are not whole vectors use two kernels
-/// (RowwiseMomentsCUDAKernel, LayerNormForwardCUDAKernel). These models have no measurements of the
-/// two.
+/// moments, and again for the write. Rows that are not whole vectors use two kernels, neither of
+/// which was measured: RowwiseMomentsCUDAKernel and LayerNormForwardCUDAKernel.
 RowLaunch Normalization(double columns, const DeviceRates& rates,
                         const KernelConstants& constants) {
-  constexpr double kWarps = 4, kUnrolled = 4, kAtOnce = 4;  // In elements, for every type.
+  constexpr double kWarps = 4, kUnrolled = 4, kAtOnce = 4;  // kAtOnce counts elements.
   RowLaunch launch{
       .threads = kWarps * LanesOfWarp(rates), .again = 1, .wait_us = constants.norm_row_us};
   if (std::fmod(columns, kAtOnce) != 0) {
@@ -100,8 +99,8 @@ RowLaunch Normalization(double columns, const DeviceRates& rates,
   return launch;
 }
 
-/// Returns the number of blocks that a multiprocessor holds. Their many threads are the limit,
-/// never its block slots.
+/// Returns the number of blocks that a multiprocessor holds. Threads or shared memory are the
+/// limit, never its block slots.
 double BlocksOf(const RowLaunch& launch, const DeviceRates& rates) {
   double blocks = std::floor(rates.threads / launch.threads);
   if (launch.shared_bytes > 0) {
@@ -123,9 +122,10 @@ double Missed(double fill, double fits, double misses) {
 }  // namespace
 
 double PointwiseNs(const PointwiseWork& work, const DeviceRates& rates) {
-  // Half of an L2 holds the data shared by two kernels, because both read and write there.
+  // Half of the L2 can hold the data that two kernels share. Their other data takes the rest.
   const double fits = rates.l2_bytes / 2 / std::max(work.bytes, 1.0);
-  constexpr double kGone = 0.3;  // At this share of that size, no data stays cached.
+  // At or below this ratio of half the L2 to the bytes, no data stays cached.
+  constexpr double kGone = 0.3;
   const double cached = fits >= 1 ? 1 : std::max(0.0, (fits - kGone) / (1 - kGone));
   return work.bytes * ((1 - cached) / rates.bytes_per_ns +
                        cached / std::max(rates.bytes_per_ns, rates.cached_bytes_per_ns));

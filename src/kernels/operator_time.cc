@@ -21,8 +21,8 @@ double SideOf(const std::vector<std::int64_t>& extents) {
   return std::sqrt(product);
 }
 
-/// Returns the type that products run in on a device. float32 if the device has no tensor cores for
-/// their type, or if the type is unknown.
+/// Returns the type in which products run on a device: float32 if the type is unknown or the
+/// device has no tensor cores for it.
 DType TypeOn(const DeviceRates& rates, DType dtype) {
   if (dtype == DType::kUnknown) return DType::kF32;
   if (!IsTensorCoreType(dtype)) return dtype;
@@ -57,7 +57,7 @@ DType UnitsOf(const OperatorWork& work, DType dtype) {
   return few && IsTensorCoreType(dtype) ? DType::kF32 : dtype;
 }
 
-/// Returns whether the operator can have a model of its shape.
+/// Returns true if the operator can have a model of its shape.
 bool MayHaveModel(const OperatorWork& work, DType dtype) {
   return work.call != nullptr && (dtype == DType::kF32 || IsTensorCoreType(dtype)) &&
          MultipliesMatrices(work.cost->family);

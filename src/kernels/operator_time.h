@@ -27,10 +27,10 @@ WorkClass ClassOf(const OperatorWork& work);
 /// An operator on a GPU. The constructor determines its type, units, model and peak once.
 class OperatorOnGpu {
  public:
-  /// Requires that `rates`, and the objects that `work` points to, outlive it.
+  /// Requires that `rates`, and the objects that `work` points to, outlive this object.
   OperatorOnGpu(const OperatorWork& work, const DeviceRates& rates);
 
-  /// Returns the nanoseconds of all its kernels; nullopt if they are unknown.
+  /// Returns the nanoseconds of all the operator's kernels; nullopt if unknown.
   /// - Products and convolutions: KernelNs() or kernels/tensor_core_time.h.
   /// - All others, and other types (float64): the roofline of their compulsory bytes and FLOPs,
   ///   uncorrected, if the data sheet has a peak.
@@ -42,16 +42,16 @@ class OperatorOnGpu {
   /// others. Ns() already includes the correction by shape.
   Correction MeasuredCorrection() const;
 
-  /// Returns whether it is a product or convolution with a model of its shape, not only of its
-  /// bytes.
+  /// Returns true if the operator is a product or convolution with a model of its shape, not only
+  /// of its bytes.
   bool has_own_model() const { return shape_.has_value(); }
 
-  /// Returns whether it is a product, convolution or attention that runs on tensor cores.
+  /// Returns true if the operator is a product, convolution or attention that runs on tensor cores.
   bool on_tensor_cores() const;
 
-  /// Returns the nanoseconds of its arithmetic at the rate that the power limit sustains, plus
-  /// those of its bytes. Shows how long a GPU draws all of its power. Returns nullopt if its cost
-  /// is unknown.
+  /// Returns the nanoseconds of the operator's arithmetic at the rate that the power limit
+  /// sustains, plus those of its bytes. This is how long the GPU draws all of its power. Returns
+  /// nullopt if the operator's cost or the GPU's bandwidth is unknown.
   std::optional<double> FullPowerNs() const;
 
  private:
@@ -71,8 +71,8 @@ class OperatorOnGpu {
 
   OperatorWork work_;
   const DeviceRates& rates_;
-  DType dtype_ = DType::kUnknown;  ///< Type that its products compute in.
-  DType units_ = DType::kUnknown;  ///< Type whose units compute it.
+  DType dtype_ = DType::kUnknown;  ///< Type in which the operator's products compute.
+  DType units_ = DType::kUnknown;  ///< Type whose units compute the operator.
   /// Peak of these units in FLOP/s; nullopt if the data sheet lacks it.
   std::optional<double> peak_;
   std::optional<Shape> shape_;  ///< nullopt if the operator has no model of its shape.

@@ -40,8 +40,8 @@ TEST(OperatorTime, TensorCoresAreToldWhereTheyRun) {
   EXPECT_FALSE(OperatorOnGpu(work, RatesOfGpu("V100")).on_tensor_cores());
 }
 
-// Strides describe the operands' layout: a layer's weight is along k, whose rows Pascal reads in
-// pieces.
+// Strides describe the operands' layout. A linear layer's weight has rows along k, which Pascal
+// reads in pieces.
 TEST(OperatorTime, StridesOfAWeightReachTheModel) {
   const auto ns = [](const char* weight_strides) {
     const OperatorCall call =
@@ -86,7 +86,7 @@ struct Convolution {
   OperatorCost cost;
 };
 
-// A single channel never fills the tile of a product. It has nine multiplications per byte moved.
+// A single channel never fills the tile of a product. It has only nine multiplications per output.
 TEST(OperatorTime, DepthwiseConvolutionsMoveBytes) {
   for (const char* type : {"float", "c10::Half"}) {
     const Convolution depthwise(256, 256, 256, 1, type);

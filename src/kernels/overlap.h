@@ -7,8 +7,8 @@
 namespace headroom {
 
 /// Returns the joint time of two kinds of work that take `a` and `b` alone: their norm of order
-/// `p`. The order 1 adds them; a large order takes the longer. One hides less behind the other if
-/// their times are similar.
+/// `p`. The order 1 adds them; a large order takes the longer. The closer the two times are, the
+/// less one hides behind the other.
 ///
 /// Requires a, b >= 0 and p >= 1.
 inline double Overlapped(double a, double b, double p) {

@@ -25,8 +25,8 @@ std::optional<Rates> RatesOf(const DeviceSpec& device, DType dtype, double susta
   return Rates{*peak / 1e9 * sustained, *device.memory_bandwidth_gbs};
 }
 
-/// Returns the number of tiles of a product. Damaged files can hold any extents, so it never adds
-/// or multiplies in int64.
+/// Returns the number of tiles of a product. Computes in double, because extents from a damaged
+/// file could overflow int64.
 double TilesOf(const GemmShape& shape, std::int64_t tile_m, std::int64_t tile_n) {
   const auto up = [](std::int64_t extent, std::int64_t tile) {
     return std::ceil(static_cast<double>(extent) / static_cast<double>(tile));
@@ -44,7 +44,7 @@ double UsefulShare(const GemmShape& shape, std::int64_t tile_m, std::int64_t til
   return useful / (waves * static_cast<double>(processors) * static_cast<double>(tile_m * tile_n));
 }
 
-/// Minimum part of k in a split.
+/// Minimum elements of k per slice of a split product.
 constexpr double kSlice = 256;
 /// Channels of a convolution that fill half a tile.
 constexpr std::int64_t kNarrowExtent = 64;
@@ -65,7 +65,7 @@ std::int64_t PlaneOf(const std::vector<std::int64_t>& extents) {
   return static_cast<std::int64_t>(std::clamp(Product(extents), 0.0, kMax));
 }
 
-/// Returns whether a convolution is a product of its activations without reordering.
+/// Returns true if a convolution is a product over its activations in their memory order.
 bool LiesAsProduct(const ConvolutionShape& shape, ActivationOrder order) {
   const bool pointwise = Product(shape.kernel) == 1 && shape.in == shape.out;
   return order == ActivationOrder::kChannelsLast ||
@@ -185,8 +185,9 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   const double start =
       shares.convolution_start_us * kMicrosecond * (as_it_lies ? 1 : kReorderingKernels);
 
-  // A product [m, n] over k on tiles that fit its narrow side; without reordering, one product per
-  // sample. Batch and groups are bounded where shapes are read (convolution_cost.cc).
+  // Time of a product [m, n] over k with tiles that fit its narrow side. Without reordering, each
+  // sample is a separate product. Batch and groups are bounded where shapes are read
+  // (convolution_cost.cc).
   const auto part = [&](double m, double n, double share) {
     double rate = rates->flops * share;
     if (n <= static_cast<double>(kNarrowExtent)) rate *= shares.convolution_narrow;
@@ -218,7 +219,7 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   double time = 0;
   if (shape.data_gradient) time += part(batch * static_cast<double>(in_plane), in, share);
   if (shape.weight_gradient) {
-    // Few results over a long sum: the library splits the sum, so that all multiprocessors have
+    // The few results have long sums. The library splits the sums, so that all multiprocessors have
     // work.
     double rate =
         rates->flops * (tf32 ? shares.convolution_weight_tf32 : shares.convolution_weight_16);

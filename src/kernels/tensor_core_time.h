@@ -22,7 +22,7 @@ struct GemmLayout {
   /// The same for the second operand, as in a linear layer's weight.
   bool transposed_second = false;
 
-  /// Returns whether only the first operand is transposed.
+  /// Returns true if only the first operand is transposed.
   bool IsOfWeightGradient() const { return transposed_first && !transposed_second; }
 };
 
@@ -56,9 +56,9 @@ enum class ActivationOrder { kChannelsFirst, kChannelsLast };
 double ConvolutionKernels(const ConvolutionShape& shape);
 
 /// Returns the time of a convolution on tensor cores. Sums its parts: the forward, or the data and
-/// weight gradients that it computes. Each part is an implicit product [batch * plane, out
-/// channels, in channels * kernel] or its transpose, with the time above. Separate kernels reorder
-/// both of its activations to NHWC or back.
+/// weight gradients that it computes. Each part is an implicit GEMM [batch * plane, out channels,
+/// in channels * kernel] or its transpose, timed as in TensorCoreGemmTime(). Separate kernels
+/// reorder both of its activations to NHWC or back.
 ///
 /// No reordering is needed with channels last, or for a 1x1 convolution of stride 1 whose plane is
 /// even. The latter is a plain product in its forward and data gradient, one per sample. Returns

@@ -118,7 +118,7 @@ TEST(TensorCoreConvolutionTimeTest, TheWeightGradientIsTheSlowerOne) {
 }
 
 TEST(TensorCoreConvolutionTimeTest, APointwiseConvolutionWastesTilesASample) {
-  // 64 samples of 14 x 14 need two tiles of 128 each, of which 77 % is useful. 16 samples of 28 x
+  // 64 samples of 14 x 14 take two tiles of 128 each, of which 77 % is useful. 16 samples of 28 x
   // 28 have the same outputs, with 7 tiles of 128 for 784.
   ConvolutionShape small = Square(), large = Square();
   small.kernel = large.kernel = {1, 1};

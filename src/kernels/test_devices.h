@@ -26,7 +26,7 @@ inline const KernelConstants& ShippedConstants() {
   return constants;
 }
 
-/// Returns the shipped devices and those of another file.
+/// Returns the shipped devices plus those in the file `more`.
 inline DeviceCatalog DevicesWith(const std::optional<NamedText>& more) {
   std::vector<std::pair<std::string, std::string>> texts;
   for (const auto& file : std::filesystem::directory_iterator(SourceDir() / "data/devices"))

@@ -23,10 +23,10 @@ constexpr double kMinPart = 128;
 /// Identical thread blocks of a kernel.
 struct Blocks {
   double count = 0;
-  double threads = 0;     ///< Per block.
-  double registers = 0;   ///< Per thread.
-  double flops = 0;       ///< Per block.
-  double efficiency = 1;  ///< Share of the peak of a multiprocessor filled with them.
+  double threads = 0;     ///< Threads per block.
+  double registers = 0;   ///< Registers per thread.
+  double flops = 0;       ///< FLOPs per block.
+  double efficiency = 1;  ///< Share of the peak of a multiprocessor filled with these blocks.
   double ends_ns = 0;     ///< Multiprocessor time per block to start and end.
 };
 
@@ -36,7 +36,7 @@ double Resident(const Blocks& blocks, const DeviceRates& rates) {
                                 std::floor(rates.threads / blocks.threads)));
 }
 
-/// Returns the time of their arithmetic at the boost clock.
+/// Returns the time of the blocks' arithmetic at the boost clock.
 double BoostedNs(const Blocks& blocks, const DeviceRates& rates, const KernelConstants& constants) {
   const double resident = Resident(blocks, rates);
   // Rate of a multiprocessor with `at_work` blocks, whose warps hide each other's latency.
@@ -56,7 +56,7 @@ double BoostedNs(const Blocks& blocks, const DeviceRates& rates, const KernelCon
   return compute;
 }
 
-/// Returns the time of their arithmetic. Power bounds the rate at any clock.
+/// Returns the time of the blocks' arithmetic. Power bounds the rate at any clock.
 double ComputeNs(const Blocks& blocks, const DeviceRates& rates, const KernelConstants& constants) {
   return std::max(BoostedNs(blocks, rates, constants),
                   blocks.count * blocks.flops / (rates.flops_per_ns * rates.sustained_share));
@@ -65,7 +65,7 @@ double ComputeNs(const Blocks& blocks, const DeviceRates& rates, const KernelCon
 /// How a product is divided: the sum of each tile is computed in `split` parts.
 struct Cut {
   double split = 1;
-  double share = 1;  ///< Share of the tile's efficiency that it reaches.
+  double share = 1;  ///< Share of the tile's efficiency that the product reaches.
 };
 
 /// Time of a product in tiles of one kind.
@@ -75,11 +75,10 @@ struct TileTime {
 };
 
 /// Returns the time to read rows along k in pieces, in addition to the arithmetic; 0 if no row is
-/// read so. Measurements match a model in which each piece that misses the L2 loads a whole line
-/// from memory.
+/// read in pieces. Measurements match a model in which each piece that misses the L2 loads a whole
+/// line from memory.
 ///
-/// @param at_work  blocks that run at once; in this model they go through columns of tiles before
-/// rows
+/// @param at_work  blocks that run at once; the model assigns them to tiles in row-major order
 double RowPiecesNs(const ProductWork& work, const GemmTile& tile, double split, double at_work,
                    const DeviceRates& rates, const KernelConstants& constants) {
   const double piece = rates.library->piece_bytes;
@@ -96,8 +95,8 @@ double RowPiecesNs(const ProductWork& work, const GemmTile& tile, double split, 
   const double second = work.second_along_k ? work.n / columns : 0;
   const double pieces = tiles * (first + second) * std::ceil(work.k * kSize / piece);
 
-  // Each row in progress has a line in the L2. Rows shared by several blocks have as many lines as
-  // the blocks are apart.
+  // Each row in progress has a line in the L2. Rows shared by several blocks also occupy the lines
+  // between the positions of those blocks.
   const double columns_at_work = std::min(columns, at_work);
   const double rows_at_work = std::min(rows, at_work / columns_at_work);
   const double parts = std::max(1.0, at_work / tiles);
@@ -177,10 +176,10 @@ constexpr double kUnrolled = 8;
 
 double Unrolled(double depth) { return std::ceil(depth / kUnrolled) * kUnrolled; }
 
-/// Registers per thread of these kernels.
+/// Registers per thread of convolution kernels.
 constexpr double kRegisters = 128;
 
-/// Returns the share of such a kernel's rate that it reaches with the device's library.
+/// Returns the share of the modelled rate that convolution kernels of the device's library reach.
 double LibraryShare(const DeviceRates& rates, const KernelConstants& constants) {
   return rates.library->ampere_convolutions ? constants.ampere_share : 1;
 }
@@ -206,7 +205,7 @@ double ImplicitProductNs(const ConvolutionWork& work, double outputs, double mov
         .ends_ns = kOutputs * shape.channels * constants.direct_result_ns};
     best = std::min(best, ComputeNs(blocks, rates, constants));
   }
-  // A kernel before it computes the address of each element of a sum.
+  // A separate kernel first computes the address of each element of a sum.
   return Overlapped(best, moved_ns, constants.overlap) + constants.start_us * kNsPerUs;
 }
 
@@ -246,7 +245,7 @@ double TransformedWinogradNs(const ConvolutionWork& work, double out, double mov
   constexpr double kOtherKernels = 3;  // Transforms of input, weights and output.
   const double patches = work.batch * std::ceil(out / 4) * std::ceil(out / 4);
   const double depth = Unrolled(work.in_channels);
-  // Either side can be the rows of the products.
+  // Either the patches or the output channels can be the rows of the products.
   double products = std::numeric_limits<double>::infinity();
   for (const auto& [m, n] :
        {std::pair(patches, work.out_channels), std::pair(work.out_channels, patches)}) {

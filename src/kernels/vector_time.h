@@ -1,4 +1,4 @@
-// Times of float32 matrix products and convolutions on ordinary arithmetic units.
+// Times of float32 matrix products and convolutions on vector units.
 #pragma once
 
 #include "kernels/device_rates.h"
@@ -18,7 +18,7 @@ double OutputSide(const ConvolutionWork& work);
 
 /// Returns the nanoseconds of a convolution with the fastest of three algorithms, without the start
 /// of its last kernel:
-/// - An implicit product.
+/// - An implicit GEMM.
 /// - Winograd's F(2x2, 3x3) in one kernel, with 2.25 times fewer multiplications. Each block
 ///   computes a patch of fixed sides, even a partial one.
 /// - Winograd's F(4x4, 3x3) with its transforms in memory, with 4 times fewer multiplications.

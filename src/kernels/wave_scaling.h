@@ -10,10 +10,10 @@ namespace headroom {
 
 /// Launch configuration of a kernel.
 struct LaunchShape {
-  double blocks = 0;        ///< Per grid; above 0.
-  double threads = 0;       ///< Per block; above 0.
-  double registers = 0;     ///< Per thread; 0 if unknown.
-  double shared_bytes = 0;  ///< Per block.
+  double blocks = 0;        ///< Blocks of the grid; above 0.
+  double threads = 0;       ///< Threads per block; above 0.
+  double registers = 0;     ///< Registers per thread; 0 if unknown.
+  double shared_bytes = 0;  ///< Bytes of shared memory per block; 0 for none.
 };
 
 /// Returns target time / source time. Uses the ratio of clocks for a kernel that fits on both GPUs

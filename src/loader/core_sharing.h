@@ -11,7 +11,7 @@
 namespace headroom {
 
 /// Returns the speed of each of `busy` threads on `cores` logical CPUs, relative to one thread
-/// alone. Uses the rule of SimulateLoading() without its queue for a core. Requires cores > 0.
+/// alone. Uses the rule of SimulateLoading(), but excludes waits for a core. Requires cores > 0.
 double SpeedBesideOthers(double busy, double cores, double smt_gain);
 
 /// Number of loop and worker threads that wanted to run at each moment.
@@ -32,13 +32,14 @@ class BusyThreads {
   template <typename Value>
   double Mean(Interval interval, Value value) const;
 
-  /// By time; each lasts until the next, and the last one has no busy threads.
+  /// In order of time. Each piece lasts until the next one starts; no thread is busy in the last
+  /// piece.
   std::vector<Piece> pieces_;
 };
 
 struct CoreSharing {
-  double smt_gain = 2;    ///< See Machine::smt_gain.
-  bool measured = false;  ///< If false, `smt_gain` is the average of such machines.
+  double smt_gain = 2;    ///< Machine::smt_gain.
+  bool measured = false;  ///< If false, `smt_gain` is a typical value for this kind of machine.
 };
 
 /// Compares samples that ran while all cores were busy with samples that ran while at most half

@@ -18,8 +18,8 @@ constexpr std::string_view kBegin = "loader.probe begin", kEnd = "loader.probe e
 constexpr std::string_view kGaveUp = "loader.probe gave up: ";
 constexpr std::size_t kTurns = 4, kGroups = 5;
 
-/// Student's t at 97.5 %, by degrees of freedom. The last value also serves more degrees, for which
-/// t is slightly smaller.
+/// Student's t at 97.5 %, by degrees of freedom. The last value also applies to higher degrees, for
+/// which t is slightly smaller.
 constexpr std::array<double, 5> kStudent = {0, 12.706, 4.303, 3.182, 2.776};
 
 struct Mean {
@@ -102,7 +102,7 @@ std::vector<Sample> SamplesOf(const TraceStore& store, std::string_view name,
   return all;
 }
 
-/// Adds a doubt for each other change during the compared turns.
+/// Adds a doubt for each missing measurement, and for each change of the machine during the turns.
 void AddUncertainty(const TraceStore& store, std::span<const Interval> spans, InputProbe& probe) {
   const auto doubt = [&](std::string text) { probe.doubts.push_back(std::move(text)); };
   const auto check = [&](std::string_view name, const std::optional<ProbedMs>& time,
@@ -158,7 +158,7 @@ std::optional<double> InputProbe::LimitMs() const {
 }
 
 std::vector<Interval> ProbeSpans(const TraceStore& store) {
-  // Times, and whether each begins a probe; in order of time.
+  // Times of the marks, in order of time; true for a mark that begins a probe.
   std::vector<std::pair<TimeNs, bool>> marks;
   const auto& instants = store.instants;
   for (std::size_t row = 0; row < instants.rows(); ++row) {

@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-/// A mean with its 95 % interval. Uses Student's t over means of turns or of groups of batches,
-/// because neighbours are not independent.
+/// A mean with its 95 % interval. Uses Student's t over the means of turns or of groups of batches,
+/// because neighbouring steps and batches are not independent.
 struct ProbedMs {
   double low = 0, mid = 0, high = 0;
   std::size_t count = 0;  ///< Number of means.
@@ -30,9 +30,9 @@ struct StorageMs {
 struct InputProbe {
   std::optional<ProbedMs> loop;         ///< Steps that reuse one batch.
   std::optional<ProbedMs> step;         ///< Normal steps, which alternate with those of `loop`.
-  std::optional<ProbedMs> loader_cost;  ///< Paired difference of the two.
+  std::optional<ProbedMs> loader_cost;  ///< Paired difference `step` - `loop`.
   std::optional<ProbedMs> loader;       ///< One batch of the loader alone.
-  std::optional<ProbedMs> again;        ///< The same samples again, by then in memory.
+  std::optional<ProbedMs> again;        ///< The same samples again, which are in memory by then.
   std::optional<StorageMs> storage;     ///< `loader` - `again`.
   std::vector<std::string> doubts;      ///< Reasons to doubt the figures, as text for users.
 

@@ -82,7 +82,7 @@ TEST(InputProbe, GuardsAreTold) {
 TEST(InputProbe, TheGpuMayIdleBehindTheTurns) {
   Probe p;
   p.Metric("gpu_sm_clock_mhz", 1980).Values("real_us", 4, 50'000).Values("replay_us", 4, 20'000);
-  p.Metric("gpu_sm_clock_mhz", 300);  // The batches are reported after the last of them.
+  p.Metric("gpu_sm_clock_mhz", 300);  // The probe reports these batches after the last one.
   p.Values("alone_us", 5, 30'000).Values("again_us", 5, 30'000);
   EXPECT_TRUE(p.End().doubts.empty());
 }

@@ -237,7 +237,8 @@ class LoaderFinder {
     if (first != profiles_.end() && first->probed) first->profile.probed = true;
   }
 
-  /// Returns whether a probe ran at a time. Events that began then do not belong to the program.
+  /// Returns true if a probe ran at `time`. Events that began during a probe do not belong to the
+  /// program.
   bool Probed(TimeNs time) const {
     return std::ranges::any_of(
         probes_, [&](const Interval& span) { return time >= span.start && time < span.end; });
@@ -253,9 +254,9 @@ class LoaderFinder {
     return begin;
   }
 
-  /// Returns the loader that a process worked for at a time; nullptr if it is unknown. Seeds can be
-  /// equal. A loop then uses the last iterator that it made. A worker uses the iterator made when
-  /// the worker began.
+  /// Returns the loader that a process worked for at a time; nullptr if it is unknown. Several
+  /// iterators can have the same seed. A loop then uses the last iterator that it created. A worker
+  /// uses the iterator created closest in time to the worker's start.
   Draft* At(ProcessId process, TimeNs time) {
     const std::optional<LoaderCounters::Sample> seed = counters_.Before(process, "seed", time);
     const auto found = seed ? by_seed_.find(seed->value) : by_seed_.end();
@@ -319,7 +320,7 @@ class LoaderFinder {
     return {store_.host_events.start[row], store_.HostEnd(HostEventId(row))};
   }
 
-  /// Returns whether a mark with this name is within a span, including its ends.
+  /// Returns true if a mark with this name is within a span, including its ends.
   bool Marked(ProcessId process, std::string_view prefix, Interval span) {
     const std::vector<TimeNs>& times = MarksOf(process, prefix);
     const auto at = std::ranges::lower_bound(times, span.start);
@@ -345,8 +346,8 @@ class LoaderFinder {
     for (auto& [of, times] : marks_) std::ranges::sort(times);
   }
 
-  /// @param starts  times of iter(loader) on the same thread. Each begins an epoch, even if `break`
-  /// left the previous epoch.
+  /// @param starts  times of iter(loader) on the same thread. Each begins an epoch, even if the
+  /// loop left the previous epoch with `break`.
   void ReadFetches(ProcessId process, const std::vector<std::uint32_t>& rows,
                    const std::vector<TimeNs>& starts) {
     const auto started = [&](TimeNs from, TimeNs to) {
@@ -373,7 +374,7 @@ class LoaderFinder {
         last.reset();
         continue;
       }
-      if (draft->behind_probe) {  // The probe caused its wait, and no epoch begins here.
+      if (draft->behind_probe) {  // The probe caused this fetch's wait.
         draft->behind_probe = false;
         last = span;
         continue;
@@ -420,7 +421,8 @@ class LoaderFinder {
         return counters_.In(process, name, span.end, to);
       };
       const std::optional<double> cpu = value("batch_thread_cpu_us");
-      // There is no batch if it was cut off, raised, or ended a stream.
+      // Without this counter there is no batch: the preparation was cut off, raised, or ended a
+      // stream.
       if (!cpu) continue;
       LoaderBatch batch{.span = span, .worker = WorkerOf(*draft, process)};
       batch.cpu = Microseconds(cpu);
@@ -565,7 +567,7 @@ class LoaderFinder {
   std::vector<Interval> probes_;
   std::vector<Draft> profiles_;
   std::map<double, std::vector<Iterator>> by_seed_;
-  std::vector<Kind> kinds_;  ///< By row of host_events.
+  std::vector<Kind> kinds_;  ///< Kind of each row of host_events.
   std::map<std::pair<ProcessId, std::string>, std::vector<TimeNs>> marks_;
   bool marks_read_ = false;
   std::vector<TimeNs> starts_;

@@ -73,21 +73,22 @@ struct LoaderFetch {
 
 /// A stage of a sample, or another part of preparing batches. Times are sums over all batches.
 struct LoaderStage {
-  std::string name;       ///< As recorded, without its prefix.
-  bool is_stage = false;  ///< If false, it contains stages: "sample", "batch" or "collate".
+  std::string name;  ///< As recorded, without its prefix.
+  /// False for a part that contains stages: "sample", "batch" or "collate".
+  bool is_stage = false;
   std::int64_t count = 0;
-  DurationNs total = {}, own = {};     ///< `own` excludes the stages inside.
+  DurationNs total = {}, own = {};     ///< `own` excludes nested stages.
   std::optional<DurationNs> cpu = {};  ///< CPU time in `own`.
 };
 
 /// A process that prepares batches.
 struct LoaderWorker {
   std::string pid;
-  DurationNs starting = {};  ///< From the loop's iter(loader) to the worker's first event.
+  DurationNs starting = {};  ///< Time from the loop's iter(loader) to the worker's first event.
   DurationNs busy = {};      ///< Time spent preparing batches.
   /// Time spent waiting for an index, with the maximum number of batches prepared ahead.
   DurationNs waiting = {};
-  Interval alive = {};       ///< From its first event to its last.
+  Interval alive = {};       ///< Span from its first event to its last.
   DurationNs recorded = {};  ///< Part of `alive` outside of probes.
 };
 
@@ -98,7 +99,7 @@ struct LoaderProfile {
   std::vector<LoaderBatch> batches;  ///< In order of the end of preparation.
   std::vector<LoaderStage> stages;   ///< In descending order of own time.
   std::vector<LoaderWorker> workers;
-  /// Total time to pack batches in workers, and of the pinning thread.
+  /// Total time in which workers pack batches, and in which the pinning thread works.
   DurationNs sending, pinning;
   DurationNs starting;  ///< Total time of iter(loader), recorded as `dataloader_start`.
   std::int64_t epochs = 0;
@@ -109,7 +110,7 @@ struct LoaderProfile {
   DurationNs Wait() const;
 };
 
-/// Returns the number of initial rows to exclude from all figures, while caches, libraries and
+/// Returns the number of initial rows to exclude from all figures, because caches, libraries and
 /// allocators warm up.
 inline std::size_t WarmUpOf(std::size_t rows) {
   constexpr std::size_t kMax = 10;
@@ -117,7 +118,8 @@ inline std::size_t WarmUpOf(std::size_t rows) {
 }
 
 /// Returns the loaders of a trace, in descending order of the loop's wait, with loaders without
-/// fetches last. Returns none if neither `headroom record` nor headroom.torch recorded a loader.
+/// fetches last. Returns an empty list if neither `headroom record` nor headroom.torch recorded a
+/// loader.
 std::vector<LoaderProfile> FindLoaders(const TraceStore& store);
 
 }  // namespace headroom

@@ -264,8 +264,8 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
         MeanOf(Warm(profile.batches), [](const LoaderBatch& b) { return b.process_cpu; });
     const DurationNs thread =
         MeanOf(Warm(profile.batches), [](const LoaderBatch& b) { return b.cpu; });
-    // A worker's libraries can start threads that compute at the same time. Packing a batch uses at
-    // most the time that it takes.
+    // A worker's libraries can start threads that compute at the same time. Their CPU time is
+    // excluded: packing a batch uses at most as much CPU time as wall time.
     const auto batches =
         static_cast<std::int64_t>(std::max<std::size_t>(profile.batches.size(), 1));
     model.pickling_cpu =
@@ -384,7 +384,7 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
       batch.blocked = Scaled(batch.blocked, 1 - *change.cached_files);
   }
   if (change.cached) {
-    // A cached sample still needs its part of the collation.
+    // A cached sample still takes its part of the collation time.
     const std::span<const LoaderBatch> recorded = Warm(profile.batches);
     for (std::size_t i = 0; i < changed.batches.size() && i < recorded.size(); ++i) {
       const double length =
@@ -413,8 +413,8 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
       batch.cpu = Scaled(batch.cpu, factor);
       batch.blocked = Scaled(batch.blocked, factor);
     }
-    // Assumes that steps grow in proportion, which is their upper bound. `whatif` has a better
-    // model.
+    // Assumes that steps grow in proportion to the batch, which is an upper bound. `whatif` has a
+    // better model.
     for (StepDemand& step : changed.steps)
       step = {Scaled(step.wall, factor), Scaled(step.cpu, factor)};
     changed.pickling_cpu = Scaled(changed.pickling_cpu, factor);
@@ -502,7 +502,7 @@ Result<LoadingOutcome> LoadingForecaster::Run(const LoadingModel& changed) const
       hold(forecast_of_other.value().run.period_ns);
     }
   }
-  // The error of the recorded setting's simulation also affects the others, if the same resource
+  // The error of the recorded setting's simulation also affects other settings if the same resource
   // limits them. It therefore widens the interval.
   const double doubt = std::exp(kModelError + std::abs(std::log(correction_)) / 2);
   const double ms = correction_ * kMsPerNs;

@@ -18,13 +18,13 @@ struct LoadingChange {
   std::optional<std::int32_t> workers, prefetch;
   std::optional<std::int64_t> batch_size;
   std::optional<bool> pin;  ///< A thread copies batches to pinned memory.
-  /// Share of the samples, 0 to 1, that stay in memory as the dataset returns them.
+  /// Share of the samples, 0 to 1, that remain in memory as the dataset returns them.
   std::optional<double> cached;
   /// Share of the file reads served from memory. Reduces the blocked time of a batch by this share.
   std::optional<double> cached_files;
   std::optional<double> storage_speed;  ///< Factor by which blocked time becomes shorter; above 0.
   std::string stage;        ///< A stage that becomes `stage_factor` times as fast; empty for none.
-  double stage_factor = 1;  ///< Above 0.
+  double stage_factor = 1;  ///< Speedup of `stage`; above 0.
   std::optional<double> cores;
   /// Number of workers that can read at once at full speed; see Machine.
   std::optional<double> storage_parallelism;
@@ -33,7 +33,7 @@ struct LoadingChange {
 };
 
 /// Parses "workers=4,prefetch=2,cached=50%,stage=Decode:2", with each key at most once; "" changes
-/// nothing. Fails with kUsage and lists the keys if the text is invalid.
+/// nothing. Fails with kUsage and lists the keys if `text` is invalid.
 Result<LoadingChange> ParseLoadingChange(std::string_view text);
 
 /// Returns the keys of ParseLoadingChange() for help and messages.
@@ -51,13 +51,13 @@ struct LoadingModel {
   DurationNs wait;                          ///< Recorded wait for a batch.
   /// Exposed copies to the device per step; nullopt if no GPU work was recorded.
   std::optional<DurationNs> transfer;
-  DurationNs step_doubt;    ///< Steps can take this much less or more.
-  DurationNs pickling_cpu;  ///< Per batch: CPU time of a worker to pack it and pass it on.
+  DurationNs step_doubt;    ///< Uncertainty of a step's time, in both directions.
+  DurationNs pickling_cpu;  ///< CPU time of a worker to pack a batch and pass it on.
   /// True if `pickling_cpu` and the receive time are guesses, because the recording had no workers.
   bool pickling_guessed = false;
   bool machine_guessed = false;  ///< True if the number of cores is a guess.
   bool sharing_guessed = false;  ///< True if the mutual slowdown of busy threads is a guess.
-  /// True if the cause of blocked time is a guess: latency or bandwidth.
+  /// True if it is a guess that latency, not bandwidth, causes blocked time.
   bool storage_guessed = false;
 };
 
@@ -73,7 +73,7 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
 
 /// Forecast of a setting: periods and their components.
 struct LoadingOutcome {
-  SimulatedRun run;                            ///< As simulated, without correction.
+  SimulatedRun run;                            ///< Simulated run, without correction.
   double mid_ms = 0, low_ms = 0, high_ms = 0;  ///< Time per step, from step to step.
   double wait_ms = 0;                          ///< Part of `mid_ms` that waits for a batch.
   double samples_per_s = 0;                    ///< 0 if the batch size is unknown.
@@ -86,9 +86,9 @@ class LoadingForecaster {
   /// Fails with kUsage as SimulateLoading() does.
   static Result<LoadingForecaster> Make(const LoadingModel& recorded);
 
-  /// Returns recorded over simulated period, for the recorded setting.
+  /// Returns the recorded period divided by the simulated period of the recorded setting.
   double correction() const { return correction_; }
-  /// Returns the period without an interval, in a fraction of the time.
+  /// Returns the period without an interval, which is much faster than Run().
   Result<double> MidMs(const LoadingModel& changed) const;
   /// Returns the period with an interval that covers sampling, the model's own error, and guesses.
   Result<LoadingOutcome> Run(const LoadingModel& changed) const;

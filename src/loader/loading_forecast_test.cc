@@ -96,7 +96,7 @@ TEST(LoadingForecast, ChangesOfALoaderThatComputes) {
            {"workers=2", 15},       // Two workers alternate.
            {"workers=4", 10},       // Only the loop's own 10 ms remain.
            {"cached=100%", 10},     // Collation alone takes 3 ms, less than a step.
-           {"stage=Decode:3", 20},  // Half of 30 ms becomes a third of it.
+           {"stage=Decode:3", 20},  // Half of the 30 ms becomes 3 times as fast.
            {"workers=2,stage=Decode:3", 10},
            {"step=5", 50},
            {"batch=16", 60},

@@ -22,7 +22,7 @@ double Ratio(DurationNs part, DurationNs whole) {
   return whole.ns() <= 0 ? 0 : static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
 }
 
-/// Returns whether the quota can explain the time that all workers spend without a core.
+/// Returns true if the quota can explain the time that all workers spend without a core.
 bool IsThrottled(const LoadingSplit& split, std::size_t workers) {
   if (!split.throttled_cores || !split.queued || split.batch.ns() <= 0) return false;
   const double queued = Ratio(*split.queued, split.batch) * static_cast<double>(workers);
@@ -234,7 +234,7 @@ Result<LoadingSearch> SearchLoading(const LoadingModel& model, const LoaderProfi
     LoadingChange change;
     double mid_ms;
   };
-  std::vector<Tried> tried;  // By workers, then by batches under way.
+  std::vector<Tried> tried;  // Sorted by workers, then by batches under way.
   for (const int k : workers) {
     for (const int prefetch : depths) {
       LoadingChange change;

@@ -29,7 +29,7 @@ std::string_view NameOf(LoadingBound bound);
 
 /// A loader's loop as seen by the rest of the recording.
 struct LoopView {
-  DurationNs step = {};                 ///< Median step; 0 if the members below are unknown.
+  DurationNs step = {};                 ///< Median step time; 0 if the members below are unknown.
   std::optional<DurationNs> wait = {};  ///< Part of `step` in which the host waits for a batch.
   /// Share of the host's wait during which the GPU is idle.
   std::optional<double> exposed_share = {};
@@ -41,7 +41,7 @@ struct LoopView {
 
 /// Means over the recorded batches and steps, without the first ones of the run.
 struct LoadingSplit {
-  DurationNs period, wait;  ///< Per step.
+  DurationNs period, wait;  ///< Time from step to step, and its part that waits for a batch.
   double wait_share = 0;    ///< wait / period.
   /// `exposed_wait` is the part of `wait` in which the GPU idles. `transfer` is that of LoopView,
   /// per median step.
@@ -51,7 +51,7 @@ struct LoadingSplit {
   DurationNs batch;     ///< Time to prepare one batch.
   std::optional<DurationNs> cpu, blocked, queued;  ///< Parts of `batch`.
   double ready = 0;                                ///< Batches that were ready when the loop asked.
-  double workers_busy = 0;  ///< Share of their time in which workers prepare batches.
+  double workers_busy = 0;  ///< Share of the workers' time in which they prepare batches.
   DurationNs epoch_start;   ///< Additional time of an epoch's first batch.
   /// Bytes per batch: from storage, and by system calls, which the page cache can serve.
   std::optional<double> read_bytes, called_bytes;
@@ -64,7 +64,7 @@ LoadingSplit SplitLoading(const LoaderProfile& profile, const LoopView& view = {
 /// if the GPU waits for batches or the step is unknown.
 LoadingSplit SplitLoop(const LoopView& view);
 
-/// Limits the memory of the batches under way.
+/// Sets `recorded.memory_bytes`: the memory that batches under way can use.
 ///
 /// @param free_bytes  minimum free memory of machine and control group during the recording
 void LimitMemory(const LoaderProfile& profile, std::optional<double> free_bytes,
@@ -72,12 +72,12 @@ void LimitMemory(const LoaderProfile& profile, std::optional<double> free_bytes,
 
 /// A setting and its forecast.
 struct LoadingOption {
-  std::string name;  ///< In the format of ParseLoadingChange().
+  std::string name;  ///< The change, in the format of ParseLoadingChange().
   LoadingChange change = {};
   LoadingOutcome outcome = {};
   double memory_bytes = 0;      ///< Maximum bytes of the batches under way; 0 if unknown.
   bool exceeds_memory = false;  ///< Batches exceed the free memory, shared or total.
-  bool oversubscribed = false;  ///< More threads want to run than there are cores.
+  bool oversubscribed = false;  ///< True if more threads want to run than the machine has cores.
 };
 
 /// Forecasts over worker counts and prefetch depths whose batches fit into memory. Contains the

@@ -58,7 +58,7 @@ class SharedCpus {
     double speed, busy;
   };
   /// @param threads  number of threads that are always runnable
-  /// @param parallelism  of the step; 0 if there is none
+  /// @param parallelism  CPU time / wall time of the step; 0 if no step is under way
   Share Of(double threads, double parallelism) const {
     if (threads + parallelism <= at_full_speed_)
       return {.speed = 1, .busy = std::min(threads + parallelism, cores_)};
@@ -210,7 +210,7 @@ class Simulation {
   struct Worker {
     std::int64_t batch = 0;       ///< The batch of the epoch that it prepares.
     std::int32_t parts = 0;       ///< Remaining parts of the batch; 0 while it waits for an index.
-    double cpu = 0, blocked = 0;  ///< Per part.
+    double cpu = 0, blocked = 0;  ///< Nanoseconds per part.
   };
   /// Numbers of the other computing threads; workers have numbers from 0.
   static constexpr std::int32_t kPinThread = -1, kLoop = -2;
@@ -234,7 +234,7 @@ class Simulation {
     while (handed_out_ < first) HandOut();
   }
 
-  /// Hands the next index to the worker in turn.
+  /// Hands out the next index to the workers round-robin.
   void HandOut() {
     if (setting_.epoch_batches > 0 && handed_out_ == setting_.epoch_batches) return;
     const std::int64_t batch = handed_out_++;
@@ -246,7 +246,7 @@ class Simulation {
     Worker& worker = workers_[static_cast<std::size_t>(number)];
     const auto ahead = static_cast<std::size_t>(batch - taken_);
     const BatchDemand& demand = batches_[(first_batch_ + ahead) % batches_.size()];
-    // A batch with only one kind of work needs no parts.
+    // A batch with only one kind of work is not divided into parts.
     const bool cut = demand.cpu.ns() > 0 && demand.blocked.ns() > 0;
     worker.batch = batch;
     worker.parts = cut ? demand.chunks : 1;
@@ -290,7 +290,8 @@ class Simulation {
       computing_.Begin(kPinThread, Ns(setting_.pin_time));
       return;
     }
-    // Continues before the loop takes the batch, so that indices handed out then come later.
+    // The worker continues before the loop takes the batch, because taking it hands out a later
+    // index.
     if (batch + setting_.workers < handed_out_) Prepare(number, batch + setting_.workers);
     if (setting_.pin) {
       to_pin_.Push(batch);
@@ -327,7 +328,7 @@ class Simulation {
     }
   }
 
-  /// Takes the batch in turn if it is unpacked; otherwise unpacks the earliest arrival.
+  /// Takes the next batch in order if it is unpacked; otherwise unpacks the earliest arrival.
   void TakeNext() {
     while (aside_[Slot(taken_)] == 0) {
       if (arrived_.empty()) {
@@ -420,7 +421,7 @@ class Simulation {
   Loop loop_ = Loop::kAsks;
   std::int64_t taken_ = 0;
   std::int64_t unpacked_ = 0;  ///< Batch being unpacked.
-  std::size_t next_step_;      ///< Index of its demand.
+  std::size_t next_step_;      ///< Index of the demand of the next step.
   std::size_t first_batch_;    ///< Index of the demand of the next batch to take.
   double asked_ = 0, idle_ = 0, idle_since_ = 0;
   double step_left_ = kNever;
@@ -571,7 +572,7 @@ SimulatedRun Simulate(std::span<const BatchDemand> batches, std::span<const Step
 }
 
 /// Returns the number of batches for a forecast. Uses whole passes of the longer series, and whole
-/// rounds of the workers unless these need many more batches.
+/// rounds of the workers unless these require many more batches.
 std::int64_t BatchesForForecast(std::int64_t longest, const LoaderSetting& setting) {
   // Maximum factor on the number of batches for whole rounds.
   constexpr std::int64_t kMaxForRounds = 4;

@@ -22,7 +22,8 @@ namespace headroom {
 struct BatchDemand {
   DurationNs cpu{};      ///< CPU time on an unshared core.
   DurationNs blocked{};  ///< Neither running nor runnable: waiting for files, a network or a sleep.
-  /// Number of samples. Each in turn is blocked and then computes, for its share of both.
+  /// Number of samples, which are prepared one after another. Each is blocked and then computes,
+  /// for an equal share of both times.
   std::int32_t chunks = 1;
 };
 
@@ -36,12 +37,12 @@ struct StepDemand {
   DurationNs cpu{};
 };
 
-/// A data loader with the rules of PyTorch's.
+/// Settings of a data loader that follows PyTorch's rules.
 struct LoaderSetting {
   std::int32_t workers = 0;   ///< 0 if the loop prepares each batch on request.
   std::int32_t prefetch = 2;  ///< Batches per worker: PyTorch's prefetch_factor.
   bool pin = false;  ///< One thread copies the batches to pinned memory, in order of arrival.
-  /// CPU time of that thread per batch. Without workers, CPU time of the loop.
+  /// CPU time of the pinning thread per batch. Without workers, CPU time of the loop.
   DurationNs pin_time{};
   /// CPU time of the loop's thread to unpack a batch. Without workers, nothing is unpacked. With
   /// `pin`, the pinning thread unpacks: set 0 here and add the time to `pin_time`.
@@ -55,7 +56,7 @@ struct LoaderSetting {
 
 /// Resources that the loop and the workers share.
 struct Machine {
-  double cores = 1;  ///< Logical CPUs that they can use; a quota can allow a fraction of one.
+  double cores = 1;  ///< Available logical CPUs; a quota can allow a fraction of one.
   /// Work of two hardware threads that share a core, as a multiple of one thread's work (1 to 2).
   /// Assumes that logical CPUs are pairs of such threads. 2 if each is a full core; a quota also
   /// counts as full cores.
@@ -67,13 +68,13 @@ struct Machine {
 
 /// Means per batch in steady state, except for the last two members.
 struct SimulatedRun {
-  double period_ns = 0;     ///< From the end of one step to the end of the next.
-  double wait_ns = 0;       ///< From the request for a batch until it is unpacked.
+  double period_ns = 0;     ///< Time from the end of one step to the end of the next.
+  double wait_ns = 0;       ///< Time from the request for a batch until it is unpacked.
   double waited_share = 0;  ///< Share of the batches for which the loop idles.
   double ready = 0;         ///< Batches that have arrived when the loop asks for one.
   double busy_cpus = 0;     ///< Logical CPUs in use, out of Machine::cores.
   double worker_use = 0;    ///< Share of the workers' time spent on a batch. 0 without workers.
-  /// From an epoch's start to the end of its last step. 0 if epochs do not end.
+  /// Time from an epoch's start to the end of its last step; 0 if epochs do not end.
   double epoch_ns = 0;
   /// Excess of `epoch_ns` over the same batches within an endless run: the time to start the
   /// workers, to fill the queue and to drain it.
@@ -85,13 +86,12 @@ struct SimulatedRun {
 ///
 /// Batch n has the demands n modulo the length of each series. A warm-up is discarded first: as
 /// many batches as can be under way, plus one pass of the longer series (at most `count` batches).
-/// The queue can take that long to settle. The warm-up uses the demands that
-/// precede the first of the series. Each demand thus has equal weight if `count` is a multiple of
-/// the lengths.
+/// The queue can take that long to settle. The warm-up uses the demands that precede the first one
+/// of the series. Each demand thus has equal weight if `count` is a multiple of the lengths.
 ///
 /// If epochs end, `count` is rounded up to whole epochs. epoch_ns covers these epochs from their
-/// start. All other results are those of the same batches without epoch ends. A `count` that is
-/// also a multiple of the workers leaves no partial round.
+/// start. All other results are for the same batches without epoch ends. A `count` that is also a
+/// multiple of the workers leaves no partial round.
 ///
 /// The rules are those of PyTorch's DataLoader:
 /// - Worker n mod k prepares batch n of the epoch, in order.
@@ -114,16 +114,17 @@ struct SimulatedRun {
 /// each. Memory depends only on the batches under way. Caches, memory bandwidth, a worker's threads
 /// beyond its first, and other programs are not modelled.
 ///
-/// As on a real machine, more of a resource can occasionally be a little slower. It can change the
-/// order of batches, or let one worker run ahead of the one that the loop waits for.
+/// As on a real machine, more of a resource can occasionally be a little slower. The additional
+/// resource can change the order of batches, or let one worker run ahead of the worker that the
+/// loop waits for.
 Result<SimulatedRun> SimulateLoading(std::span<const BatchDemand> batches,
                                      std::span<const StepDemand> steps,
                                      const LoaderSetting& setting, const Machine& machine,
                                      std::int64_t count);
 
 /// Converts a step measured alone on a machine where its threads shared cores. Returns its demand
-/// with unshared cores, which SimulateLoading() requires. In a simulation of the same machine it
-/// runs at the measured speed. Requires a machine that SimulateLoading() accepts.
+/// with unshared cores, which SimulateLoading() requires. In a simulation of the same machine, the
+/// step takes the measured time. Requires a machine that SimulateLoading() accepts.
 StepDemand WithCoresOfItsOwn(StepDemand measured, const Machine& machine);
 
 /// Returns another series that could have been recorded: random blocks of the series, until `count`
@@ -153,8 +154,9 @@ std::vector<T> Resample(std::span<const T> values, std::size_t count, std::mt199
 
 /// Forecast of a setting.
 struct LoadingForecast {
-  SimulatedRun run;  ///< Run of the recorded series, repeated.
-  /// 5th and 95th percentile of the periods of resampled series, widened to contain that of `run`.
+  SimulatedRun run;  ///< Result for the recorded series, repeated.
+  /// 5th and 95th percentile of the periods of resampled series, widened to contain the period of
+  /// `run`.
   double low_ns = 0, high_ns = 0;
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t kBatches = 100'000;
 
-/// Runs batches of 2 ms on average, with no two equal neighbours, and steps. Expects `period_ns`
-/// per batch.
+/// Simulates batches of 2 ms on average, of which no two neighbours are equal. Reports an error if
+/// the period is not `period_ns`.
 void RunLoading(benchmark::State& state, const LoaderSetting& setting, const Machine& machine,
                 const StepDemand& step, double period_ns) {
   std::vector<BatchDemand> batches(1001);

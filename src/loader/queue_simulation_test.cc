@@ -46,7 +46,7 @@ TEST(QueueSimulationTest, ConstantTimesAgreeWithClosedForms) {
     StepDemand step;
     double period_us, wait_us;
   } cases[] = {
-      {"no workers: all in turn", {}, kIdleMachine, both, {.wall = Us(500)}, 1000, 500},
+      {"no workers: all in sequence", {}, kIdleMachine, both, {.wall = Us(500)}, 1000, 500},
       {"no workers: the loop pins, and unpacks nothing",
        {.pin = true, .pin_time = Us(50), .receive = Us(70)},
        kIdleMachine,
@@ -215,8 +215,9 @@ TEST(QueueSimulationTest, ConstantTimesAgreeWithClosedForms) {
 
 TEST(QueueSimulationTest, AStepThatWaitsIsSlowedDownInItsCpuPartOnly) {
   // A worker that always computes, and a step of 100 us with half of it CPU time, share one core.
-  // At a speed f of each, the step is runnable for (1/2 / f) / (1/2 + 1/2 / f) = 1 / (1 + f) of its
-  // time. Full use of the core means f (1 + 1 / (1 + f)) = 1, so f^2 + f = 1.
+  // If both run at speed f, the runnable share of the step is
+  // (1/2 / f) / (1/2 + 1/2 / f) = 1 / (1 + f). Full use of the core means
+  // f (1 + 1 / (1 + f)) = 1, so f^2 + f = 1.
   const double f = (std::sqrt(5) - 1) / 2;
   const SimulatedRun run = Simulated({{.cpu = Us(1)}}, {{.wall = Us(100), .cpu = Us(50)}},
                                      {.workers = 1, .prefetch = 1000}, {.cores = 1}, 100);
@@ -271,7 +272,7 @@ std::vector<BatchDemand> Bursty(std::size_t size, std::size_t nth, DurationNs us
 TEST(QueueSimulationTest, ASlowBatchStallsTheLoopUnlessEnoughWasPrefetched) {
   const std::vector<BatchDemand> batches = Bursty(60, 20, Us(1000), Us(30'000));
   const std::vector<StepDemand> steps{{.wall = Us(1000)}};
-  // By rates, the step is the limit: three workers need (19 + 30) / 20 / 3 = 0.82 ms per batch.
+  // By rates, the step is the limit: three workers take (19 + 30) / 20 / 3 = 0.82 ms per batch.
   const double by_rates_ns = 1e6;
   double before = kInfinite;
   for (const std::int32_t prefetch : {1, 2, 4, 8}) {
@@ -288,7 +289,7 @@ TEST(QueueSimulationTest, ASlowBatchStallsTheLoopUnlessEnoughWasPrefetched) {
 }
 
 TEST(QueueSimulationTest, AWorkerThatGetsAllSlowBatchesSetsThePaceAlone) {
-  // Every twentieth batch goes to the fourth worker, which needs 4 x 1 + 30 ms for its 5 of 20
+  // Every twentieth batch goes to the fourth worker, which takes 4 x 1 + 30 ms for its 5 of 20
   // batches.
   const SimulatedRun run = Simulated(Bursty(20, 20, Us(1000), Us(30'000)), {{.wall = Us(1000)}},
                                      {.workers = 4, .prefetch = 50}, kIdleMachine, 2000);
@@ -385,7 +386,7 @@ TEST(QueueSimulationTest, AStepMeasuredOnSharedCoresKeepsItsTimeThere) {
 /// after another. Each time step has a small error.
 class SteppedLoader {
  public:
-  static constexpr double kStep = 100;  ///< In ns.
+  static constexpr double kStep = 100;  ///< Nanoseconds.
 
   SteppedLoader(std::vector<BatchDemand> batches, std::vector<StepDemand> steps,
                 LoaderSetting setting, Machine machine, int first_batch, int first_step)
@@ -850,8 +851,9 @@ TEST(PredictLoadingTest, WhatNeverVariesIsCertain) {
 }
 
 TEST(PredictLoadingTest, TheIntervalIsTheNoiseOfWhatWasRecorded) {
-  // Without workers the period is the mean of the batches. Times of 500 to 1500 us have a deviation
-  // of 289 us, and the mean of n of them 289 / sqrt(n). 90 % of means are within 1.64 of these.
+  // Without workers the period is the mean of the batches. Times of 500 to 1500 us have a standard
+  // deviation of 289 us, and the mean of n times has 289 / sqrt(n). 90 % of means are within 1.64
+  // standard deviations.
   for (const std::size_t size : {100U, 1600U}) {
     const LoadingForecast forecast = Predict(Noisy(size), {{}}, {}, 1);
     double mean = 0;

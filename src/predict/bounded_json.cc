@@ -19,8 +19,8 @@ enum class Failure { kNone, kSyntax, kRange, kNoArray, kTooLarge, kRefused };
 /// Builds a value, or each element of an array, and passes it on when it is complete.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
-  /// @param of_array  the text is an array whose elements are passed on
-  /// @param take      receives a value; returns false to stop
+  /// @param of_array  true if the text is an array whose elements are passed on
+  /// @param take      callback with a complete value; returns false to stop
   Builder(bool of_array, const std::function<bool(Json&)>& take)
       : of_array_(of_array), take_(take) {}
 
@@ -58,7 +58,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  /// Returns where the value was stored; nullptr if it is not allowed there.
+  /// Returns the stored value; nullptr if no value is allowed at this point.
   Json* Place(Json value) {
     if (of_array_ && !is_inside_) {
       Fail(Failure::kNoArray);
@@ -97,7 +97,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   const bool of_array_;
   const std::function<bool(Json&)>& take_;
-  bool is_inside_ = false;  ///< The parser is inside the array.
+  bool is_inside_ = false;  ///< True while the parser is inside the outer array.
   Json value_;
   /// Pointers into `value_`; each is the last element of the previous one.
   std::vector<Json*> open_;

@@ -1,7 +1,8 @@
 // Parses a user's JSON within bounds of depth and memory.
 //
 // A value of nlohmann::json takes many times the memory of its text. Copying or printing one
-// recurses once per level of nesting. So values are built one at a time, and none is deep or large.
+// recurses once per level of nesting. This parser therefore builds one value at a time, and limits
+// its depth and size.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +16,18 @@
 
 namespace headroom {
 
-/// Returns one value; nullopt if the text is not JSON, is nested deeper than 16 levels, or has more
+/// Returns one value; nullopt if `text` is not JSON, is nested deeper than 16 levels, or has more
 /// than 65536 values.
 std::optional<nlohmann::json> ParseBoundedJson(std::string_view text);
 
 /// Passes the elements of an array of any length to `take` one after another, and stops at the
-/// first failure. Fails with kBadInput and names the line if the text is not JSON. Also fails and
+/// first failure. Fails with kBadInput and names the line if `text` is not JSON. Also fails and
 /// names the element, from 1, if ParseBoundedJson() would reject it.
 ///
 /// @param name     name of the file, for messages
 /// @param element  name of an element, for messages, such as "operator"
-/// @param take     receives the number of the element, from 1, and the element, which it may move
-/// from
+/// @param take     callback with the number of the element, from 1, and the element, which it may
+/// move
 Status ForEachJsonElement(std::string_view text, const std::string& name, std::string_view element,
                           const std::function<Status(std::size_t, nlohmann::json&)>& take);
 

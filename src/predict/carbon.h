@@ -12,16 +12,17 @@
 
 namespace headroom {
 
-/// A grid, with its yearly average.
+/// An electricity grid, with its average emissions in a year.
 struct GridRegion {
   std::string code = {}, name = {};
-  double g_co2_per_kwh = 0;  ///< At least 0.
+  double g_co2_per_kwh = 0;  ///< Grams of CO2 per kWh; at least 0.
   std::int64_t year = 0;
   std::string basis = {};  ///< "lifecycle" or "operational".
   std::string source = {};
 };
 
-/// Power usage effectiveness: energy of a data centre over that of its machines; at least 1.
+/// Power usage effectiveness: energy of a data centre divided by the energy of its machines; at
+/// least 1.
 struct PueEntry {
   std::string code, name;
   double value = 1;
@@ -39,8 +40,8 @@ class CarbonData {
  public:
   /// Loads the built-in file. A failure is a defect of the build.
   static Result<CarbonData> LoadBuiltIn();
-  /// Adds a file; its entries replace those with the same code. Fails with kBadInput and names the
-  /// file, the line and the fix.
+  /// Adds a file. Its entries replace existing entries with the same code. Fails with kBadInput and
+  /// names the file, the line and the fix.
   Status Read(const NamedText& file);
 
   /// Returns nullptr for an unknown code. Ignores the case of codes.
@@ -60,7 +61,7 @@ class CarbonData {
   std::string default_region_, default_pue_;
 };
 
-/// Returns the kilograms of CO2 for an energy at the GPU.
+/// Returns the kilograms of CO2 for the energy of GPUs, including the data centre's overhead.
 double Co2Kg(double joules, const GridRegion& region, double pue);
 
 }  // namespace headroom

@@ -16,8 +16,8 @@
 namespace headroom {
 namespace {
 
-/// Limits on cells in total, and the cells that a row counts for in addition to its own. A cell
-/// takes many times the memory of its text.
+/// Maximum number of cells in a table, and the cells that a row counts for in addition to its own.
+/// A cell takes many times the memory of its text.
 constexpr std::size_t kMaxCells = std::size_t{1} << 24, kCellsOfRow = 2;
 
 /// State of libcsv's callbacks.
@@ -26,7 +26,7 @@ struct Filling {
   std::vector<std::string> cells = {};
   std::size_t line = 1;  ///< Line at the end of the text read so far.
   std::size_t wrong_line = 0, wrong_cells = 0;
-  std::size_t stored = 0;  ///< Cells, plus what rows count for; exceeds the limit only slightly.
+  std::size_t stored = 0;  ///< Cells, plus kCellsOfRow per row; exceeds kMaxCells only slightly.
 };
 
 void TakeCell(void* text, std::size_t length, void* data) {
@@ -79,7 +79,7 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0)
     return Status::Environment("cannot initialize the CSV parser");
   const std::unique_ptr<csv_parser, void (*)(csv_parser*)> freed(&parser, csv_free);
-  // Cells keep their blanks.
+  // Cells keep their leading and trailing blanks.
   csv_set_space_func(&parser, [](unsigned char) { return 0; });
   Filling filling{.table = &table};
   const std::size_t read =

@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// A table whose cells are the text as written, without their quotes.
+/// A table whose cells are strings as written in the file, without enclosing quotes.
 struct CsvTable {
   std::string name;  ///< For messages.
   std::vector<std::string> header;
@@ -23,22 +23,22 @@ struct CsvTable {
   std::string Place(std::size_t row) const;
 };
 
-/// Reads a file in the format of RFC 4180, also gzip or zstd. Fails with kBadInput, and names file,
-/// line and fix, if:
+/// Reads a file in the format of RFC 4180, plain or compressed with gzip or zstd. Fails with
+/// kBadInput, and names file, line and fix, if:
 /// - the file is not a table
-/// - a row has another length than the header
+/// - a row has more or fewer cells than the header
 /// - a column occurs twice
-/// - there are more than 16 million cells, with each row counting as two more
+/// - there are more than 16 million cells; each row counts as two more
 Result<CsvTable> ReadCsv(const std::string& path);
 
 /// Parses text in the same format; `name` is for messages.
 Result<CsvTable> ParseCsv(std::string_view text, const std::string& name);
 
-/// Returns one line, with quotes around cells that need them.
+/// Returns one line, with quotes around cells that require them.
 std::string CsvLine(const std::vector<std::string>& cells);
 
-/// Returns all bytes of a file, also gzip or zstd. Fails with kBadInput if there are more than
-/// `most_bytes`.
+/// Returns all bytes of a file, decompressed if it is gzip or zstd. Fails with kBadInput if there
+/// are more than `most_bytes`.
 Result<std::string> ReadWholeText(const std::string& path,
                                   std::size_t most_bytes = std::size_t{128} << 20);
 

@@ -35,8 +35,8 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string
     row.Known({"provider", "instance", "region", "gpu", "cluster", "gpus", "price_per_hour",
                "currency", "date", "source"});
     const InstancePrice& price = prices.back();
-    // The comparison is by text. A month alone sorts before each of its days, so it counts as its
-    // first day.
+    // Compares dates as strings. A month without a day sorts before each of its days, so it counts
+    // as its first day.
     if (!latest.empty() && price.date > latest)
       row.Fail("date", "must not be in the future; write when the price was listed");
     if (!listed.insert({price.provider, price.region, price.instance}).second)

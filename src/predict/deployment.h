@@ -14,8 +14,9 @@ namespace headroom {
 /// An instance as its provider lists it.
 struct InstancePrice {
   std::string provider, instance, region;
-  std::string gpu;      ///< A name from the catalogue.
-  std::string cluster;  ///< Connects several instances; empty if unknown.
+  std::string gpu;  ///< Name in the device catalogue.
+  /// Name of a cluster with the same links between GPUs (headroom scale --list); empty if unknown.
+  std::string cluster;
   std::int64_t gpus = 1;
   double price_per_hour = 0;  ///< Price of the whole instance; at least 0.
   std::string currency;       ///< Three capitals: "USD".
@@ -33,7 +34,7 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string
 /// Loads the built-in sample. A failure is a defect of the build.
 Result<std::vector<InstancePrice>> LoadSamplePrices();
 
-/// A whole job on an instance.
+/// Duration and cost of a whole job on one kind of instance.
 struct DeploymentOption {
   InstancePrice instance;
   std::int64_t instances = 1;  ///< Number of instances that together have enough GPUs.
@@ -41,7 +42,8 @@ struct DeploymentOption {
   bool scaled_out = false;
   double hours = 0, money = 0;  ///< Money is for all instances.
   bool cheapest = false, fastest = false;
-  bool pareto = false;  ///< No other option is both cheaper and faster.
+  /// False if another option is cheaper or faster, and neither slower nor more expensive.
+  bool pareto = false;
 };
 
 /// Returns the number of instances for a job with this many GPUs.

@@ -95,7 +95,7 @@ bool Spans(const Samples& samples) {
   return samples.size() >= 2 && samples.back().first > samples.front().first;
 }
 
-/// Returns whether a counter of joules was constant while the GPU drew power. Drivers without the
+/// Returns true if a counter of joules was constant while the GPU drew power. Drivers without the
 /// counter report a constant, and a GPU that runs kernels draws power.
 ///
 /// @param watts          mean power according to the counter
@@ -204,7 +204,8 @@ std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<cons
   for (const Way& way : {Way{"gpu_energy_j", EnergySource::kCounter, PowerOfCounter, kCounterError},
                          Way{"gpu_power_w", EnergySource::kPower, MeanPower, kPowerError}}) {
     std::map<std::string_view, Samples> samples = SamplesOf(store, way.counter);
-    // If a trace does not number its GPUs, several GPUs leave open which of them the job used.
+    // If a trace samples several GPUs but does not number them, it is unknown which of them the job
+    // used.
     if (!working.empty()) {
       std::erase_if(samples, [&](const auto& gpu) { return !working.contains(gpu.first); });
     }

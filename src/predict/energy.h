@@ -27,8 +27,8 @@ struct StepActivity {
 
   double step_ms = 0;
   double busy_ms = 0;  ///< Time with a running kernel or copy.
-  /// Time that its work would take at full power: arithmetic at the rate that the power allows,
-  /// then bytes.
+  /// Time that the GPU's work would take at full power: arithmetic at the rate that the power
+  /// allows, then bytes.
   double active_ms = 0;
   std::array<Part, kGpuPhases> phases{};  ///< By GpuPhase; they add up to the members above.
 };
@@ -42,14 +42,14 @@ enum class EnergySource : std::uint8_t {
 /// Returns "counter", "power" or "model".
 std::string_view Name(EnergySource source);
 
-/// Joules per step. A value is that of one GPU, or the mean of several measured GPUs, until Times()
-/// scales it.
+/// Joules per step. Holds the energy of one GPU, or the mean of several measured GPUs, until
+/// Times() scales it.
 struct StepEnergy {
   double joules = 0;
   double error = 0;  ///< Half-width of the 80 % interval, as a share.
   EnergySource source = EnergySource::kModel;
   /// MeasuredOverModel() of the recorded GPU, by which the model's figure was multiplied; nullopt
-  /// if it was not.
+  /// for an unscaled or measured figure.
   std::optional<double> carried = {};
   /// Parts of `joules` by the model's shares: the work of each phase, and the power of an idle GPU
   /// over the same time.
@@ -58,15 +58,16 @@ struct StepEnergy {
 
   /// Scales the energy to this many GPUs with the same work.
   void Times(double gpus);
-  /// Sets the parts to the shares of another total.
+  /// Divides `joules` into parts with the same shares as those of `other`.
   void PartsLike(const StepEnergy& other);
 };
 
 /// Returns the modelled energy; nullopt if the device's power limit is unknown.
 ///
 /// E = P * (idle * step + busy * busy_ms + (1 - idle - busy) * active_ms), at most P * step. P is
-/// the power limit of the data sheet. An idle GPU draws `idle` of it, and one that runs kernels
-/// draws `idle` + `busy`. One that runs them as fast as its power allows draws all of it.
+/// the power limit of the data sheet. An idle GPU draws the share `idle` of P, and a GPU that runs
+/// kernels draws `idle` + `busy`. A GPU that runs kernels as fast as its power allows draws all of
+/// P.
 ///
 /// The constants were fitted to one H200: 26 jobs of four models. The mean error with one model
 /// left out is 4.6 % (docs/accuracy.md). No measurement on another GPU validates them.
@@ -78,7 +79,8 @@ std::optional<StepEnergy> ModelledEnergy(const StepActivity& activity, const Dev
 /// on the GPU, or counters of another GPU.
 double MeasuredOverModel(const StepEnergy& measured, const StepEnergy& modelled);
 
-/// Returns the model's figure times that ratio, limited to the energy at the power limit.
+/// Returns the model's figure times `measured_over_model`, limited to the energy at the power
+/// limit.
 StepEnergy Carried(const StepEnergy& modelled, double measured_over_model, double step_ms,
                    const DeviceSpec& device);
 
@@ -90,7 +92,7 @@ std::int64_t WorkingGpus(const TraceStore& store, std::span<const Interval> step
 /// was reset. A counter that was constant while the GPU worked is ignored, and power samples
 /// replace it.
 ///
-/// @param steps  from the begin to the end of each
+/// @param steps  intervals from the begin to the end of each step
 std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<const Interval> steps);
 
 }  // namespace headroom

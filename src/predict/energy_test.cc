@@ -121,7 +121,7 @@ TEST(Energy, PowerIsIntegratedOverItsSamples) {
 
 TEST(Energy, ACounterThatStoodStillGivesWayToSamplesOfPower) {
   for (const double end :
-       {7000.0, 7020.0}) {  // In joules: constant, or moving for a twentieth of the time.
+       {7000.0, 7020.0}) {  // In joules: constant, or growing for a twentieth of the time.
     StoreBuilder b;
     b.Kernel("k", 7, 0, 2'000'000).Device(1);
     for (int i = 0; i <= 4; ++i) {

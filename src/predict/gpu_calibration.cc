@@ -42,7 +42,7 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
   if (!operators.ok()) return operators.status();
   // The host or the clock resolution determines shorter times.
   constexpr double kMinCallMs = 0.1, kMinStreamMs = 0.01;
-  // No model is that wrong, and larger factors would overflow times.
+  // Model errors never reach this factor, and larger factors would overflow times.
   constexpr double kMaxTimes = 50;
   const std::vector<std::optional<TimedKernel>> kernels =
       TimedKernels(operators.value(), rates, constants);

@@ -20,8 +20,8 @@ Result<std::vector<std::string>> DevicesOf(const CsvTable& table);
 /// reason if no row is usable.
 ///
 /// The table has the format of ReadMeasuredOperators(). Its optional column `timing` is `call` for
-/// an operator timed between two events, including the host's time. `stream` is one of many
-/// operators in a row, without it. Rows too short to depend on the GPU are ignored.
+/// an operator timed between two events, including the host's time. `stream` is for one of many
+/// consecutive operators, without the host's time. Rows too short to depend on the GPU are ignored.
 ///
 /// @param device  name of the device in the table
 /// @param rates   rates of that GPU, without a correction

@@ -27,7 +27,7 @@ Result<GpuModels> GpuModels::Load(std::span<const NamedText> device_files,
     models.shipped_ = std::move(shipped).value();
   }
   for (const NamedText& file : device_files) {
-    // Both were read before without an error.
+    // LoadBuiltIn() has already read this file without an error.
     const Result<DeviceCatalog> alone = DeviceCatalog::Load(std::span(&file, 1));
     const Result<toml::table> root = ParseToml(file);
     if (!alone.ok() || !root.ok()) continue;

@@ -124,7 +124,7 @@ std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> m
       ratio = memory.LargestBatch(room);
       if (ratio && memory.WorkspaceDecides(*ratio))
         at_best = memory.LargestBatch(room, Workspaces::kStay);
-      // For less than the recorded batch, a workspace of constant size takes more.
+      // Below the recorded batch, a workspace of constant size takes more than one that shrinks.
       if (at_best && *at_best < *ratio) std::swap(*at_best, *ratio);
     }
     const auto samples = static_cast<double>(*memory.samples);

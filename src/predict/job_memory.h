@@ -1,4 +1,4 @@
-// Memory that a job needs on a GPU, and whether it fits another GPU.
+// Memory that a job takes on a GPU, and whether it fits another GPU.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ struct BatchMemory {
 struct JobMemory {
   std::optional<StepMemoryModel> model = {};
   std::string no_model = {};  ///< Why there is no model; empty if there is one.
-  StepMemory peak = {};       ///< From the model.
+  StepMemory peak = {};       ///< Peak of the recorded batch, from the model.
   double reserved_bytes = 0;  ///< Reserved from the driver at that peak.
   /// Maximum allocated bytes, from the trace's memory records or a memory timeline.
   std::optional<double> recorded_bytes = {};
-  std::optional<RecordedMemory> recorded = {};  ///< From a memory timeline.
+  std::optional<RecordedMemory> recorded = {};  ///< Peak in a memory timeline; nullopt without one.
   std::vector<ShardedMemory> sharded = {};
-  /// Halves and doubles of `samples`, in ascending order.
+  /// Memory at halves and doubles of `samples`, in ascending order.
   std::vector<BatchMemory> batches = {};
   /// Samples per step; nullopt if the trace does not show them.
   std::optional<std::int64_t> samples = {};
@@ -45,21 +45,22 @@ struct JobMemory {
   /// Returns the peak in bytes at a multiple of the recorded samples; nullopt if unknown. Recorded
   /// bytes take precedence. The model then contributes only the growth.
   std::optional<double> PeakAt(double batch_ratio, Workspaces workspaces = Workspaces::kGrow) const;
-  /// Returns the bytes that the caching allocator reserves from the driver for it; nullopt if
-  /// unknown.
+  /// Returns the bytes that the caching allocator reserves from the driver for that peak; nullopt
+  /// if unknown.
   std::optional<double> TakenAt(double batch_ratio,
                                 Workspaces workspaces = Workspaces::kGrow) const;
-  /// Returns the maximum samples that fit into this many bytes, as a multiple of those recorded;
-  /// nullopt if unknown.
+  /// Returns the maximum samples that fit into this many bytes, as a multiple of the recorded
+  /// samples; nullopt if unknown.
   std::optional<double> LargestBatch(double bytes, Workspaces workspaces = Workspaces::kGrow) const;
-  /// Returns whether the size of cuDNN's workspaces determines the memory of that batch.
+  /// Returns true if the size of cuDNN's workspaces determines the memory at a multiple of the
+  /// recorded samples.
   bool WorkspaceDecides(double batch_ratio) const {
     return model && model->PeakAt(batch_ratio).workspace_uncertain;
   }
-  /// Returns why memory at other batch sizes is a range; empty if it is not.
+  /// Returns why memory at other batch sizes is a range; empty if it is a single value.
   std::string BatchDoubt() const;
-  /// Returns why a memory timeline seems to be from another job; empty if it does not, or if there
-  /// is none.
+  /// Returns why a memory timeline seems to be from another job. Empty if the timeline matches, or
+  /// without a timeline.
   std::string Doubt() const;
 
  private:
@@ -78,10 +79,11 @@ JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline
 
 /// How a job fits into a GPU's memory.
 struct MemoryFit {
-  /// nullopt if it is too close to decide and depends on fragmentation.
+  /// nullopt if the result depends on fragmentation.
   std::optional<bool> fits = {};
-  std::optional<double> samples = {};  ///< Maximum that fits, with kMemoryMargin left free.
-  /// The same if cuDNN's workspaces keep their size; nullopt if they do not matter.
+  std::optional<double> samples = {};  ///< Maximum samples per step that leave kMemoryMargin free.
+  /// The same maximum if cuDNN's workspaces keep their size; nullopt if the workspaces do not
+  /// matter.
   std::optional<double> samples_at_best = {};
 };
 

@@ -25,8 +25,8 @@ constexpr double kMaxResidual = 4;
 /// Maximum ratio between two algorithms of a convolution. A larger ratio means that the model does
 /// not apply. The largest measured ratio is 4.5.
 constexpr double kMaxOfAlgorithm = 10;
-/// Share of the GPU time from which products on tensor cores determine the error of a step. One
-/// H200 alone validated them, so the ranges widen by kTensorCoreDoubt.
+/// Minimum share of the GPU time on tensor cores that widens error ranges by kTensorCoreDoubt. One
+/// H200 alone validated the models of tensor cores.
 constexpr double kSomeTensorCores = 0.05;
 
 GpuPhase PhaseOf(Phase phase) {
@@ -42,7 +42,7 @@ GpuPhase PhaseOf(Phase phase) {
   }
 }
 
-/// Returns whether the job disabled TF32 for float32 convolutions, which PyTorch enables by default
+/// Returns true if the job disabled TF32 for float32 convolutions, which PyTorch enables by default
 /// on GPUs that support it. The last argument of these operators records it.
 bool ForbidsTf32(const OperatorCall& call) {
   return call.name.starts_with("aten::cudnn_convolution") && !call.args.empty() &&
@@ -60,11 +60,11 @@ std::string WhatLimits(const JobPrediction& prediction) {
   const double host = prediction.host_ms, gpu = prediction.gpu_ms;
   std::string why =
       host > gpu ? fmt::format(
-                       "the host is the limit: it needs {} per step to launch the work, the "
+                       "the host is the limit: it takes {} per step to launch the work, the "
                        "GPU {}",
                        Text(host), Text(gpu))
-                 : fmt::format("the GPU needs {} per step, the host {}", Text(gpu), Text(host));
-  // Neither runs ahead of the other, for instance because the host reads each result.
+                 : fmt::format("the GPU takes {} per step, the host {}", Text(gpu), Text(host));
+  // Neither the host nor the GPU runs ahead, for instance because the host reads each result.
   constexpr double kInTurns = 1.1;
   if (prediction.step.mid > kInTurns * std::max(host, gpu)) why += "; they wait for each other";
   return why;
@@ -254,7 +254,7 @@ double JobPredictor::ResidualWeightOf(const Piece& piece, const DeviceRates& tar
 }
 
 double JobPredictor::EvidenceFor(WorkClass work, double evidence) const {
-  // Calibration measures operators after trying all algorithms.
+  // Calibration measures convolutions after trying all algorithms, unlike this job.
   return work == WorkClass::kConvolution && untried_ ? 0 : evidence;
 }
 
@@ -290,8 +290,8 @@ Correction JobPredictor::MeasuredOn(const DeviceRates& target, const Piece& piec
     return measured;
   }
   // The profile's deviation from the model carries over completely for such work, so the source's
-  // own deviation must not count twice. It is known if the source was measured too. If not, it is
-  // assumed to be the same if both GPUs run the same kernels.
+  // own deviation must not count twice. The source's deviation is known if the source was measured
+  // too. Otherwise it is assumed to equal the target's if both GPUs run the same kernels.
   if (source_.correction) {
     const Correction here = On(source_, piece).MeasuredCorrection();
     return {.log_factor = measured.log_factor - here.log_factor,
@@ -344,12 +344,10 @@ StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
   StepActivity activity{.step_ms = step_ms};
   // Overlapping tasks on several streams count at most once.
   activity.busy_ms = std::min(step_ms, busy / steps);
-  // Assumes the known share for work of unknown cost.
+  // Assumes that work of unknown cost has the same share as work of known cost.
   activity.active_ms = told > 0 ? activity.busy_ms * active / told : 0;
-  double parts =
-      // Time of work at full rate. The known share of each phase also applies to the rest of the
-      // phase.
-      0;
+  // Time at full power over all phases. The known share of a phase also applies to its other work.
+  double parts = 0;
   for (const PhaseTime& phase : phases)
     parts += phase.told > 0 ? phase.busy * phase.active / phase.told : 0;
   for (std::size_t i = 0; i < kGpuPhases && busy > 0; ++i) {
@@ -528,7 +526,7 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   prediction.host_ms = StepMs(Stretched(plan, std::nullopt, 0, 1));
   prediction.gpu_ms = StepMs(Stretched(plan, std::nullopt, 1, 0));
 
-  // Errors of work classes are independent of each other and of the host's.
+  // Assumes that errors of work classes are independent of each other and of the host's error.
   double less = 0, more = 0;
   const auto widen = [&](const Plan& fast, const Plan& slow) {
     less = std::hypot(less, std::max(0.0, mid - StepMs(fast)));
@@ -552,15 +550,15 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
                                     prediction.doubt.empty() ? "" : "; ", 100 * by_ratio);
   }
   if (const double untried = DoubtfulAlgorithmShare(target); untried > kSome) {
-    prediction.doubt +=
-        fmt::format("{}the algorithms of convolutions, {:.0f} % of the GPU time, are unknown there",
-                    prediction.doubt.empty() ? "" : "; ", 100 * untried);
+    prediction.doubt += fmt::format(
+        "{}the algorithms of convolutions, {:.0f} % of the GPU time, are unknown on that GPU",
+        prediction.doubt.empty() ? "" : "; ", 100 * untried);
   }
   const double by_default =
       ShareOf([&](const Piece& piece) { return !same && RunsInTf32ByDefault(piece, target); });
   if (by_default > kSome) {
     prediction.doubt += fmt::format(
-        "{}convolutions in float32, {:.0f} % of the GPU time, run there in TF32 unless "
+        "{}convolutions in float32, {:.0f} % of the GPU time, run in TF32 on that GPU unless "
         "torch.backends.cudnn.allow_tf32 is off; the range covers both",
         prediction.doubt.empty() ? "" : "; ", 100 * by_default);
   }

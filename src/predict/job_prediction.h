@@ -1,4 +1,4 @@
-// A recorded job on another GPU: replays its graph with each kernel's time there.
+// Predicts a recorded job on another GPU: replays its graph with the kernel times of that GPU.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,17 @@ struct JobPrediction {
   double host_ms = 0;     ///< Step time if all GPU tasks took 0 ns.
   double gpu_ms = 0;      ///< Step time with an infinitely fast host.
   StepActivity activity;  ///< Activity of the GPU, for its energy.
-  std::string why;        ///< Text: the limit of the step there, and parts that the model omits.
-  /// Share of the GPU time that rests on operators measured on the target, from 0 to 1.
+  std::string why;        ///< For users: what limits the step on the target.
+  /// Share of the GPU time that is based on operators measured on the target, from 0 to 1.
   double measured_share = 0;
-  std::string doubt = {};  ///< Parts without validation by measurements; empty if there are none.
+  /// For users: parts that measurements do not validate; empty if all are validated.
+  std::string doubt = {};
 };
 
 /// Predicts one job for many GPUs.
 class JobPredictor {
  public:
-  /// Requires that all arguments outlive it. `source` is the GPU that recorded the job.
+  /// Requires that all arguments outlive this object. `source` is the GPU that recorded the job.
   JobPredictor(const Job& job, const DeviceRates& source, const KernelConstants& constants);
 
   /// Predicts the step on a GPU.
@@ -89,17 +90,18 @@ class JobPredictor {
   /// Returns the plan of the corrected job with the target's times.
   Plan PlanOn(const DeviceRates& target, double host_factor) const;
   double FactorOf(const Piece& piece, const DeviceRates& target) const;
-  /// Returns whether the piece has a model that the profile can correct. Attention, pooling and
+  /// Returns true if the piece has a model that the profile can correct. Attention, pooling and
   /// similar operators have none and depend on the profile alone.
   static bool HasResidualModel(const Piece& piece);
   /// Returns the exponent for the ratio of recorded to modelled time on the source.
   double ResidualWeightOf(const Piece& piece, const DeviceRates& target, double evidence) const;
-  /// Returns how much measurements on the target apply to a class of this job's work.
+  /// Returns the evidence of measurements on the target for a class of this job's work, from 0 to
+  /// 1.
   double EvidenceFor(WorkClass work, double evidence) const;
-  /// Returns whether the algorithm of a convolution on the target is unknown. This requires another
-  /// library there, and that either library chose without trying all algorithms.
+  /// Returns true if the algorithm of a convolution on the target is unknown. This is the case if
+  /// the target has another library, and either library chose without trying all algorithms.
   bool HasDoubtfulAlgorithm(const Piece& piece, const DeviceRates& target) const;
-  /// Returns a share of the recorded GPU time.
+  /// Returns the share of the recorded GPU time in such convolutions.
   double DoubtfulAlgorithmShare(const DeviceRates& target) const;
   /// Returns the range of factors on the convolution times in `plan`, which has the target's times.
   /// One bound carries over none of the deviation from the model, as if the target's library chose
@@ -107,11 +109,11 @@ class JobPredictor {
   ErrorRange UntriedRange(const Plan& plan, const DeviceRates& target) const;
   /// Returns the range of convolutions, widened if their algorithms are uncertain.
   ErrorRange WithAlgorithms(const Plan& plan, const DeviceRates& target, ErrorRange range) const;
-  /// Returns whether a float32 convolution would run in TF32 on the target by the framework's
+  /// Returns true if a float32 convolution would run in TF32 on the target by the framework's
   /// default. A recording on a GPU without TF32 does not show it.
   bool RunsInTf32ByDefault(const Piece& piece, const DeviceRates& target) const;
-  /// Returns the ratio of all convolution times on the target without that default to those with
-  /// it.
+  /// Returns the total convolution time on the target without that default, relative to the time
+  /// with it.
   double Float32OverDefault(const Plan& plan, const DeviceRates& target) const;
   bool IsSource(const DeviceRates& target) const {
     return target.device->short_name == source_.device->short_name;
@@ -129,7 +131,8 @@ class JobPredictor {
   /// the profile.
   Correction MeasuredOn(const DeviceRates& target, const Piece& piece) const;
   double MeasuredShare(const DeviceRates& target) const;
-  /// Returns the share of the recorded GPU time in operators whose types have no known speed there.
+  /// Returns the share of the recorded GPU time in operators whose types have an unknown speed on
+  /// the target.
   double UnknownTypeShare(const DeviceRates& target) const;
   /// Returns the share that ran on tensor cores and is assumed to run in float32 on the target.
   double LostTensorCoreShare(const DeviceRates& target) const;

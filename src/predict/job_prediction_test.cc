@@ -43,7 +43,7 @@ TEST(JobPrediction, AGpuBoundStepFollowsTheModelOfItsKernels) {
   EXPECT_LT(prediction.step.mid, 4 * 12);
   EXPECT_LT(prediction.step.low, prediction.step.mid);
   EXPECT_GT(prediction.step.high, prediction.step.mid);
-  EXPECT_NE(prediction.why.find("the GPU needs"), std::string::npos);
+  EXPECT_NE(prediction.why.find("the GPU takes"), std::string::npos);
 }
 
 TEST(JobPrediction, WhereTheHostIsTheLimitAFasterGpuBuysNothingAndAFasterHostDoes) {

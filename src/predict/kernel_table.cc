@@ -62,7 +62,7 @@ class RowReader {
   void BeginRow(std::size_t row) { row_ = row; }
   const Status& status() const { return status_; }
 
-  /// Returns an empty text if the column is missing.
+  /// Returns an empty string if the column is missing.
   const std::string& Text(std::string_view column) const {
     static const std::string kNone;
     const auto at = columns_.find(column);
@@ -101,8 +101,8 @@ class RowReader {
   Status status_;
 };
 
-/// Reads the layout in the letters of BLAS. Its matrices are column-major, so its first letter is
-/// for our second operand.
+/// Reads a layout in the letters of BLAS. BLAS matrices are column-major, so the first letter is
+/// for the second operand of a row-major product.
 void ReadLayout(RowReader& row, ProductWork& product) {
   std::string_view layout = row.Text("layout");
   // A bmm multiplies matrices without transposing them; a linear layer's weight is (n x k).
@@ -160,8 +160,8 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
 
 /// Kernels up to this length are too short to affect the time of their call.
 constexpr double kSmallNs = 1e4;
-/// Minimum share of such kernels among an operator's calls. A smaller share means that they are
-/// slow for another reason.
+/// Minimum share of such kernels among an operator's calls. If the share is smaller, these calls
+/// are slow for another reason.
 constexpr double kMinShare = 0.02;
 /// Calls up to this multiple of the host's time have the range of another machine's host.
 constexpr double kAlsoHost = 1.2;
@@ -170,7 +170,7 @@ constexpr std::array<std::string_view, 18> kColumns = {
     "op",    "b",      "m",      "k",   "n",     "rows",   "cols",   "cin",        "cout",
     "ksize", "insize", "stride", "pad", "dtype", "timing", "layout", "latency_ms", "device"};
 
-/// Returns the typical time of a call in ns, in addition to its kernel, by operator.
+/// Returns the typical host time of an operator's call in ns, in addition to its kernel.
 double UsualHostNs(const std::string& op, const KernelConstants& constants) {
   const auto known = std::find_if(kOperators.begin(), kOperators.end(),
                                   [&](const KnownOperator& o) { return o.name == op; });
@@ -179,7 +179,7 @@ double UsualHostNs(const std::string& op, const KernelConstants& constants) {
   return std::max(0.0, call_us - constants.start_us) * kNsPerUs;
 }
 
-/// Returns whether the measured time is possible on a GPU.
+/// Returns true if the measured time is possible on a GPU.
 ///
 /// @param model_ns  modelled time of its kernel
 bool IsPlausible(const MeasuredOperator& op, double model_ns, const DeviceRates& rates,
@@ -193,8 +193,8 @@ bool IsPlausible(const MeasuredOperator& op, double model_ns, const DeviceRates&
   return measured_ns > kTooFast * FullRateNs(op.work, rates) && measured_ns < kTooSlow * usual_ns;
 }
 
-/// Returns the host's time per call in ns, in addition to the kernel, by operator. Uses nearly the
-/// minimum over calls with small kernels. Omits operators with too few such calls.
+/// Returns the host's time per call in ns, in addition to the kernel, by operator. Uses the 5th
+/// percentile of the calls with small kernels. Omits operators with too few such calls.
 ///
 /// @param model  modelled kernel times in ns
 std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& operators,
@@ -223,7 +223,7 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
     if (calls.hosts.size() < kMinCalls ||
         static_cast<double>(calls.hosts.size()) < kMinShare * static_cast<double>(calls.all))
       continue;
-    // Discards the fastest 1 / 20, because their clock was wrong.
+    // Discards the fastest 1 / 20, because their timing can be wrong.
     constexpr std::size_t kOneOf = 20;
     const auto at = calls.hosts.begin() + static_cast<std::ptrdiff_t>(calls.hosts.size() / kOneOf);
     std::nth_element(calls.hosts.begin(), at, calls.hosts.end());
@@ -330,7 +330,7 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
       kernel.host_ns = at == shown.end() ? UsualHostNs(op.op, constants) : at->second;
     if (op.measured_ms > 0) {
       const double measured_ns = op.measured_ms * kNsPerMs;
-      // A measured call limits the host's time from assumptions or other calls.
+      // A measured call bounds the host's time that was assumed or derived from other calls.
       const double most = std::max(kMaxHost * measured_ns, measured_ns - *model[i]);
       kernel.host_ns = std::min(kernel.host_ns, most);
       kernel.times = std::max(kMinTimes, (measured_ns - kernel.host_ns) / *model[i]);

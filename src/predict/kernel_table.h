@@ -19,8 +19,8 @@ struct MeasuredOperator {
   std::string op;
   KernelWork work;
   double measured_ms = 0;  ///< 0 if not measured.
-  bool on_source = true;   ///< Measured on the GPU that the user named for the table.
-  bool in_stream = false;  ///< Timed within a series, without the host's time per call.
+  bool on_source = true;   ///< True if measured on the GPU that the user named for the table.
+  bool in_stream = false;  ///< True if timed within a series, without the host's time per call.
 };
 
 /// A prediction with its 80 % interval.
@@ -44,12 +44,13 @@ struct PredictedMs {
 /// - elementwise with two tensors: add, mul, div, pow (rows, cols)
 /// - elementwise with one tensor: addu, mulu, divu, powu, relu, gelu, tanh (rows, cols)
 ///
-/// @param is_source  whether a name in column `device` is the GPU that the user named for the table
+/// @param is_source  test of a name in column `device`: true for the GPU that the user named for
+/// the table
 Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const CsvTable& table, const std::function<bool(const std::string&)>& is_source);
 
-/// Returns ignored columns whose names resemble a column that the table lacks, as text: "'layuot'
-/// (layout?)".
+/// Returns ignored columns whose names resemble a column that the table lacks, in the format
+/// "'layuot' (layout?)".
 std::vector<std::string> MisspeltColumns(const CsvTable& table);
 
 /// The kernel's part of an operator's time.
@@ -58,9 +59,9 @@ struct TimedKernel {
   double times = 1;    ///< Ratio of the rest to the modelled time; at least 0.01.
 };
 
-/// Returns the kernel times of the operators of a GPU, in order. nullopt if its type has no model,
-/// or if another GPU measured it. An operator without a measurement has the typical host time and
-/// the modelled time.
+/// Returns the kernel times of a GPU's operators, in order. An element is nullopt if the operator's
+/// type has no model, or if the operator was measured on another GPU. An operator without a
+/// measurement has the typical host time and the modelled time.
 ///
 /// The host's time comes from the table if it has at least three plausible calls of the operator
 /// with a negligible kernel. Otherwise it is typical (`*_call_us` of the constants). It is at most
@@ -69,8 +70,8 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
                                                      const DeviceRates& rates,
                                                      const KernelConstants& constants);
 
-/// Returns the prediction of each operator on the target, in order. nullopt if its type has no
-/// model there, or if it was not measured on the source.
+/// Returns the prediction of each operator on the target, in order. An element is nullopt if the
+/// target has no model for the operator's type, or if the operator was not measured on the source.
 ///
 /// time = host + model(target) * times ^ w. TimedKernels() gives `host` and `times`. The exponent w
 /// depends on the class of work, and on whether both GPUs' libraries run the same kernels. Calls
@@ -79,14 +80,14 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants);
 
-/// Returns whether the work runs on tensor cores, which one H200 alone validated.
+/// Returns true for work on tensor cores, for which one H200 alone validated the models.
 bool OnTensorCores(const KernelWork& work);
 
 /// Warnings about a table, in addition to its times.
 struct TableUncertainty {
-  /// Rows whose time is impossible on the source, perhaps because of another unit.
+  /// Number of rows whose time is impossible on the source, e.g. because of a wrong unit.
   std::size_t implausible = 0;
-  std::size_t first = 0;  ///< The first such row; valid only if there is one.
+  std::size_t first = 0;  ///< Index of the first such row; 0 if there is none.
 };
 TableUncertainty UncertaintyOf(const std::vector<MeasuredOperator>& operators,
                                const DeviceRates& source, const KernelConstants& constants);

@@ -22,12 +22,12 @@ struct RecordedMemory {
   }
 };
 
-/// Reads a file of `prof.export_memory_timeline("FILE.raw.json.gz")`, also gzip or zstd. Fails with
-/// kBadInput and names the file, the entry and the fix.
+/// Reads a file of `prof.export_memory_timeline("FILE.raw.json.gz")`, plain or compressed with gzip
+/// or zstd. Fails with kBadInput and names the file, the entry and the fix.
 ///
 /// The file is a list of [time, action, bytes, category] with signed bytes. A tensor that changes
-/// its category has one entry that leaves the old one, and one that enters the new one. Only the
-/// state after all entries of a time counts.
+/// its category has two entries: one leaves the old category, and one enters the new category. Only
+/// the state after all entries of the same time counts.
 Result<RecordedMemory> ReadMemoryTimeline(const std::string& path);
 
 }  // namespace headroom

@@ -27,7 +27,7 @@ using Extents = std::vector<double>;
 
 constexpr double kMaxElements = 1e15;
 
-/// Returns true also for NaN, such as infinity times 0.
+/// Returns true above kMaxElements, and for NaN, which results from infinity times 0.
 bool IsTooMany(double elements) { return !(elements <= kMaxElements); }
 
 /// A row of a list, in either format.
@@ -94,7 +94,7 @@ double Elements(const Extents& extents) {
   return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
 }
 
-/// Returns the elements of the largest tensor of [shape, shape, ...]; 0 if there is none.
+/// Returns the number of elements of the largest tensor of [shape, shape, ...]; 0 without tensors.
 double LargestElements(const Json& shapes) {
   double most = 0;
   if (!shapes.is_array()) return 0;
@@ -105,7 +105,7 @@ double LargestElements(const Json& shapes) {
   return most;
 }
 
-/// Returns the sum of elements over all tensors of [shape, shape, ...].
+/// Returns the number of elements of all tensors of [shape, shape, ...].
 double AllElements(const Json& shapes) {
   double all = 0;
   for (const Json& shape : shapes) {
@@ -116,7 +116,7 @@ double AllElements(const Json& shapes) {
 
 constexpr double kFloat = 4;  // Bytes.
 
-/// An elementwise operator, by the tensors of the result's size that it reads and writes.
+/// An elementwise operator, and whether it reads one or two tensors of the result's size.
 struct Pointwise {
   std::string_view name;
   bool of_two;  ///< Reads two tensors unless the second is a single number.
@@ -155,7 +155,7 @@ class RowWorks {
     return row_.inputs.size() == 1 || (row_.inputs.size() == 2 && Elements(row_.inputs[1]) == 1);
   }
 
-  /// Returns whether the list contains the weight of a product as (k x n), as for addmm. A layer
+  /// Returns true if the list contains the weight of a product as (k x n), as for addmm. A layer
   /// stores its weight as (n x k), and its row lists only the activation.
   bool WeightIsListed(double m, double k, double n) const {
     const auto is_activation = [&](const Extents& shape) {
@@ -364,7 +364,7 @@ class RowWorks {
 /// Groups rows into lists.
 class Lists {
  public:
-  /// @param batch  batch size in the first row of each list
+  /// @param batch  batch size as written in the row; used for the first row of each list
   Status Add(const Row& row, const std::string& key, const std::string& batch) {
     const auto [at, added] = index_.emplace(key, lists_.size());
     if (added) {
@@ -394,7 +394,7 @@ class Lists {
  private:
   std::map<std::string, std::size_t> index_;
   std::vector<OperatorList> lists_;
-  std::vector<double> operations_;  ///< By list.
+  std::vector<double> operations_;  ///< Operations of each list.
 };
 
 /// Returns "gpt2_large train seq=1024 batch=4", with the parallelism unless it is single.
@@ -529,7 +529,7 @@ Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::s
   return std::move(lists).Take();
 }
 
-/// Returns "3 kernels of unknown kinds (VECrsqrt, VECsilu) WHAT"; empty if there are none.
+/// Returns "3 kernels of unknown kinds (VECrsqrt, VECsilu) WHAT"; empty without such kernels.
 std::string DoubtOf(const std::map<std::string, std::int64_t>& kinds, std::string_view what_of_one,
                     std::string_view what) {
   std::int64_t kernels = 0;

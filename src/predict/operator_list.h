@@ -27,7 +27,8 @@ struct ListedWork {
 /// gradients. Excludes the loss and the optimizer.
 struct OperatorList {
   std::string name;  ///< "gpt2_large train seq=1024 batch=4"; empty if the file has no names.
-  std::optional<std::int64_t> batch = {};  ///< Samples; nullopt if not listed as a whole number.
+  /// Samples per step; nullopt if not listed as a whole number.
+  std::optional<std::int64_t> batch = {};
   std::vector<ListedWork> works;
   std::int64_t operators = 0;
   /// Operators listed without kernels or shapes, assumed to have no GPU work: views, sizes and
@@ -39,12 +40,12 @@ struct OperatorList {
   std::map<std::string, std::int64_t> guessed = {};
   std::map<std::string, std::int64_t> unpredicted = {};  ///< ... and all others count as 0 ns here.
 
-  /// Returns which parts are guessed or missing; empty if there are none.
+  /// Returns which parts are guessed or missing; empty if none is.
   std::string Doubt() const;
 };
 
-/// Reads a list of operators, also gzip or zstd. Fails with kBadInput and names the file, the line
-/// or object, and the fix.
+/// Reads a list of operators, plain or compressed with gzip or zstd. Fails with kBadInput and names
+/// the file, the line or object, and the fix.
 ///
 /// The file is CSV with the columns in docs/predict.md, or a JSON array of objects with the same
 /// keys. `op` and `fw` are required. Optional are `bw`, `acc`, `repeat`, `name`, `inputs`,

@@ -17,15 +17,15 @@ namespace headroom {
 /// them is unknown.
 struct StepEstimate {
   PredictedMs step;
-  std::array<double, 3> phase_ms{};  ///< By StepPhase.
+  std::array<double, 3> phase_ms{};  ///< Milliseconds of each StepPhase.
   StepActivity activity;
-  /// Share of the time that rests on operators measured on the device, from 0 to 1.
+  /// Share of the time that is based on operators measured on the device, from 0 to 1.
   double measured_share = 0;
 };
 
-/// Returns the estimate of a step. Its range is that of transformers' steps. These have no
-/// convolutions, so convolutions add theirs. Fails with kNoAnswer if a kernel has no model on the
-/// device, and with kBadInput if the step would take decades.
+/// Returns the estimate of a step. Its range comes from steps of transformers, which have no
+/// convolutions. Convolutions therefore add their own range. Fails with kNoAnswer if a kernel has
+/// no model on the device, and with kBadInput if the step would take decades.
 Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& rates,
                                   const KernelConstants& constants);
 

@@ -16,19 +16,19 @@ struct TargetBatch {
   std::int64_t samples = 0;  ///< Samples per step.
   PredictedMs step = {};
   double samples_per_s = 0;
-  std::optional<double> memory_bytes = {};  ///< At the peak.
-  /// The same if cuDNN's workspaces keep their size; nullopt if they do not matter.
+  std::optional<double> memory_bytes = {};  ///< Bytes at the peak.
+  /// The same bytes if cuDNN's workspaces keep their size; nullopt if the workspaces do not matter.
   std::optional<double> memory_other_bytes = {};
   /// True if the reserved bytes leave kMemoryMargin of the GPU's memory free; nullopt if unknown.
   std::optional<bool> fits = {};
-  bool beyond = false;  ///< The peak alone exceeds the GPU's memory.
+  bool beyond = false;  ///< True if the peak alone exceeds the GPU's memory.
 };
 
 struct TargetBatchCurve {
   std::int64_t recorded = 0;        ///< Samples per step in the recorded job.
   std::vector<TargetBatch> points;  ///< In ascending order of samples.
-  /// The smallest batch that fits, and from which doubling never multiplies the throughput by
-  /// kWorthDoubling. nullopt if it is larger than all of these.
+  /// The smallest batch that fits, and beyond which doubling never multiplies the throughput by
+  /// kWorthDoubling. nullopt if that batch is larger than all points.
   std::optional<std::int64_t> knee = {};
   /// The batch that fits with the highest throughput; nullopt if none fits or the memory is
   /// unknown.

@@ -27,7 +27,7 @@ static_assert(kPhases.size() == static_cast<std::size_t>(Phase::kCommunication) 
 constexpr std::size_t kFamilies = static_cast<std::size_t>(WorkFamily::kFused) + 1;
 constexpr std::uint8_t kMemcpyClass = kFamilies, kMemsetClass = kFamilies + 1;
 
-/// Returns the names by WorkFamily, and of the tasks that are not kernels.
+/// Returns the names of the task classes: of kernels by WorkFamily, then of copies and memory sets.
 std::span<const std::string_view> TaskClasses() {
   static const std::array<std::string_view, kFamilies + 2> names = [] {
     std::array<std::string_view, kFamilies + 2> made;

@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// Number of SQLite instructions between checks of the clock; they take well below a millisecond.
+/// SQLite instructions between checks of the clock, which together take well below a millisecond.
 constexpr int kInstructionsPerLook = 2000;
 constexpr int kLongestText = 256 << 20;
 constexpr int kLongestPattern = 1000;  ///< LIKE takes up to the square of the pattern's length.
@@ -170,10 +170,11 @@ Status Database::MakeSchema(QueryTables& tables) {
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
-  // Makes an unknown name in double quotes an error. SQLite would otherwise read it as text.
+  // Makes an unknown name in double quotes an error. SQLite would otherwise read it as a string.
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
-  // SQLite creates these two at first use by operations that the authorizer rejects as writes.
+  // SQLite creates these two tables at first use, by operations that the authorizer would reject as
+  // writes.
   for (const char* function : {"json_each", "json_tree"}) {
     if (!execute(fmt::format("SELECT 1 FROM {}('[]')", function))) return failed();
   }
@@ -218,7 +219,7 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
       break;
   }
   const std::string_view message = sqlite3_errmsg(connection_);
-  // The messages for a table and for a view.
+  // SQLite's messages for a write to a table and to a view.
   if (message.ends_with(" may not be modified") || message.starts_with("cannot modify "))
     return Status::Usage(std::string(kOnlyRead));
   const int offset = sqlite3_error_offset(connection_);
@@ -233,9 +234,9 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
 Result<std::string_view> Database::RunFirst(std::string_view sql, const QueryLimits& limits,
                                             QuerySink& sink) {
   constexpr std::size_t kLongest = 1'000'000;
-  if (sql.size() > kLongest) return Status::Usage("SQL: the text is over 1 MB; shorten it");
+  if (sql.size() > kLongest) return Status::Usage("SQL: the input is over 1 MB; shorten it");
   if (sql.find('\0') != std::string_view::npos)
-    return Status::Usage("SQL: the text contains a zero byte; remove it");
+    return Status::Usage("SQL: the input contains a zero byte; remove it");
   Running running;
   running.interrupted = limits.interrupted;
   running.has_deadline = limits.time > DurationNs(0);

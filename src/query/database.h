@@ -28,7 +28,7 @@ struct QueryLimits {
   DurationNs time = {};  ///< Time limit of a statement; 0: none.
   /// Memory limit of a statement, in addition to the trace; 0: none.
   std::int64_t memory_bytes = 0;
-  /// Stops the statement once it is set; nullptr: never.
+  /// Stops the statement once this flag is true; nullptr: never.
   const std::atomic<bool>* interrupted = nullptr;
   /// Options with which the user raises the limits, for messages.
   std::string_view more_time = "--timeout-s N", more_memory = "--memory-mb N";
@@ -50,8 +50,8 @@ struct QueryView {
   /// Describes the column with the same index in `select`.
   struct Column {
     std::string_view name;
-    /// Column whose value it has, e.g. "gpu_tasks.start_ns"; if empty, the members below describe
-    /// it.
+    /// Table column that supplies the value, e.g. "gpu_tasks.start_ns"; if empty, the members below
+    /// describe the column.
     std::string_view origin;
     std::string_view type = {}, unit = {}, sentence = {};
     bool nullable = false;
@@ -74,8 +74,8 @@ class Database {
   /// comments.
   ///
   /// Fails with kUsage and the place if the SQL is invalid, contains an unknown name, or is not
-  /// allowed; also if it was interrupted. Fails with kEnvironment if it exceeds a limit. The sink
-  /// may have received rows before a failure.
+  /// allowed; also if the statement was interrupted. Fails with kEnvironment if the statement
+  /// exceeds a limit. The sink may have received rows before a failure.
   Result<std::string_view> RunFirst(std::string_view sql, const QueryLimits& limits,
                                     QuerySink& sink);
 

@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// Returns docs/tables.md: all tables and views, in Markdown.
+/// Returns the content of docs/tables.md: all tables and views, in Markdown.
 std::string ReferencePage(const TraceTables& tables);
 
 /// Returns the names of the tables with their row counts, then of the views, one per line.

@@ -29,7 +29,7 @@ class QueryTables {
 
 /// Registers the module `headroom_table` with a connection. CREATE VIRTUAL TABLE t USING
 /// headroom_table then creates the table t. `tables` must outlive the connection. Returns SQLite's
-/// code.
+/// result code.
 int RegisterTables(sqlite3* connection, QueryTables& tables);
 
 }  // namespace headroom

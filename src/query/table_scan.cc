@@ -87,7 +87,7 @@ void TableScan::AddRanges(std::int64_t first_id, std::int64_t last_id) {
     if (time != nullptr) {
       const auto find = [&](std::uint32_t from, const auto& before) {
         std::uint32_t count = last - from;
-        while (count > 0) {  // Finds the first row from `from` on that is not before.
+        while (count > 0) {  // Binary search: the first row at or after `from` without before().
           const std::uint32_t half = count / 2;
           if (before(table_.Key(table_.time, from + half))) {
             from += half + 1;

@@ -21,7 +21,7 @@ namespace headroom {
 inline constexpr std::size_t kIdColumn = SIZE_MAX - 1;
 
 /// A condition on keys: low <= key <= high and, if there is a list, the list contains the key. The
-/// key of a null can also meet it.
+/// key of a null value can also meet the condition.
 struct KeyCondition {
   std::size_t column = kIdColumn;
   std::int64_t low = INT64_MIN;
@@ -47,8 +47,8 @@ class TableIndexes {
 
   /// Returns the index and creates it if necessary.
   const ColumnIndex& Of(std::size_t column);
-  /// Returns the index, but nullptr at the first call for the column, for which a scan may be as
-  /// fast.
+  /// Returns the index; nullptr at the first call for a column, because a single scan may be as
+  /// fast as building the index.
   const ColumnIndex* ForLookup(std::size_t column);
 
  private:
@@ -70,10 +70,11 @@ class TableScan {
   /// @param read  columns that the caller will pass to Key()
   void Start(std::vector<KeyCondition> conditions, ScanOrder order,
              std::span<const std::size_t> read = {});
-  /// Selects only the row of this number, if it exists, as joins request row by row.
+  /// Selects only the row with this number, if it exists. Joins request rows one at a time.
   void StartAt(std::int64_t row);
-  /// Return whether the scan has ended, and the current row.
+  /// Returns true if the scan has ended.
   bool AtEnd() const { return at_ >= filled_; }
+  /// Returns the number of the current row. REQUIRES: !AtEnd().
   std::uint32_t row() const { return buffer_[at_]; }
   void Next() {
     if (++at_ >= filled_) Refill();
@@ -102,7 +103,7 @@ class TableScan {
   // Source of the rows: ranges of row numbers, or a list.
   Table::Runs ranges_;
   std::size_t next_range_ = 0;  ///< Counted in the direction of the scan.
-  std::uint32_t in_range_ = 0;  ///< Rows already taken from that range.
+  std::uint32_t in_range_ = 0;  ///< Number of rows already taken from that range.
   bool from_list_ = false;
   std::span<const std::uint32_t> list_;
   std::size_t in_list_ = 0;
@@ -112,9 +113,9 @@ class TableScan {
   std::array<std::uint32_t, kBlock> buffer_;
   std::size_t filled_ = 0, at_ = 0;
 
-  // Keys of the buffer's rows, one block per column. Gathering them in a separate loop lets the
-  // processor load many in parallel. Between SQLite's work on each row, it would wait for each load
-  // of a scan in random order.
+  // Keys of the buffer's rows, one block per column. A separate loop gathers them, so that the CPU
+  // loads many keys in parallel. If SQLite's work on a row came between two loads, a scan in random
+  // order would wait for each load.
   static constexpr std::size_t kNotGathered = SIZE_MAX;
   std::vector<std::size_t> read_;
   std::vector<std::size_t> place_of_;  ///< Indexed by column.

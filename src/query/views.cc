@@ -94,8 +94,8 @@ constexpr std::array kGpuGaps = {
     QueryView::Column{"next_id", "", "integer", "", "The task after the gap. A row of gpu_tasks."},
 };
 
-// LEFT JOIN although each row has a match. It keeps the main table as the outer loop, in the order
-// that a group by name requires. Unused columns are then rarely looked up.
+// The views use LEFT JOIN although each row has a match. LEFT JOIN keeps the main table as the
+// outer loop, in the order that a group by name requires. Unused columns are rarely looked up.
 constexpr std::array kViews = {
     QueryView{"kernels", "Kernels with their device, launch context and step.",
               R"(SELECT t.id, t.start_ns, t.duration_ns, t.name, a.class, d.ordinal AS device,
@@ -124,7 +124,7 @@ FROM host_events e JOIN host_attribution a ON a.id = e.id LEFT JOIN threads t ON
 WHERE e.kind = 'operator')",
         kOperators},
     QueryView{
-        "calls", "Calls of the GPU's API, by runtime and driver, with operator and step.",
+        "calls", "Calls of the GPU runtime and driver APIs, with operator and step.",
         R"(SELECT e.id, e.start_ns, e.duration_ns, e.name, e.kind, t.tid, a.phase, a.operator, a.layer,
   a.step, e.correlation, e.parent_id
 FROM host_events e JOIN host_attribution a ON a.id = e.id LEFT JOIN threads t ON t.id = e.thread_id

@@ -19,7 +19,7 @@ std::string Meant(std::string_view quoted) {
   return text;
 }
 
-/// Returns whether JSON consists of numbers, constants and brackets.
+/// Returns true if JSON consists of numbers, constants and brackets.
 bool IsPlainJson(std::string_view json) {
   constexpr std::string_view kNumbersAndBrackets = "0123456789+-.eE[]{}:, \t\r\n";
   constexpr std::string_view kConstants[] = {"true", "false", "null", "NaN", "Infinity"};

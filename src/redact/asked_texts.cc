@@ -25,8 +25,8 @@ Result<AskedTexts> AskedTexts::Compile(const std::vector<std::string>& words,
     }
     if (re2::RE2::FullMatch("", *regex)) {
       return Status::Usage(fmt::format(
-          "--pattern '{}': matches the empty text, which is everywhere; use '+' (one or more) "
-          "instead of '*'",
+          "--pattern '{}': matches the empty string, which occurs everywhere; use '+' (one or "
+          "more) instead of '*'",
           pattern));
     }
     asked.patterns_.push_back(std::move(regex));

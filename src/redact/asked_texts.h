@@ -20,22 +20,23 @@ class AskedTexts {
  public:
   struct Span {
     std::size_t begin, end;
-    bool is_word;  ///< From a word, not from an expression.
+    bool is_word;  ///< True for a word, false for a match of an expression.
   };
 
   AskedTexts() = default;
-  /// Fails with kUsage and names the text if it is too short, is not an expression, or matches the
-  /// empty text.
+  /// Fails with kUsage, and names the argument, if a word is too short, or if an expression is
+  /// invalid or matches the empty string.
   ///
-  /// @param words     at least two bytes each; found in any case of ASCII letters, also within
-  /// longer words
+  /// @param words     words of at least two bytes; found regardless of the case of ASCII letters,
+  /// also within longer words
   /// @param patterns  RE2 expressions
   static Result<AskedTexts> Compile(const std::vector<std::string>& words,
                                     const std::vector<std::string>& patterns);
 
   bool empty() const { return words_.empty() && patterns_.empty(); }
-  /// Returns the spans to remove, in order and without overlap. Of two overlapping spans, the one
-  /// that begins first wins, then the longer one. O(words and expressions x bytes).
+  /// Returns the spans to remove, in order and without overlap. If two spans overlap, the span that
+  /// begins first is whole, and the rest of the other is a separate span. Takes O((words +
+  /// expressions) x bytes).
   std::vector<Span> SpansOf(std::string_view text) const;
   /// Words in lower case.
   const std::vector<std::string>& words() const { return words_; }

@@ -60,8 +60,8 @@ int HexAt(std::string_view text, std::size_t at, std::size_t count) {
   return value;
 }
 
-/// Returns the code of an HTML reference ("&#246;", "&#xf6;"), or of a named one; -1 if it is
-/// neither. Sets `end` to the byte after it.
+/// Returns the code point of an HTML character reference at `at`, numeric ("&#246;", "&#xf6;") or
+/// named; otherwise -1. Sets `end` to the byte after the reference.
 int ReferenceAt(std::string_view text, std::size_t at, std::size_t& end) {
   constexpr std::size_t kLongest = 12;
   constexpr std::pair<std::string_view, int> kNames[] = {
@@ -87,8 +87,8 @@ int ReferenceAt(std::string_view text, std::size_t at, std::size_t& end) {
   return digits.empty() ? -1 : code;
 }
 
-/// Returns the value of up to three octal digits at `at`; -1 if there are none. Sets `end` to the
-/// byte after them.
+/// Returns the value of up to three octal digits at `at`; -1 without digits or above 255. Sets
+/// `end` to the byte after them.
 int OctalAt(std::string_view text, std::size_t at, std::size_t& end) {
   int value = 0;
   for (end = at; end < text.size() && end < at + 3 && text[end] >= '0' && text[end] <= '7'; ++end)
@@ -96,7 +96,7 @@ int OctalAt(std::string_view text, std::size_t at, std::size_t& end) {
   return end > at && value < 256 ? value : -1;
 }
 
-/// Undoes one layer of escapes. Returns whether there were any.
+/// Decodes one layer of escapes. Returns true if `text` contains any.
 bool Unescaped(std::string_view text, std::string& out) {
   out.clear();
   constexpr std::string_view kBegins = "\\%&";
@@ -109,7 +109,7 @@ bool Unescaped(std::string_view text, std::string& out) {
     const bool percent = text[at] == '%';
     std::size_t end = at;
     int code = -1;
-    bool is_point = false;  ///< A code point, not a byte.
+    bool is_point = false;  ///< True if `code` is a code point, not a byte.
     if (text[at] == '&') {
       code = ReferenceAt(text, at, end);
       is_point = true;
@@ -150,8 +150,8 @@ bool Unescaped(std::string_view text, std::string& out) {
   return any;
 }
 
-/// Decodes quoted-printable: undoes "=F6", and joins lines that it divides. Returns whether there
-/// were any.
+/// Decodes quoted-printable: bytes such as "=F6", and line breaks after "=". Returns true if `text`
+/// contains any.
 bool Unquoted(std::string_view text, std::string& out) {
   out.clear();
   bool any = false;
@@ -174,14 +174,14 @@ bool Unquoted(std::string_view text, std::string& out) {
   return any;
 }
 
-/// Returns whether a byte can separate spaced letters.
+/// Returns true if a byte can separate spaced letters.
 bool IsBetween(char c) {
   return c == ' ' || c == '-' || c == '.' || c == '_' || c == ':' || c == ',';
 }
 
-/// Calls visit(joined, begin) for each run of at least six words of `size` letters or digits with
-/// the same separator byte: "h u n t e r", "68 75 6e 74 65 72". Stops if visit() returns true, and
-/// returns whether it did.
+/// Calls visit(joined, begin) for each run of at least six words of `size` letters or digits, with
+/// the same byte between them. Examples: "h u n t e r", "68 75 6e 74 65 72". Stops if visit()
+/// returns true, and then returns true.
 template <typename Visit>
 bool AnySpaced(std::string_view text, std::size_t size, Visit&& visit) {
   constexpr std::size_t kShortest = 6;

@@ -1,4 +1,4 @@
-// Decodes text that bytes can contain in escapes, digits or other encodings.
+// Decodes text that is stored as escapes, digits or another encoding.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace headroom {
 
-/// A decoded text and its place in the bytes.
+/// A decoded string and its position in the source.
 struct Decoded {
   std::string_view form;  ///< Name for messages: "escaped", "hexadecimal", "base64", "UTF-16", ...
   std::string_view text;
-  std::size_t at;  ///< Byte of the source at which the encoded part begins.
+  std::size_t at;  ///< Offset in the source at which the encoded part begins, in bytes.
 };
 
-/// Calls visit(decoded) for each part of the bytes that one of these encodings can have written.
-/// Stops if visit() returns true, and returns whether it did.
+/// Calls visit(decoded) for each part of the bytes that is valid in one of these encodings. Stops
+/// if visit() returns true, and then returns true.
 /// - Escapes of JSON ("\u00f6", "\/"), C and Python ("\xf6", "\366"), URLs ("%f6") and HTML
 ///   ("&#246;"), also mixed, up to three layers.
 /// - Pairs of hexadecimal digits.

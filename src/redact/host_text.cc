@@ -34,19 +34,19 @@ std::vector<std::string_view> Split(std::string_view text, char by) {
 }
 bool AllAre(std::string_view text, ByteKind is) { return RunOf(text, 0, is) == text.size(); }
 
-/// Returns whether digits are a number that fits into a byte.
+/// Returns true if digits are a number that fits into a byte.
 bool IsByte(std::string_view digits) {
   return !digits.empty() && digits.size() <= 3 && AllAre(digits, IsDigit) &&
          (digits.size() < 3 || digits <= "255");
 }
 
-/// Returns whether a run is "10.0.0.1", or "10-0-0-1" as in cloud machine names.
+/// Returns true if a run is "10.0.0.1", or "10-0-0-1" as in cloud machine names.
 bool IsIpv4(std::string_view run, char separator) {
   const std::vector<std::string_view> groups = Split(run, separator);
   return groups.size() == 4 && std::all_of(groups.begin(), groups.end(), IsByte);
 }
 
-/// Returns whether a run is a UUID, "3f2504e0-4f89-11d3-9a0c-0305e82c3301", or "00-1a-2b-3c-4d-5e".
+/// Returns true if a run is a UUID, "3f2504e0-4f89-11d3-9a0c-0305e82c3301", or "00-1a-2b-3c-4d-5e".
 bool IsDashedId(std::string_view run) {
   const std::vector<std::string_view> groups = Split(run, '-');
   const auto are = [&](const std::vector<std::size_t>& sizes) {
@@ -59,8 +59,8 @@ bool IsDashedId(std::string_view run) {
   return are({8, 4, 4, 4, 12}) || are({2, 2, 2, 2, 2, 2});
 }
 
-/// Returns whether a run is a hardware address as switches write it, "001a.2b3c.4d5e". Requires a
-/// letter, because numbers have dots too.
+/// Returns true if a run is a hardware address as switches write it, "001a.2b3c.4d5e". Requires a
+/// letter, because numbers can also contain dots.
 bool IsDottedId(std::string_view run) {
   constexpr std::size_t kGroups = 3, kDigits = 4;
   const std::vector<std::string_view> groups = Split(run, '.');
@@ -71,7 +71,7 @@ bool IsDottedId(std::string_view run) {
          });
 }
 
-/// Returns whether a run is a domain, such as "node7.cluster.internal". Excludes attributes such as
+/// Returns true if a run is a domain, such as "node7.cluster.internal". Excludes attributes such as
 /// "encoder.net" and files such as "model.py".
 bool IsDomain(std::string_view run) {
   constexpr std::string_view kEnds[] = {
@@ -91,7 +91,7 @@ bool IsDomain(std::string_view run) {
          std::find(std::begin(kLongEnds), std::end(kLongEnds), end) != std::end(kLongEnds);
 }
 
-/// Returns whether a run is an address, such as "2001:db8::1", "fe80:0:0:1:2:3:4:5" or
+/// Returns true if a run is an address, such as "2001:db8::1", "fe80:0:0:1:2:3:4:5" or
 /// "00:1a:2b:3c:4d:5e". Excludes "12:30:45" and the "::" of C++.
 bool IsColonAddress(std::string_view run) {
   const std::vector<std::string_view> groups = Split(run, ':');
@@ -148,7 +148,7 @@ std::size_t HardwareAt(std::string_view text, std::size_t at, char separator) {
   return fits ? end : at;
 }
 
-/// Returns the end of an IPv6 address; `at` if there is none.
+/// Returns the end of an IPv6 address; `at` if none begins there.
 std::size_t Ipv6At(std::string_view text, std::size_t at) {
   constexpr std::size_t kLongest = 39;
   std::size_t end = RunOf(text.substr(0, std::min(text.size(), at + kLongest + 2)), at, IsHexColon);
@@ -162,7 +162,7 @@ bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Returns whether a word always means a machine. The other words of MayNameMachines() can also
+/// Returns true if a word always means a machine. The other words of MayNameMachines() can also
 /// mean parts of a machine, such as NUMA nodes, which have small numbers.
 bool NamesMachinesAlone(std::string_view word) {
   return IsOneOf(word, {"host", "server", "machine", "rack", "dgx", "blade", "hpc"});
@@ -188,7 +188,7 @@ std::size_t PlaceInRackAt(std::string_view text, std::size_t at) {
 std::size_t MachineListAt(std::string_view text, std::size_t at) {
   const auto is_of_list = [](char c) { return IsDigit(c) || c == ',' || c == '-'; };
   const auto is_of_prefix = [](char c) { return IsLetterOrDigit(c) || c == '-'; };
-  // Bounds the time for texts such as "a-a-a-", in which a prefix can begin at each byte.
+  // Bounds the time for strings such as "a-a-a-", in which a prefix can begin at each byte.
   constexpr std::size_t kLongestPrefix = 64;
   const std::size_t open =
       RunOf(text.substr(0, std::min(text.size(), at + kLongestPrefix)), at, is_of_prefix);
@@ -330,11 +330,11 @@ std::size_t NamedMachineAt(std::string_view text, std::size_t at) {
   };
   if (!is_behind("host") && !is_behind("hostname")) return at;
   std::size_t end = RunOf(text, at, IsHostByte);
-  // The end of a sentence.
+  // Excludes the end of a sentence.
   while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;
   const std::string_view run = text.substr(at, end - at);
   if (run.empty() || !IsLetter(run[0])) return at;
-  // After a sign, every word is a name, except for memory kinds of copies and XLA's processors
+  // After a sign, every word is a name, except for memory kinds of copies and XLA's device names
   // ("/host:CPU"). Without a sign, a name has a dash and a digit.
   const bool is_memory =
       IsOneOf(LowerCase(run), {"device", "host", "pinned", "pageable", "cpu", "gpu", "metadata"});
@@ -347,7 +347,7 @@ std::size_t HostAt(std::string_view text, std::size_t at) {
   if (!IsHostByte(text[at]) || (at > 0 && IsHostByte(text[at - 1]))) return at;
   const std::size_t end = RunOf(text, at, IsHostByte);
   std::string_view run = text.substr(at, end - at);
-  while (run.ends_with('.') || run.ends_with('-')) run.remove_suffix(1);  // The end of a sentence.
+  while (run.ends_with('.') || run.ends_with('-')) run.remove_suffix(1);  // End of a sentence.
   const std::string_view dashed = run.substr(0, run.find('.'));
   const std::size_t dash = std::min(dashed.find('-'), dashed.size());
   const bool of_cloud = dash < dashed.size() && IsIpv4(dashed.substr(dash + 1), '-');

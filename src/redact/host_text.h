@@ -7,11 +7,11 @@
 namespace headroom {
 
 bool IsHostByte(char c);
-/// Returns whether a path or URL can begin at `at`, which requires that no longer word continues
-/// there.
+/// Returns true if a path or URL can begin at `at`, because `at` is not inside a longer word or
+/// path.
 bool BeginsAt(std::string_view text, std::size_t at);
 
-// Each function returns the end of a text of its kind that begins at `at`, or `at` if none begins
+// Each function returns the end of a string of its kind that begins at `at`, or `at` if none begins
 // there. The rest of a longer word does not match. Requires at < text.size().
 
 /// "s3://bucket/key", up to the next blank, quote or angle bracket.
@@ -19,7 +19,7 @@ std::size_t UrlAt(std::string_view text, std::size_t at);
 /// "ada.l+x@example.org".
 std::size_t MailAt(std::string_view text, std::size_t at);
 /// Text with the form of an address, also within words ("rank0_10.0.0.1", "v10.0.0.1"):
-/// - IPv4 with dots, or with dashes after "ip-" as in clouds
+/// - IPv4 with dots, or with dashes after "ip-", as in host names of clouds
 /// - IPv6 whose first group has four digits
 /// - hardware addresses
 /// Versions of four numbers also match, except for those of library files ("libcudnn.so.9.1.0.70").
@@ -27,8 +27,8 @@ std::size_t MailAt(std::string_view text, std::size_t at);
 /// no new address.
 std::size_t AddressAt(std::string_view text, std::size_t at);
 /// A private address with underscores ("10_44_3_23"), also within words: 10, 172.16 to 172.31,
-/// 192.168 or 169.254. After 10, one number needs at least two digits and must not be a power of
-/// two. Program names contain such numbers otherwise.
+/// 192.168 or 169.254. After 10, at least one number must have two digits and not be a power of
+/// two. Otherwise the run can be part of a kernel's name.
 std::size_t UnderscoredAddressAt(std::string_view text, std::size_t at);
 /// A numbered machine of a cluster, also between "_": "node17", "gpu017", "worker-003",
 /// "node_0042", "compute-0-14", "r05u14". Also lists of them: "cn[0001-0042]".

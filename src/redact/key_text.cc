@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-/// Returns whether a byte is in base64 for URLs, the alphabet of keys.
+/// Returns true if a byte is in base64 for URLs, the alphabet of keys.
 bool IsKeyByte(char c) { return IsLetterOrDigit(c) || c == '_' || c == '-'; }
 
 struct Issuer {
@@ -37,7 +37,7 @@ constexpr std::string_view kResources[] = {"i-",   "vol-", "vpc-",  "subnet-", "
                                            "lt-",  "fs-",  "vpce-"};
 constexpr std::size_t kMinDigits = 8;
 
-/// Returns whether a text is a count or measurement: "17", "1010.25", "17/128", "3.5ms".
+/// Returns true if a string is a count or measurement: "17", "1010.25", "17/128", "3.5ms".
 bool IsCount(std::string_view text) {
   constexpr std::size_t kLongestUnit = 2;
   std::size_t end = 0;
@@ -49,7 +49,7 @@ bool IsCount(std::string_view text) {
          (unit == "%" || (unit.size() <= kLongestUnit && RunOf(unit, 0, IsLetter) == unit.size()));
 }
 
-/// Returns whether the text after a prefix is random rather than a name: it has two digits, or
+/// Returns true if the text after a prefix is random rather than a name: it has two digits, or
 /// letters in both cases.
 bool LooksDrawn(std::string_view text) {
   const auto digits = std::count_if(text.begin(), text.end(), IsDigit);
@@ -69,8 +69,9 @@ std::size_t SignedTokenAt(std::string_view text, std::size_t at) {
   return end;
 }
 
-/// Removes a bracket that opens a value after a sign ("password=<x>"). The value ends as without a
-/// bracket. Also removes an opening typographic quote; such a value ends at `closing`.
+/// Removes a bracket that opens a value after a sign ("password=<x>"). The bracket does not change
+/// where the value ends. Also removes an opening typographic quote, and sets `closing` to the quote
+/// that ends the value.
 void TakeBracket(std::string_view& before, std::string_view& closing) {
   constexpr std::string_view kBrackets = "[{<(";
   constexpr std::pair<std::string_view, std::string_view> kTypographic[] = {
@@ -87,9 +88,9 @@ void TakeBracket(std::string_view& before, std::string_view& closing) {
   if (name.ends_with('=') || name.ends_with(':') || name.ends_with(' ')) before = name;
 }
 
-/// Returns the end of a value that begins at `at`, after the quotes `opening`. The quotes follow
-/// backslashes if the whole is within a quoted text. The value ends at the same quotes, or with the
-/// text. Quotes with one more backslash, or doubled quotes, are part of the value.
+/// Returns the end of a value that begins at `at`, after the quotes `opening`. Backslashes precede
+/// the quotes if the value is within a quoted string. The value ends at the same quotes, or at the
+/// end of the text. Quotes with one more backslash, or doubled quotes, are part of the value.
 std::size_t EndOfQuoted(std::string_view text, std::size_t at, std::string_view opening) {
   const std::size_t slashes = std::min(opening.find_first_not_of('\\'), opening.size());
   const std::string_view quotes = opening.substr(slashes);
@@ -111,7 +112,8 @@ std::size_t EndOfQuoted(std::string_view text, std::size_t at, std::string_view 
   return text.size();
 }
 
-/// Returns whether a text ends with a flag, such as "--hf-token" or "-token", but not "next-token".
+/// Returns true if a string ends with a flag, such as "--hf-token" or "-token", but not
+/// "next-token".
 bool EndsWithFlag(std::string_view before) {
   constexpr std::string_view kFront = " \t\r\n\"'`,([=";
   std::size_t begin = before.size();
@@ -120,7 +122,7 @@ bool EndsWithFlag(std::string_view before) {
   return begins && before.substr(begin).starts_with('-');
 }
 
-/// Returns whether the last `size` bytes are a whole name, as in "user=x,pass=y", or a flag.
+/// Returns true if the last `size` bytes are a whole name, as in "user=x,pass=y", or a flag.
 bool EndsWithName(std::string_view before, std::size_t size) {
   constexpr std::string_view kFront = ",(&?;";
   before.remove_suffix(size);
@@ -128,11 +130,11 @@ bool EndsWithName(std::string_view before, std::size_t size) {
          kFront.find(before.back()) != std::string_view::npos;
 }
 
-/// HTTP authorization schemes. They stay, and the text after them is secret.
+/// HTTP authorization schemes, which are kept. The text after a scheme is secret.
 constexpr std::string_view kSchemes[] = {"basic",  "bearer",    "token", "digest",
                                          "apikey", "negotiate", "ntlm",  "key"};
 
-/// Returns the HTTP authorization scheme at the end of a lower-case text; empty if there is none.
+/// Returns the HTTP authorization scheme at the end of a lower-case string; otherwise "".
 std::string_view SchemeAtEnd(std::string_view tail) {
   for (const std::string_view scheme : kSchemes) {
     if (!tail.ends_with(scheme)) continue;
@@ -142,7 +144,7 @@ std::string_view SchemeAtEnd(std::string_view tail) {
   return {};
 }
 
-/// Returns whether a text that ends with a scheme of `scheme` bytes is the start of an HTTP
+/// Returns true if a string that ends with a scheme of `scheme` bytes is the start of an HTTP
 /// Authorization header.
 bool IsBehindAuthorization(std::string_view before, std::size_t scheme) {
   constexpr std::string_view kHeader = "authorization";
@@ -163,7 +165,7 @@ std::size_t IssuedKeyAt(std::string_view text, std::size_t at) {
   for (const Issuer& issuer : kIssuers) {
     if (!rest.starts_with(issuer.prefix)) continue;
     // A lower-case prefix can begin a name, such as "hf_transformers_attention"; no name begins
-    // with a prefix in capitals. The limit bounds the time for texts such as "hf_hf_hf_".
+    // with a prefix in capitals. The limit bounds the time for strings such as "hf_hf_hf_".
     constexpr std::size_t kMaxLooked = 256;
     const std::size_t begin = at + issuer.prefix.size();
     const std::string_view head = text.substr(0, std::min(text.size(), begin + kMaxLooked));
@@ -186,7 +188,7 @@ std::size_t RandomTextAt(std::string_view text, std::size_t at) {
   constexpr std::size_t kShortest = 16;
   if (!IsLetterOrDigit(text[at]) || (at > 0 && IsKeyByte(text[at - 1]))) return at;
   const std::size_t end = RunOf(text, at, IsKeyByte);
-  std::array<std::size_t, 3> counts{};  // Capitals, small letters, digits.
+  std::array<std::size_t, 3> counts{};  // Upper-case letters, lower-case letters, digits.
   std::size_t changes = 0, pieces = 1, last = counts.size();
   for (const char c : text.substr(at, end - at)) {
     if (!IsLetterOrDigit(c)) {
@@ -265,7 +267,7 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
     if (goes_on && SchemeAtEnd(LowerCase(text.substr(at, end - at))).size() == end - at) return at;
   }
   const auto is_secret = [&](std::string_view word) {
-    // "--password x" needs no sign.
+    // "--password x" requires no sign.
     return is_word(word) && (behind_sign || word == "bearer" || EndsWithFlag(before));
   };
   if (!is_pass && !is_basic && std::none_of(std::begin(kWords), std::end(kWords), is_secret))

@@ -28,7 +28,7 @@ TEST_F(KeyTextTest, IssuedKeysGoWhole) {
 }
 
 TEST_F(KeyTextTest, WhatLooksDrawnByLotGoesWhole) {
-  // A key of public parts.
+  // A key that consists of public parts.
   EXPECT_EQ(redactor_.Text("of Max7Pool2dA3Step9Run4X1 and"), "of keya and");
   EXPECT_EQ(redactor_.Text("QJ7XK2PTRAIN9MODEL4Z"), "KEYB");
   EXPECT_EQ(RandomTextAt("MaxxPoool2ddStepp7Ra", 0), 20u);  // Changes 10 times.

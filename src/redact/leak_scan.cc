@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kBegin = 6;  ///< Number of first bytes in the index of texts.
+constexpr std::size_t kBegin = 6;  ///< Length in bytes of the prefix by which strings are indexed.
 constexpr std::uint64_t kBeginMask = (std::uint64_t{1} << (8 * kBegin)) - 1;
 constexpr std::size_t kHashBits = 20;
 
@@ -28,16 +28,16 @@ std::size_t HashOf(std::uint64_t begin) {
   return static_cast<std::size_t>((begin * kOdd) >> (64 - kHashBits));
 }
 
-/// Returns whether a text has the capitalization of a person's text. Decoding unencoded bytes gives
-/// many random bytes. Six of them can match some text in a random mixture of cases.
+/// Returns true if a match has the capitalization of a written word. Decoding unencoded bytes gives
+/// many random bytes. Six of them can match a string in a random mixture of cases.
 bool IsInOneCase(std::string_view found, std::string_view original, std::string_view lower) {
   if (found == original || found == lower) return true;
   if (std::none_of(found.begin(), found.end(), IsLower)) return true;
   return IsUpper(found.front()) && std::none_of(found.begin() + 1, found.end(), IsUpper);
 }
 
-/// Returns whether a text consists of public words, such as "aten::mm" or "1010.25". Such a value
-/// can be removed as a secret because of its place.
+/// Returns true if a string consists of public words, such as "aten::mm" or "1010.25". Such a value
+/// can be removed as a secret because of its position.
 bool IsOfPublicWords(std::string_view text, const TextRedactor& redactor) {
   bool are_public = true;
   ForEachWord(text, [&](std::size_t begin, std::size_t end) {
@@ -66,10 +66,10 @@ LeakScan::LeakScan(const std::vector<Replacement>& removed, const TextRedactor& 
   for (const Replacement& row : removed) {
     const bool by_form = redactor.IsByForm(row.original);
     if (row.asked || (redactor.Stays(row.original) && !by_form)) continue;
-    // An argument is dropped because of its place, so it can occur elsewhere. Its private words
-    // have their own rows.
+    // An argument is dropped because of its position, so the same string can be kept elsewhere. Its
+    // private words have their own rows.
     if (row.kind == SecretKind::kArguments) continue;
-    // If names stay, a name can equal that of a removed folder or file.
+    // If names are kept, one of them can equal the name of a removed folder or file.
     if (row.kind == SecretKind::kPaths && !redactor.removes(SecretKind::kNames) &&
         row.original.find_first_of("/\\") == std::string::npos)
       continue;
@@ -92,14 +92,14 @@ const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view 
     const Text& one = originals_[i];
     const std::size_t size = one.lower.size();
     if (!lower.substr(at).starts_with(one.lower)) continue;
-    // In a binary file, the length byte before a text can look like its first letter.
+    // In a binary file, the length byte before a string can look like its first letter.
     std::size_t word = at;
     while (word > 0 && IsWordByte(text[word - 1])) --word;
     const auto stays = [&](auto&& is) {
       return is(text, at) || (word < at && is(text.substr(word + 1), at - word - 1));
     };
     if (one.asked) {
-      // The byte after a text can likewise look like its last letter.
+      // The byte after a string can likewise look like its last letter.
       if (spares && (redactor_.names().IsPublicPart(one.lower) ||
                      stays([&](std::string_view in, std::size_t from) {
                        return redactor_.names().IsInPublicPart(in, from, size);

@@ -42,7 +42,7 @@ std::size_t EndOfNumber(std::string_view word, std::size_t at) {
   return at;
 }
 
-/// Returns whether letters between identifiers can be types, such as "PKcii".
+/// Returns true if letters between identifiers can be types, such as "PKcii".
 bool AreTypes(std::string_view letters) {
   constexpr std::string_view kCodes = "vwbcahstijlmxynofdegz";
   constexpr std::size_t kAlwaysOfMangling = 3;
@@ -86,7 +86,7 @@ std::string WithIdentifiers(std::string_view word,
     std::size_t length = 0;
     for (std::size_t i = at; i < begin && length <= word.size(); ++i)
       length = length * 10 + static_cast<std::size_t>(word[i] - '0');
-    if (length == 0) {  // Distinguishes equal names within one scope.
+    if (length == 0) {  // Not a length: distinguishes equal names in one scope.
       out += word.substr(at, begin - at);
       at = begin;
       continue;

@@ -121,7 +121,8 @@ Result<PublicNames> PublicNames::Parse(const NamedText& file) {
       names.words_.insert(LowerCase(package.substr(begin, end - begin)));
     });
   }
-  // The bytes do not show whether the format of a copy or a user wrote a word.
+  // Words of a copy's format count as public, because the bytes do not show whether the format or a
+  // user wrote them.
   const auto add_words = [&](std::string_view text) {
     ForEachWord(text, [&](std::size_t begin, std::size_t end) {
       const std::string_view word = text.substr(begin, end - begin);

@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-/// Returns whether a byte can be part of a word: a letter, a digit, "_" or a byte beyond ASCII.
+/// Returns true if a byte can be part of a word: a letter, a digit, "_" or a byte beyond ASCII.
 bool IsWordByte(char c);
 
 /// Calls visit(begin, end) for each longest run of word bytes.
@@ -24,7 +24,7 @@ void ForEachWord(std::string_view text, const std::function<void(std::size_t, st
 /// word.
 void ForEachPart(std::string_view word, const std::function<void(std::size_t, std::size_t)>& visit);
 
-/// Returns whether a part of a word, as in ForEachPart(), ends before `at`. Requires 0 < at <
+/// Returns true if a part of a word, as in ForEachPart(), ends before `at`. Requires 0 < at <
 /// word.size().
 bool BeginsPart(std::string_view word, std::size_t at);
 
@@ -33,19 +33,19 @@ class PublicNames {
  public:
   /// Loads the built-in list. A failure is a defect of the build.
   static Result<PublicNames> LoadBuiltIn();
-  /// Fails with kBadInput and names the file and its fault.
+  /// Fails with kBadInput and names the file and the fault.
   static Result<PublicNames> Parse(const NamedText& file);
 
-  /// Returns whether each part of a word is public: "fused_adamw_128x64", "BatchNormBackward0".
+  /// Returns true if each part of a word is public: "fused_adamw_128x64", "BatchNormBackward0".
   /// Returns false if the word looks like a key or a hash, whose parts are short.
   bool IsPublicWord(std::string_view word) const;
-  /// Returns whether a part from ForEachPart() is public.
+  /// Returns true if a part from ForEachPart() is public.
   bool IsPublicPart(std::string_view part) const;
-  /// Returns whether `size` bytes at `at` are one public part of a word, or within one. Takes
+  /// Returns true if `size` bytes at `at` are one public part of a word, or within one. Takes
   /// constant time.
   bool IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const;
   bool IsPackage(std::string_view name) const { return packages_.contains(std::string(name)); }
-  /// Returns whether a namespace contains operators or kernels of frameworks or vendors' libraries,
+  /// Returns true if a namespace contains operators or kernels of frameworks or vendors' libraries,
   /// such as "aten" in "aten::mm".
   bool IsNamespace(std::string_view name) const {
     return namespaces_.contains(std::string(name)) || IsPackage(name);

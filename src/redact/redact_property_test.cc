@@ -1,5 +1,5 @@
-// In any form, a hidden secret is found before a trace is redacted, and is absent afterwards. The
-// encoders here are independent of the scan's decoders.
+// Checks that the scan finds a secret in every encoding before redaction, and that the copy does
+// not contain it. The encoders here are independent of the scan's decoders.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -144,7 +144,7 @@ class Scenario {
   PublicNames names_;
 };
 
-/// Returns the texts of the copy, one per line.
+/// Returns the strings of the copy, one per line.
 std::string TextsOf(const TraceStore& store) {
   std::string all;
   ForEachText(store, [&](std::string_view text) { all.append(text).append("\n"); });
@@ -158,7 +158,7 @@ RC_GTEST_PROP(RedactProperty, WhatIsHiddenIsFoundBeforeAndGoneAfter, ()) {
   const std::string known = "model " + secret;
   builder.Op(known, 1, 0, 10);
   const auto form = static_cast<Form>(*rc::gen::inRange(0, kForms));
-  // Encoded letters are a separate word, apart from the text around them.
+  // Blanks separate encoded letters from the words around them.
   const std::string hidden =
       Scenario::Filler() + " " + Encoded(secret, form) + " " + Scenario::Filler();
   builder.Op(hidden, 1, 20, 10);

@@ -20,12 +20,12 @@
 namespace headroom {
 namespace {
 
-/// Meaning of the texts in a column.
+/// Meaning of the strings in a column.
 enum class TextRole : std::uint8_t {
   kName,
   kListed,
   kOperator,
-  kNumber,  ///< Number of a process or a thread, which can be a name.
+  kNumber,  ///< Number of a process or thread; some traces store a name instead.
   kCall,
   kKernel,
   kProcess,
@@ -43,7 +43,7 @@ bool IsNumber(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
 }
 
-/// Replaces the texts of a store that is not frozen yet, each text once per role.
+/// Replaces the strings of a store that is not frozen yet, each string once per role.
 class TextPass {
  public:
   TextPass(TraceStore& store, TextRedactor& redactor, ChangedColumns& changed)
@@ -63,7 +63,7 @@ class TextPass {
   }
 
  private:
-  /// Replacement of a text in one role.
+  /// Replacement of a string in one role.
   struct Now {
     StringId now;
     bool known;
@@ -72,7 +72,7 @@ class TextPass {
     return new_[static_cast<std::size_t>(role)][old.index()];
   }
 
-  /// Visits the ids in an order that determines which text gets the first letters.
+  /// Visits the ids in a fixed order, which determines which string gets the first token.
   template <typename Visit>
   void ForEachId(Visit&& visit) {
     Table("processes", store_.processes, visit);
@@ -128,7 +128,7 @@ class TextPass {
 
   void Read(StringId old, TextRole role) {
     if (!old.valid() || Known(old, role).known) return;
-    const std::string text(store_.Text(old));  // Interning can move the text behind the view.
+    const std::string text(store_.Text(old));  // Interning can invalidate the view.
     Known(old, role) = {Interned(Replaced(text, role), text, old), true};
   }
 
@@ -137,7 +137,7 @@ class TextPass {
     return now.empty() ? StringId::None() : store_.strings.Intern(now);
   }
 
-  /// Replaces texts that still contain removed text in encoded form. Requires all replacements to
+  /// Replaces strings that still contain removed text in encoded form. Requires all replacements to
   /// be known.
   void RemoveHidden() {
     const LeakScan scan(redactor_.Replacements(), redactor_);
@@ -189,7 +189,7 @@ class TextPass {
   TextRedactor& redactor_;
   ChangedColumns& changed_;
   static constexpr std::size_t kRoles = static_cast<std::size_t>(TextRole::kOfRecording) + 1;
-  std::array<std::vector<Now>, kRoles> new_;  ///< By role, then by the text's id.
+  std::array<std::vector<Now>, kRoles> new_;  ///< By role, then by the string's id.
 };
 
 /// Returns the names of kernels and of driver functions.

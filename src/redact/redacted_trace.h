@@ -1,4 +1,4 @@
-// Copies a trace with its texts replaced. Times, numbers and the keys that join rows stay.
+// Copies a trace with its strings replaced. Keeps times, numbers and the keys that join rows.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace headroom {
 
-/// Number of rows with changed texts, by "table.column".
+/// Number of rows with changed strings, by "table.column".
 using ChangedColumns = std::map<std::string, std::int64_t>;
 
-/// Returns a copy with all rows in their order. Process and thread numbers, and the start time of
-/// the trace, stay. Requires a frozen `store`.
+/// Returns a copy with all rows in the same order. Keeps process and thread numbers, and the start
+/// time of the trace. Requires a frozen `store`.
 std::unique_ptr<TraceStore> RedactedTrace(const TraceStore& store, TextRedactor& redactor,
                                           ChangedColumns& changed);
 
-/// Calls visit(text) for each text of a trace, including decoded texts in `args`. Skips numbers of
-/// processes and threads. A text in several columns can be visited only once.
+/// Calls visit(text) for each string of a trace, including decoded strings in `args`. Skips numbers
+/// of processes and threads. Can visit a string only once if it occurs in several columns.
 void ForEachText(const TraceStore& store, const std::function<void(std::string_view)>& visit);
 
 }  // namespace headroom

@@ -10,7 +10,7 @@ namespace headroom {
 
 inline bool IsLetterOrDigit(char c) { return IsLetter(c) || IsDigit(c); }
 
-/// Returns whether a byte is of a kind.
+/// Predicate for one kind of bytes.
 using ByteKind = bool (*)(char);
 
 /// Returns the end of the run of bytes of one kind that begins at `at`; `at` if the run is empty.

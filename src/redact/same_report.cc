@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Returns the value without its texts, which depend on names.
+/// Returns the value without its strings, which depend on names.
 json Numbers(const json& value) {
   if (value.is_string()) return nullptr;
   if (!value.is_structured()) return value;

@@ -19,7 +19,7 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kShortestLearned = 3;  // Shorter words are part of too many others.
-// Length that the kernel rules read. Also bounds the time to judge long texts.
+// Length in bytes that the kernel rules read. Also bounds the time to judge long strings.
 constexpr std::size_t kLongestName = 4096;
 
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
@@ -59,7 +59,7 @@ std::string InCase(std::string token, Case letters) {
   return token;
 }
 
-/// Returns whether a word looks like a hash, such as "3f2504e0". A hash mixes hexadecimal digits
+/// Returns true if a word looks like a hash, such as "3f2504e0". A hash mixes hexadecimal digits
 /// and letters, and is longer than a number with its unit.
 bool LooksLikeHash(std::string_view word) {
   constexpr std::size_t kShortest = 7;  // Length of git's abbreviated hashes.
@@ -76,7 +76,7 @@ bool LooksLikeHash(std::string_view word) {
   return false;
 }
 
-/// Returns whether a file ending is public.
+/// Returns true if a file name extension is public.
 bool IsFileEnding(std::string_view ending) {
   constexpr std::string_view kKnown[] = {
       "py",    "pyc", "pyx",  "cc",   "cpp",      "cxx",     "c",     "cu",         "cuh",
@@ -91,7 +91,7 @@ bool HasFileEnding(std::string_view name) {
   return dot != std::string_view::npos && dot > 0 && IsFileEnding(name.substr(dot + 1));
 }
 
-/// Returns whether a path begins with a folder that usually contains users' files.
+/// Returns true if a path begins with a folder that usually contains users' files.
 bool IsRooted(std::string_view path) {
   constexpr std::string_view kRoots[] = {
       "/home/", "/Users/",  "/root/",    "/mnt/",      "/media/",    "/data/", "/tmp/",
@@ -101,7 +101,7 @@ bool IsRooted(std::string_view path) {
                      [&](std::string_view root) { return path.starts_with(root); });
 }
 
-/// Returns whether a function belongs to a driver's API or a vendor's library.
+/// Returns true if a function belongs to a driver's API or a vendor's library.
 bool IsOfApi(std::string_view name) {
   constexpr std::string_view kApis[] = {"cuda", "cu",   "hip",   "hsa",
                                         "nccl", "nvtx", "roctx", "__cuda"};
@@ -109,7 +109,7 @@ bool IsOfApi(std::string_view name) {
                      [&](std::string_view api) { return name.starts_with(api); });
 }
 
-/// Returns whether an argument's values come from fixed lists of profilers.
+/// Returns true if an argument's values come from fixed lists of profilers.
 bool IsOfTypes(std::string_view key) {
   constexpr std::string_view kKnown[] = {kInputTypesArg,
                                          kOldInputTypesArg,
@@ -120,7 +120,8 @@ bool IsOfTypes(std::string_view key) {
   return std::find(std::begin(kKnown), std::end(kKnown), key) != std::end(kKnown);
 }
 
-/// Returns whether a text is XLA's origin of an operation: "jit(step)/transpose(jvp(net))/dot".
+/// Returns true if a string is the op_name of an XLA operation:
+/// "jit(step)/transpose(jvp(net))/dot".
 bool IsOfXla(std::string_view text) {
   constexpr std::string_view kTransforms[] = {"jit(", "pjit(", "pmap(", "xmap(", "shard_map("};
   return std::any_of(std::begin(kTransforms), std::end(kTransforms),
@@ -128,8 +129,8 @@ bool IsOfXla(std::string_view text) {
          !HasFileEnding(text);
 }
 
-/// Returns the end of a path that begins at `at`; `at` if none begins there. A path with the ending
-/// of a source file can be relative.
+/// Returns the end of a path that begins at `at`; `at` if none begins there. A path with the
+/// extension of a source file can be relative.
 ///
 /// @param of_xla  IsOfXla(text)
 std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
@@ -150,7 +151,7 @@ std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
   std::size_t end = at + (drive ? 2 : 0);
   while (end < text.size() && !EndsPath(text[end])) ++end;
   const std::string_view run = text.substr(at, end - at);
-  // "/host:CPU" and "/device:GPU:0" are XLA's names of processors.
+  // "/host:CPU" and "/device:GPU:0" are XLA's device names.
   if ((run == "/host" || run == "/device") && text.substr(end).starts_with(':')) return at;
   if (!anchored) return HasFileEnding(run) ? end : at;
   const std::size_t slash = run.find_first_of("/\\");
@@ -160,7 +161,7 @@ std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
 }
 
 /// Returns "FILE" of a Python frame "FILE(LINE): FUNCTION", even with blanks in FILE; empty for
-/// other texts.
+/// other strings.
 std::string_view FileOfFrame(std::string_view text) {
   const std::size_t close = text.find("): ");
   if (close == std::string_view::npos) return {};
@@ -188,8 +189,8 @@ bool TextRedactor::IsKept(std::string_view text, std::size_t begin, std::size_t 
     return keep_.contains(LowerCase(text.substr(first, last - first)));
   };
   if (end <= begin || keep_.empty()) return false;
-  // Also keeps a text within a kept word, with or without a port. The search ends at the length of
-  // the longest kept word.
+  // Also keeps a string within a kept word, with or without a port. The search ends at the length
+  // of the longest kept word.
   std::size_t first = begin, last = end;
   while (first > 0 && begin - first <= longest_kept_ && IsHostByte(text[first - 1])) --first;
   while (last < text.size() && last - end <= longest_kept_ && IsHostByte(text[last])) ++last;
@@ -208,7 +209,7 @@ std::string_view TextRedactor::AddressIn(std::string_view text) const {
 }
 
 bool TextRedactor::Stays(std::string_view word) const {
-  // "ResNet" equals the "resnet" in a library's path, which stays.
+  // "ResNet" equals the "resnet" in a library's path, which is kept.
   const bool is_public = names_.IsPublicWord(word) || names_.IsPublicPart(word);
   return keep_.contains(LowerCase(word)) || (is_public && !LooksLikeHash(word));
 }
@@ -247,20 +248,20 @@ void TextRedactor::LearnByForm(std::string_view text, std::size_t at) {
     if (end - at < kShortestLearned || IsKept(text, at, end)) return;
     const std::string found = LowerCase(text.substr(at, end - at));
     by_form_.try_emplace(found, kind);
-    // ByFormAt() does not find a text of too many pieces. Its form alone identifies it.
+    // ByFormAt() does not find a string of too many pieces. Its form alone identifies it.
     if (ByFormAt(found, 0) < found.size()) by_form_.erase(found);
   };
   if (removes(SecretKind::kHosts)) {
     learn(SecretKind::kHosts, UnderscoredAddressAt(text, at));
     learn(SecretKind::kHosts, NumberedMachineAt(text, at));
   }
-  // Without this, texts such as "sk-sk-sk-" would take quadratic time.
+  // Without this, strings such as "sk-sk-sk-" would take quadratic time.
   const bool begins = at == 0 || !IsHostByte(text[at - 1]);
   if (begins && removes(SecretKind::kNames)) learn(SecretKind::kNames, IssuedKeyAt(text, at));
 }
 
-/// Returns the end of the longest text at `at` that was learned by its form; `at` if there is none.
-/// No letters or digits can be adjacent to it.
+/// Returns the end of the longest string at `at` that was learned by its form; `at` if there is
+/// none. No letters or digits can be adjacent to it.
 std::size_t TextRedactor::ByFormAt(std::string_view text, std::size_t at) const {
   constexpr std::size_t kMaxPieces = 8;
   if (by_form_.empty() || !IsLetterOrDigit(text[at]) || (at > 0 && IsLetterOrDigit(text[at - 1])))
@@ -346,7 +347,7 @@ std::string TextRedactor::AskedToken(std::string_view original, bool is_word) {
   return token;
 }
 
-/// Returns the longest learned login or host at `at`; nullptr if there is none.
+/// Returns the longest learned login or host at `at`; otherwise nullptr.
 const std::pair<const std::string, SecretKind>* TextRedactor::LearnedAt(std::string_view text,
                                                                         std::size_t at) const {
   if (learned_.empty() || text.size() - at < kShortestLearned) return nullptr;
@@ -360,7 +361,7 @@ const std::pair<const std::string, SecretKind>* TextRedactor::LearnedAt(std::str
   return nullptr;
 }
 
-/// Reads one text from begin to end.
+/// Redacts one string from begin to end.
 class TextRedactor::Reading {
  public:
   /// @param asked  spans of the text that the user asked to remove
@@ -385,7 +386,7 @@ class TextRedactor::Reading {
     std::size_t end = 0;
   };
 
-  /// Returns the longest special text that begins at `at`. Checks only kinds that are removed, to
+  /// Returns the longest special string that begins at `at`. Checks only kinds that are removed, to
   /// avoid quadratic time. A check can read to the end of the text, and only a replacement skips
   /// the part that it read.
   Found SpecialAt(std::size_t at, bool in_path) const {
@@ -423,8 +424,8 @@ class TextRedactor::Reading {
     return redactor_.IsKept(text_, at, end) ? at : end;
   }
 
-  /// Checks for texts that look like a machine or a key by their form alone. Not for names of
-  /// kernels, which also spell out numbers.
+  /// Checks for strings that look like a machine or a key by their form alone. Requires a role
+  /// other than a kernel's, because names of kernels also spell out numbers.
   template <typename See>
   void SeeByForm(std::size_t at, See&& see) const {
     if (redactor_.removes(SecretKind::kHosts)) {
@@ -440,7 +441,7 @@ class TextRedactor::Reading {
       see(Special::kKey, UnlessKept(at, end));
   }
 
-  /// Replaces the span to remove at `at`, if there is one, and returns its end.
+  /// Replaces the span to remove at `at` and returns its end. Returns `at` without such a span.
   std::size_t AskedAt(std::size_t at) {
     while (next_ < asked_.size() && asked_[next_].end <= at) ++next_;
     if (next_ == asked_.size() || asked_[next_].begin > at) return at;
@@ -459,7 +460,7 @@ class TextRedactor::Reading {
     return first != asked_.end() && first->begin < end;
   }
 
-  /// @param in_path  within a part of a path that stays, where nothing else can begin
+  /// @param in_path  true within a kept part of a path, where nothing else can begin
   void Walk(std::size_t begin, std::size_t end, bool in_path) {
     std::size_t plain = begin;  // Begin of the text without special meaning.
     const auto words_to = [&](std::size_t to) {
@@ -520,7 +521,8 @@ class TextRedactor::Reading {
 
   /// Writes a folder or file, as a token unless it is public.
   ///
-  /// @param is_all  a file without folders, which stays if its name consists of public words
+  /// @param is_all  true for a file without folders, which is kept if its name consists of public
+  /// words
   void PathPart(std::size_t begin, std::size_t end, bool is_last, bool is_all) {
     const std::string_view part = text_.substr(begin, end - begin);
     const bool is_drive = part.size() == 2 && part[1] == ':';
@@ -536,11 +538,11 @@ class TextRedactor::Reading {
       return;
     }
     out_ += redactor_.Token(SecretKind::kPaths, is_last ? "file" : "dir", stem);
-    // Writes its ending, unless the user asked to remove a part of it.
+    // Writes the extension, unless the user asked to remove a part of it.
     if (!IsAskedIn(stem_end, end)) out_ += text_.substr(stem_end, end - stem_end);
   }
 
-  /// Writes folders and files, each with its own token. From a public package on, all parts stay.
+  /// Writes folders and files, each with its own token. Keeps all parts from a public package on.
   void Path(std::size_t begin, std::size_t end) {
     struct Part {
       std::string_view text;
@@ -555,7 +557,7 @@ class TextRedactor::Reading {
     const auto is_library_folder = [](std::string_view part) {
       return part == "lib" || part == "lib64";
     };
-    std::size_t library = parts.size();  // All parts from this one on stay.
+    std::size_t library = parts.size();  // All parts from this one on are kept.
     std::size_t marker = parts.size();   // Part after which a package follows.
     for (std::size_t i = 0; i < parts.size() && library == parts.size(); ++i) {
       const std::string_view part = parts[i].text;
@@ -584,8 +586,8 @@ class TextRedactor::Reading {
         PathPart(part.begin, part.end, i + 1 == parts.size(), parts.size() == 1);
       }
       if (part.end < end && !IsAskedIn(part.end, part.end + 1)) out_ += text_[part.end];
-      // Records the folders as a whole, because each alone can be a name, which may stay. Folders
-      // with only public names ("models/") also occur in paths that stay.
+      // Records the folders as a whole, because each alone can be a kept name. Folders with only
+      // public names ("models/") also occur in kept paths.
       if (i + 1 != first_public ||
           std::all_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(first_public),
                       [&](const Part& one) { return redactor_.Stays(one.text); }))
@@ -603,7 +605,7 @@ class TextRedactor::Reading {
   const bool of_xla_ = IsOfXla(text_);
   const std::vector<AskedTexts::Span> asked_;
   std::size_t next_ = 0;  ///< First span that can still be ahead.
-  std::size_t told_ = 0;  ///< Number of the last replaced span, from 1.
+  std::size_t told_ = 0;  ///< Number of the last replaced span, from 1; 0 for none.
   std::string out_;
 };
 
@@ -621,8 +623,8 @@ std::string TextRedactor::Segment(std::string_view segment, NameRole role) {
     kept += is_kept(part) ? 1 : 0;
     own += names_.IsPublicPart(part) || is_kept(part) ? 0 : 1;
   });
-  // Replaces a text that looks like a key or a hash as a whole, with its digits and single letters.
-  // Names of kernels are exempt, because they spell out their parameters.
+  // Replaces a segment that looks like a key or a hash as a whole, with its digits and single
+  // letters. Names of kernels are exempt, because they spell out their parameters.
   const bool is_key = (own > 1 && single + numbers > 1) || (own > 0 && single + numbers > 4);
   if (!is_kernel && kept == 0 && (own == 0 || is_key))
     return Token(SecretKind::kNames, "name", segment);
@@ -733,7 +735,7 @@ void TextRedactor::Spare(std::string_view text, NameRole role,
     const std::vector<bool> all(asked.size(), true);
     if (same(least, left(all))) return;
     // Tries to remove each word alone, from the last to the first. If one of several words is
-    // enough, the first stays.
+    // enough, the first is kept.
     for (std::size_t i = asked.size(); i-- > 0;) {
       if (goes[i]) continue;
       goes[i] = true;
@@ -823,7 +825,7 @@ std::string TextRedactor::Process(std::string_view text) {
   if (behind.find_first_not_of(kEnds) == std::string_view::npos || (is_number && Stays(first)))
     return out + Text(text);
   out += Text(first);
-  Text(text.substr(end));  // Records the removed texts within the dropped part.
+  Text(text.substr(end));  // Records the removed strings within the dropped part.
   dropped_.emplace(text.substr(end));
   return out;
 }
@@ -851,7 +853,7 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     std::string key;
     Unescape(members.substr(open + 1, close - open - 2), key);
     const std::string_view written = members.substr(open, close - open);
-    // Also replaces dropped values, to record the removed texts.
+    // Also replaces dropped values, to record the removed strings.
     const std::string value = Value(raw, IsOfTypes(key) ? NameRole::kListed : NameRole::kAny);
     const bool number = !raw.empty() && (IsDigit(raw[0]) || raw[0] == '-');
     const bool is_listed =

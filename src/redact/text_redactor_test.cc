@@ -11,11 +11,11 @@
 namespace headroom {
 namespace text_redactor_test {
 
-/// Bytes of a long text. In a release build, redaction in quadratic time would take minutes.
+/// Bytes of a long string. In a release build, redaction in quadratic time would take minutes.
 /// Shorter under a sanitizer, which slows everything down.
 constexpr std::size_t kLong = testing::kSanitized ? 40'000 : 400'000;
 
-/// Stands for the analyses, which recognize kernels of matrix products and ranges of loaders.
+/// Stand-in for the analyses, which recognize kernels of matrix products and ranges of loaders.
 bool MeanTheSame(std::string_view a, std::string_view b, NameRole role) {
   const auto is = [&](std::string_view name) {
     return role == NameRole::kKernel ? name.find("gemm") != name.npos : name.starts_with("loader.");
@@ -286,7 +286,7 @@ TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {
   EXPECT_EQ(keep.Text("BluebirdQuokka"), "BluebirdNamea");
 }
 
-// With more than 46 texts, "textat" is a token. The consecutive tokens "texta" and "textb" begin
+// With more than 46 strings, "textat" is a token. The consecutive tokens "texta" and "textb" begin
 // with the same letters.
 TEST_F(TextRedactorTest, TokensInARowAreTokens) {
   std::string all;

@@ -32,7 +32,7 @@ std::string_view TakeOpening(std::string_view& before) {
     before.remove_suffix(1);
     ++quotes;
   }
-  // Two quotes are an empty text.
+  // Two quotes are an empty string.
   if (quotes == 2) before = whole.substr(0, whole.size() - 1);
   while (!before.empty() && before.back() == '\\') before.remove_suffix(1);
   const std::string_view opening = whole.substr(before.size());

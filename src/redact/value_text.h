@@ -8,17 +8,18 @@ namespace headroom {
 
 void TakeBlanks(std::string_view& before);
 
-/// Returns whether a text begins with the prefix of a literal, at most two letters before its
+/// Returns true if a string begins with the prefix of a literal, at most two letters before its
 /// quote: "b'x'".
 bool IsPrefixOfQuoted(std::string_view text);
 
-/// Removes the opening of a quoted value: the quotes and the prefix of a literal. There are one or
-/// three quotes, each after its backslashes within a quoted text. Returns the quotes with their
-/// backslashes; empty if there are none.
+/// Removes the opening of a quoted value: the quotes and the prefix of a literal. A value has one
+/// or three quotes; backslashes precede each quote within a quoted string. Returns the quotes with
+/// their backslashes; otherwise an empty string.
 std::string_view TakeOpening(std::string_view& before);
 
 /// Removes the sign between a name and its value, and the quotes that close the name. Signs are
-/// "=", ":", ":=", "=>", and "(" of a call with a text. Returns the sign; empty if there is none.
+/// "=", ":", ":=", "=>", and "(" of a call with a quoted argument. Returns the sign;
+/// otherwise an empty string.
 std::string_view TakeSign(std::string_view& before, bool is_quoted);
 
 }  // namespace headroom

@@ -13,15 +13,15 @@ inline constexpr std::uint32_t kNoCriticalEdge = 0xFFFFFFFFu;
 /// One link: a task, and the edge that released it.
 struct CriticalLink {
   TaskIndex task = kNoTask;
-  /// Edge into the task; kNoCriticalEdge if its channel was busy until then.
+  /// Edge into the task; kNoCriticalEdge if the task's channel was busy until the task started.
   std::uint32_t edge = 0;
   std::int64_t spent_ns = 0;  ///< Time on the path before the task's start: the edge's lag.
   std::int64_t ran_ns = 0;    ///< Time of the task on the path.
 };
 
-/// Returns the critical path of a replay, in order of time: the longest path into its end. Takes
-/// the part in one cycle before the last; with fewer than three cycles, in the last cycle. The
-/// links sum to the cycle's time. In a tie, the first edge wins.
+/// Returns the critical path of a replay, in order of time: the longest path into its end. Covers
+/// the cycle before the last; with fewer than three cycles, the last cycle. The links sum to the
+/// cycle's time. In a tie, the first edge wins.
 std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& replayer);
 
 }  // namespace headroom

@@ -88,14 +88,14 @@ class Edit {
 
   /// Records that a GPU task computes in another type than recorded, for later scenarios.
   void SetPrecision(TaskIndex task, Precision precision) { precision_[task] = precision; }
-  /// Returns nullopt if the type is as recorded.
+  /// Returns the type that SetPrecision() set; nullopt if the task computes in its recorded type.
   std::optional<Precision> PrecisionOf(TaskIndex task) const {
     const auto known = precision_.find(task);
     return known == precision_.end() ? std::nullopt : std::optional(known->second);
   }
 
   /// Removes a task. Its dependents then wait for the task before it on its track. The host work
-  /// before a removed call remains; use ScaleWorkBefore() for that.
+  /// before a removed call remains; ScaleWorkBefore() can remove that work.
   void Remove(TaskIndex task);
   /// Removes a GPU task's dependency on its launch. The task then follows the previous task of its
   /// stream after at most `gap`. Long gaps remain, because they show a wait for space on the GPU.
@@ -158,7 +158,7 @@ class Edit {
     /// Part of the duration that does not depend on the bytes.
     DurationNs latency{};
     double bytes = 0;                     ///< Bytes of the tensors that it transfers.
-    std::int32_t priority = 0;            ///< The lowest runs first, with policy kPriority.
+    std::int32_t priority = 0;            ///< For Policy::kPriority: the lowest number runs first.
     std::vector<Dependency> after = {};   ///< Tasks that it waits for.
     std::vector<Dependency> before = {};  ///< Tasks that wait for it.
     bool per_sample = false;              ///< The bytes grow with the batch.
@@ -177,8 +177,8 @@ class Edit {
   std::vector<ChannelTask> Clear(std::uint32_t channel);
 
   const EditCounts& counts() const { return counts_; }
-  /// Returns by number, for tasks of the graph and inserted ones, true unless the task was cleared
-  /// from its channel. Finish() requires that all dependencies are present.
+  /// Returns one value per task number, for tasks of the graph and inserted tasks: true unless the
+  /// task was cleared from its channel. Finish() requires that all dependencies are present.
   std::vector<bool> Present() const;
   /// Returns the edited plan. Renumbers the tasks if any were inserted.
   EditedPlan Finish() const;

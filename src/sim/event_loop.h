@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-/// Computes all moments that follow from known ones. Then the channel that can begin a task first
-/// begins one, and so on.
+/// Repeats two steps: computes all moments that follow from known moments, and begins a task on the
+/// channel that can begin one first.
 ///
 /// If no lag between channel tasks is negative, a task that becomes ready later could not have
 /// begun earlier. Decisions are therefore final. In a tie, the lowest channel, cycle and task
@@ -23,9 +23,8 @@ class EventLoop {
  public:
   /// Replays cycles 0 to `cycles` - 1 together, because tasks of different cycles also compete.
   ///
-  /// @param moments  moments of cycle 0, followed by those of the later cycles. They are preceded
-  /// by
-  ///   most_cycles_back cycles of moments that never happen
+  /// @param moments  output: moments of cycle 0, followed by those of the later cycles, in ns.
+  ///   REQUIRES: most_cycles_back cycles of moments that never happen precede this address.
   void Run(const Plan& plan, int cycles, std::int64_t* moments);
 
   /// Returns the instance that occupied the channel until this task could start in the last run;
@@ -48,9 +47,9 @@ class EventLoop {
   using Queue = std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>>;
   struct Channel {
     std::int64_t free_at = 0;
-    std::int64_t last = -1;  ///< Instance that ran on it last.
-    Queue coming;            ///< Ordered by the time at which they become ready.
-    Queue ready;             ///< Ordered by policy; all are ready when the channel is free.
+    std::int64_t last = -1;  ///< Instance that ran last; -1: none.
+    Queue coming;            ///< Tasks ordered by the time at which they become ready.
+    Queue ready;             ///< Tasks ordered by policy; all are ready when the channel is free.
   };
 
   void FindSuccessors(const Plan& plan);

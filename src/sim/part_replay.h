@@ -23,7 +23,7 @@ class PartReplayer {
   explicit PartReplayer(const Plan& plan, StepScale scale = {})
       : plan_(plan), base_(plan), scale_(scale) {}
 
-  /// Returns the time of a step in ns if the part takes `scale` times its time.
+  /// Returns the step time in ns if the part takes `scale` times its planned time.
   double Run(const PlanPart& part, double scale);
   /// As above, for each scale.
   template <std::size_t kCount>
@@ -32,7 +32,7 @@ class PartReplayer {
     for (std::size_t i = 0; i < kCount; ++i) steps[i] = Run(part, scales[i]);
     return steps;
   }
-  /// Makes the part take `scale` times its time in all later runs.
+  /// Makes the part take `scale` times its planned time in all later runs.
   void Apply(const PlanPart& part, double scale);
 
   /// Returns the number of replays so far.

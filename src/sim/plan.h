@@ -21,10 +21,10 @@ struct PlanShape {
   std::vector<std::uint32_t> edge_begin;  ///< By task, plus one entry for the end.
   /// By edge: its source moment, minus the moments of one cycle for each cycle back.
   std::vector<std::int64_t> from;
-  std::vector<std::uint8_t> gpu;   ///< By task: 1 for GPU tasks.
-  std::vector<std::int32_t> step;  ///< By task; -1: none.
-  std::int32_t steps = 1;
-  std::int32_t most_cycles_back = 0;
+  std::vector<std::uint8_t> gpu;      ///< By task: 1 for GPU tasks.
+  std::vector<std::int32_t> step;     ///< By task; -1: none.
+  std::int32_t steps = 1;             ///< Steps per cycle.
+  std::int32_t most_cycles_back = 0;  ///< Largest number of cycles that an edge reaches back.
   bool periodic = true;  ///< False if only a single pass from an idle start can be replayed.
   /// Policies of the channels, the resources for which tasks compete. Each channel runs one task at
   /// a time, without preemption. Without channels, the schedule is the longest path; otherwise an

@@ -25,7 +25,8 @@ struct Streams {
 
   explicit Streams(std::size_t count) : of(count, kNone), place(count) {}
 
-  /// @param previous  the task before it on its stream; kNoTask if it is the first
+  /// @param previous  the task before `task` on its stream; kNoTask if `task` is the first
+  /// @param counts  false for a removed task, which occupies no place
   void Append(TaskIndex task, TaskIndex previous, bool counts) {
     if (previous == kNoTask) tasks.emplace_back();
     of[task] = previous == kNoTask ? static_cast<std::uint32_t>(tasks.size() - 1) : of[previous];
@@ -49,7 +50,7 @@ Streams StreamsOf(const Graph& graph) {
   return streams;
 }
 
-/// Returns the streams as edited: removed tasks have a place but occupy none.
+/// Returns the streams as edited. A removed task occupies no place and gets that of the next task.
 Streams StreamsOf(const Graph& graph, const EditedPlan& edited) {
   const PlanShape& shape = *edited.plan.shape;
   Streams streams(edited.plan.tasks());

@@ -1,4 +1,4 @@
-// Updates after an edit which launch waits for which task to leave the launch queue.
+// After an edit, updates the task for which each launch waits when the launch queue is full.
 #pragma once
 
 #include "sim/edit.h"

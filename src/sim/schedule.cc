@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-/// Earlier than everything, and far enough from the limit of the type to add lags.
+/// Earlier than every moment. Adding lags does not overflow.
 constexpr std::int64_t kNever = INT64_MIN / 4;
 
 /// Returns the end of the last GPU task, or of the last task if there is no GPU task.

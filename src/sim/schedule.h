@@ -14,16 +14,17 @@ namespace headroom {
 /// The times of one or more cycles.
 struct Replayed {
   double step_ns = 0;  ///< Time per step in the steady state.
-  std::vector<double>
-      step_walls_ns;    ///< By step of the last cycle; a step ends when its GPU work ends.
+  /// Step times of the last cycle, by step; a step ends when its GPU work ends.
+  std::vector<double> step_walls_ns;
   bool settled = true;  ///< True if the last two cycles took the same time.
 };
 
 /// Replays a plan repeatedly, one cycle after the other. Keeps its memory between calls.
 class Replayer {
  public:
-  /// Replays cycles until two in a row differ by less than 0.02 %, at most `kMaxCycles`. Replays a
-  /// plan that is not periodic once, from its first moment to its last work.
+  /// Replays cycles until the times of two consecutive cycles differ by at most 0.02 %, or for
+  /// `kMaxCycles`. Replays a plan that is not periodic once, from its first moment to its last
+  /// work.
   Replayed Run(const Plan& plan);
 
   /// Replays a single cycle, which no earlier cycle delays. Returns moments by number, in ns.
@@ -34,7 +35,7 @@ class Replayer {
 
   static constexpr int kMaxCycles = 12;
   static constexpr double kSettled = 2e-4;
-  static constexpr int kFirstToSettle = 3;  ///< The cycles before it fill the queues.
+  static constexpr int kFirstToSettle = 3;  ///< First cycle to compare; earlier ones fill queues.
 
   /// Returns the number of cycles in the last run. Cycle() returns the moments of one cycle;
   /// negative cycles never happen.

@@ -8,8 +8,7 @@ namespace {
 /// Number of cycles after the analyzed one.
 constexpr int kHorizon = 2;
 
-/// Latest time of a moment without dependents. Far enough from the limit of the type to subtract
-/// lags.
+/// Latest time of a moment without dependents. Subtracting lags does not overflow.
 constexpr std::int64_t kAnyTime = INT64_MAX / 4;
 
 }  // namespace

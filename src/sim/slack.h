@@ -8,9 +8,9 @@
 
 namespace headroom {
 
-/// Returns the total float of every task in ns, if all other tasks start as early as possible. A
-/// longer delay of its start makes the replay's last GPU work end later. The float is at most one
-/// cycle, and 0 on the critical path.
+/// Returns the total float of every task in ns, if all other tasks start as early as possible. If a
+/// task starts later by more than its float, the replay's last GPU work ends later. The float is at
+/// most one cycle, and 0 on the critical path.
 ///
 /// Analyzes the cycle two before the last, or the first if there are fewer, so that effects on
 /// later cycles count.

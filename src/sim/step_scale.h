@@ -16,17 +16,17 @@ class StepScale {
   /// For consecutive steps: multiplies by one factor.
   ///
   /// @param unchanged  the plan of the unchanged step
-  /// @param told_ns, replayed_ns  that step as given and as replayed, greater than 0
+  /// @param told_ns, replayed_ns  time of that step as reported and as replayed, greater than 0
   static StepScale OfMany(const Plan& unchanged, double told_ns, double replayed_ns);
   /// For a single step: scales the time before its first call with the host work there.
   static StepScale OfOne(const Plan& unchanged, double told_ns, double replayed_ns);
 
-  /// Returns the step time. It is at least the step's GPU work unless the replay is shorter: a
+  /// Returns the step time. It is at least the step's GPU work unless the replay is shorter. A
   /// replay that waits longer than the recording gives no evidence about that work. If the
   /// unchanged step is shorter than its own GPU work, this bound does not apply. Returns exactly
   /// `told_ns` for the unchanged step with OfMany().
   ///
-  /// @param replayed_ns  a step of `plan`, as replayed
+  /// @param replayed_ns  time of a step of `plan`, as replayed
   double Ns(const Plan& plan, double replayed_ns) const;
   double Ms(const Plan& plan, double replayed_ns) const { return Ns(plan, replayed_ns) / 1e6; }
 
@@ -42,8 +42,8 @@ class StepScale {
   StepScale(const Plan& unchanged, double told_ns, double replayed_ns, double before_ns);
 
   double told_ns_ = 1, replayed_ns_ = 1;  ///< The factor is their ratio.
-  double before_ns_ = 0;                  ///< For the unchanged step.
-  /// Host work before the first call of the unchanged step.
+  double before_ns_ = 0;                  ///< Time before the first call of the unchanged step.
+  /// Host work before the first call of the unchanged step; 0 if none.
   double work_before_ns_ = 0;
   bool keeps_gpu_work_ = false;
 };

@@ -44,13 +44,13 @@ inline Graph TwoKernels(std::int64_t kernel) {
   return graph;
 }
 
-/// Returns a random graph with forward edges, and some to the next cycle.
+/// Returns a random graph with forward edges, and some edges to later cycles.
 inline Graph RandomGraph() {
   Graph graph;
   const int tasks = *rc::gen::inRange(1, 12);
   for (int t = 0; t < tasks; ++t) {
     std::vector<Edge> edges;
-    // The edge of its track, so that every task follows another.
+    // The edge of the task's track, so that every task follows another.
     edges.push_back(t == 0 ? After(static_cast<TaskIndex>(tasks - 1), *rc::gen::inRange(0, 20),
                                    EdgeKind::kStream, 1)
                            : After(static_cast<TaskIndex>(t - 1), *rc::gen::inRange(-3, 20),

@@ -140,7 +140,7 @@ class Column {
     }
   }
 
-  // The rare cases stay out of the callers' loops.
+  // Not inlined, because these cases are rare and would enlarge the callers' loops.
   [[gnu::noinline]] void AppendBeyond(T value) {
     assert(!frozen_);
     if (size_ == 0) {
@@ -166,7 +166,7 @@ class Column {
     if (rows > room) rows_.Resize(std::max({rows, kMin, room + room / 2}));
   }
 
-  /// Longer than the column before it is frozen. Empty while all values are identical.
+  /// Longer than the column until Freeze(). Empty while all values are identical.
   PageBuffer<T> rows_;
   std::size_t size_ = 0;
   T alike_ = T();

@@ -32,7 +32,7 @@ constexpr std::string_view WordOf(Enum value) {
   return WordsOf(value)[static_cast<std::size_t>(value)];
 }
 
-/// Finds the enumerator of a word. Returns false and leaves `out` unchanged if there is none.
+/// Finds the enumerator of a word. Returns false and leaves `out` unchanged for an unknown word.
 template <typename Enum>
 constexpr bool FromWord(std::string_view word, Enum& out) {
   const auto& words = WordsOf(out);

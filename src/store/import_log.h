@@ -75,7 +75,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "an event has no name, or its name is not in the file (lost packets); it was kept without a name", \
     "names of those events", "") \
   X(kConflictingName, "conflicting-name", kWarning, \
-    "two texts share one id; later events use the second text", "names of those events", "") \
+    "two strings share one id; later events use the second string", "names of those events", "") \
   X(kUnreadData, "unread-data", kInfo, \
     "the file holds data that Headroom does not read, such as ftrace or heap profiles", "", "") \
   X(kDamagedTable, "damaged-table", kError, \

@@ -70,7 +70,7 @@ TimeNs BeginOf(const TraceStore& store) {
 std::string WhyNotOneProcess(std::span<const std::unique_ptr<TraceStore>> parts) {
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (ProcessesOf(*parts[i]) != ProcessesOf(*parts[0]))
-      return "their events are of different processes";
+      return "their events belong to different processes";
     const DurationNs shift = ShiftOf(*parts[i - 1], *parts[i]);
     if (ExtentOf(*parts[i]).start + shift < ExtentOf(*parts[i - 1]).end)
       return "they overlap in time";

@@ -59,7 +59,7 @@ TEST(JoinRecordings, TakesClocksToThatOfTheFirst) {
 TEST(JoinRecordings, AreOfOneProcessAndDoNotOverlap) {
   EXPECT_EQ(WhyNotOneProcess(Parts(Recording(0, 0), Recording(1, 50))), "they overlap in time");
   EXPECT_EQ(WhyNotOneProcess(Parts(Recording(0, 0), Recording(1, 5000, "11"))),
-            "their events are of different processes");
+            "their events belong to different processes");
 }
 
 }  // namespace join_test

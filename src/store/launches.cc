@@ -16,8 +16,8 @@
 namespace headroom {
 namespace {
 
-/// Position of a process in the order of the processes' texts. Unlike a row id, it does not depend
-/// on how the file was split for reading.
+/// Position of a process among all processes, sorted by pid string. Unlike a row id, it does not
+/// depend on how the file was split for reading.
 using ProcessRank = std::uint32_t;
 constexpr ProcessRank kNobody = UINT32_MAX;
 
@@ -36,8 +36,8 @@ bool ByIdProcessAndStart(const Call& a, const Call& b) {
   return std::tie(a.correlation, a.process, a.start) < std::tie(b.correlation, b.process, b.start);
 }
 
-/// Returns the threads ordered by the text of their process, then by their own. Unlike the order of
-/// row ids, this order does not depend on how the file was split for reading.
+/// Returns the threads sorted by the pid string of their process, then by their tid string. Unlike
+/// the order of row ids, this order does not depend on how the file was split for reading.
 std::vector<ThreadId> ThreadsInOrder(const TraceStore& store) {
   const auto texts = [&](ThreadId thread) {
     const ProcessId process = store.threads.process[thread.index()];

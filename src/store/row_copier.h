@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-/// New ids of a trace's tracks in the other trace. An empty table leaves ids unchanged.
+/// New ids of a trace's tracks in the other trace, by old id. An empty vector leaves ids unchanged.
 struct TrackMaps {
   std::vector<ProcessId> processes;
   std::vector<ThreadId> threads;

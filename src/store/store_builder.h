@@ -122,8 +122,8 @@ class StoreBuilder {
                         std::string_view args = {});
 
   /// Adds an allocation on GPU 0, or a free if `bytes` is negative.
-  /// @param total  bytes allocated after it; kUnknown: not recorded
-  /// @param reserved  bytes reserved after it; kUnknown: not recorded
+  /// @param total  bytes allocated after this event; kUnknown: not recorded
+  /// @param reserved  bytes reserved after this event; kUnknown: not recorded
   StoreBuilder& Memory(std::int64_t thread, std::int64_t time, std::int64_t address,
                        std::int64_t bytes, std::int64_t total, std::int64_t reserved = kUnknown);
 

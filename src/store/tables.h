@@ -31,7 +31,7 @@ enum class HostEventKind : std::uint8_t {
   kRuntimeCall,    ///< CUDA or HIP runtime API.
   kDriverCall,     ///< CUDA driver API.
   kOverhead,       ///< Time that the profiler itself used.
-  kGpuAnnotation,  ///< An annotation drawn over a stream, not GPU work.
+  kGpuAnnotation,  ///< An annotation on the track of a stream, not GPU work.
   kOther,          ///< A category that Headroom does not interpret; kept and available in SQL.
 };
 

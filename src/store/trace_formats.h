@@ -44,13 +44,13 @@ inline bool IsKnownFormat(std::string_view format) {
   return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
 }
 
-/// Returns true if JAX or TensorFlow wrote the trace. It then has no operators with shapes,
-/// sequence numbers or passes, but operations of compiled programs.
+/// Returns true if JAX or TensorFlow wrote the trace. Such a trace has operations of compiled
+/// programs, but no operators with shapes, sequence numbers or passes.
 inline bool IsOfXla(std::string_view format) {
   return format == kXPlaneFormat || format == kXlaJsonFormat;
 }
 
-/// Returns true for a TensorFlow operator in such a trace, which has a name and a type:
+/// Returns true for the name of a TensorFlow operator in an XLA trace, which ends with a type:
 /// "dense/MatMul:MatMul".
 inline bool IsTensorFlowOperator(std::string_view name) {
   const std::size_t colon = name.rfind(':');

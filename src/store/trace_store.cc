@@ -41,8 +41,7 @@ void RunAll(std::vector<std::function<void()>>& jobs, int workers) {
   } catch (const std::system_error&) {
     // The system grants no more threads, so the existing ones do the work.
   } catch (const std::bad_alloc&) {
-    // The exception must not escape while threads run. If memory is really short, a job throws
-    // again.
+    // The exception must not escape while threads run. If memory remains short, a job throws again.
   }
   work();
   for (std::thread& helper : helpers) helper.join();

@@ -34,8 +34,8 @@ struct TraceMetadata {
   std::optional<std::int64_t> base_time_ns;  ///< Unix time of the trace clock's zero.
   /// True if the exporter never writes shapes or frames (PyTorch without Kineto).
   bool names_and_times_only = false;
-  /// True if `headroom whatif --write-trace` wrote it. No profiler slows down such a timeline, so
-  /// no overhead is subtracted.
+  /// True if `headroom whatif --write-trace` wrote the file. No profiler slows down such a
+  /// timeline, so no overhead is subtracted.
   bool is_forecast = false;
 
   /// Returns the format of the tool that recorded the trace. It determines which data can exist and
@@ -126,8 +126,8 @@ class TraceStore {
   TimeNs TaskEnd(GpuTaskId id) const {
     return gpu_tasks.start[id.index()] + gpu_tasks.duration[id.index()];
   }
-  /// Returns how much later than its parent a host event may seem to end: 1 us if all starts are
-  /// whole microseconds, plus 1 us if all durations are. Valid once frozen.
+  /// Returns the time by which a host event may seem to end after its parent. Adds 1 us each if all
+  /// starts and if all durations are whole microseconds. Valid once frozen.
   DurationNs HostTolerance() const { return host_tolerance_; }
   DeviceId DeviceOf(GpuTaskId id) const {
     return streams.device[gpu_tasks.stream[id.index()].index()];

@@ -98,7 +98,7 @@ class Data(loading.Recorded):
                     """
                 )
                 self.assertEqual(outcome.code, 0, outcome)
-                self.assertIn("do not keep what this run learns", outcome.message)
+                self.assertIn("discard the model that this run trains", outcome.message)
                 report = self.data()
                 probe = report["probe"]
                 self.assertEqual(

@@ -114,7 +114,7 @@ UNREADABLE = {  # File name: (bytes, fragments of the message).
     "numbers.json": (b"[1, 2, 3]", NOT_A_TRACE),
     "report.sqlite": (b"SQLite format 3\x00" + bytes(500), ("an SQLite database", "copy it again")),
     "results.db.gz": (gzip.compress(b"SQLite format 3\x00" + bytes(500)), ("an SQLite database", "copy it again")),
-    "run.nsys-rep": (PNG, ("is a report of Nsight Systems", "nsys export --type sqlite")),
+    "run.nsys-rep": (PNG, ("is an Nsight Systems report", "nsys export --type sqlite")),
     "host.xplane.pb": (b"\n\xa0\x02\x08\x01\x12" + bytes(500), NOT_A_TRACE),  # The first plane identifies such a file.
     "run.pftrace": (b"\n\x7b\x40" + bytes(500), NOT_A_TRACE),
     "random.bin": (bytes((i * 197 + 31) % 256 for i in range(5000)), NOT_A_TRACE),

@@ -390,7 +390,7 @@ class References(support.ProgramTest):
             database.execute(f"ALTER TABLE NVTX_EVENTS ADD COLUMN text TEXT DEFAULT '{self.LONG}'")
         database.close()
         issues = self.assert_bounded("", path, "damaged-table")
-        self.assertIn("longer than the file", issues["damaged-table"]["detail"])
+        self.assertIn("more text than the file size allows", issues["damaged-table"]["detail"])
 
 
 if __name__ == "__main__":

@@ -331,7 +331,7 @@ class Calls(McpTest):
                     )
             for arguments, words in (
                 ({"trace": [3.5, None]}, "no such file"),
-                ({"trace": [[]]}, "must be a text or a number"),
+                ({"trace": [[]]}, "must be a string or a number"),
                 ({"nonsense": 1}, "nonsense"),
                 ({"trace": ["t.json"], "no_local_state": "yes"}, "true or false"),
                 ({"trace": ["a\0b"]}, "NUL"),

@@ -185,7 +185,7 @@ class OlderProfilers(support.ProgramTest):
 
     def test_the_tables_of_rocprof_are_refused(self):
         table = self.write("results.csv", '"Index","KernelName","gpu-id","queue-id"\n0,"gemm",0,0\n')
-        self.assert_refused(support.headroom("report", table), 3, "is a table of rocprof", "results.json")
+        self.assert_refused(support.headroom("report", table), 3, "is a rocprof table", "results.json")
 
     def test_damage_hurts_nobody(self):
         chance = random.Random(1)

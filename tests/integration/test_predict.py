@@ -254,11 +254,11 @@ class Traces(PredictTest):
 
         limit, text = why(1000, 40)
         self.assertEqual(limit, "host")
-        self.assertRegex(text, r"needs 1\.\d+ ms per step to launch the work, the GPU [4-9]\d\.\d us$")
+        self.assertRegex(text, r"takes 1\.\d+ ms per step to launch the work, the GPU [4-9]\d\.\d us$")
         limit, text = why(100, 80)
         self.assertRegex(text, "host .*; they wait for each other$")
         limit, text = why(20, 3000)
-        self.assertEqual((limit, text.split(" ms")[0][:16]), ("gpu", "the GPU needs 3."))
+        self.assertEqual((limit, text.split(" ms")[0][:16]), ("gpu", "the GPU takes 3."))
 
 
 class Operators(PredictTest):

@@ -26,7 +26,7 @@ TRUE = {
     "tensorflow_steps.xplane.pb": (5, "annotation", {"cpu-compute"}),
     "transformers_trainer.json.xz": (5, "inferred", {"cpu-compute"}),
 }
-NO_TRACE = {"pytorch_execution_trace.json.xz": "is an execution trace of PyTorch, which has no times"}
+NO_TRACE = {"pytorch_execution_trace.json.xz": "is a PyTorch execution trace, which has no times"}
 
 
 CAPTURE = "h200_graph_capture.json.xz"

@@ -397,7 +397,7 @@ class Redact(support.ProgramTest):
         self.assert_refused(
             support.headroom("redact", trace, "-o", self.scratch / "x.json", "--word", "traceEvents"),
             4,
-            "'traceevents' occurs outside the texts of the trace (plain",
+            "'traceevents' occurs outside the strings of the trace (plain",
             "FILE.pftrace",
         )
         self.redact(trace, "--word", "traceEvents", name="share.pftrace")

@@ -11,9 +11,8 @@ namespace headroom {
 class DeviceCatalog;
 struct DeviceSpec;
 
-/// Returns the GPUs of a trace by number. Includes undescribed GPUs that ran work if all described
-/// ones are of one kind. A process whose GPU is number 2 of the machine may describe it as number
-/// 0.
+/// Returns the GPUs of a trace in order of number. Includes undescribed GPUs that ran work if all
+/// described GPUs are identical. Reason: a process may describe GPU 2 of the machine as number 0.
 std::vector<DeviceInfo> DescribeGpus(const TraceStore& store, const DeviceCatalog& catalog);
 
 /// Returns the specification of the GPUs that ran work, found by name or else by size. Returns

@@ -10,12 +10,12 @@
 
 namespace headroom {
 
-/// Unions of the tasks of one device by kind.
+/// Times in which one device runs tasks, by kind of task.
 struct DeviceWork {
   std::int64_t device = 0;
   IntervalSet compute;        ///< Kernels except communication kernels.
   IntervalSet communication;  ///< Kernels of a collective library, by the rules file.
-  IntervalSet memory;         ///< Copies and sets.
+  IntervalSet memory;         ///< Copies and memsets.
   IntervalSet busy;           ///< All tasks.
 };
 

@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-/// Lasts from the start of a stream capture to its end on the same thread.
+/// A stream capture, from its start to its end on the same thread.
 struct GraphCapture {
   ProcessId process;
   Interval time;
@@ -18,7 +18,7 @@ struct GraphCapture {
   bool has_end = false;
 };
 
-/// Returns all captures, by thread and time. Launches in them make no GPU task.
+/// Returns all captures, by thread and time. A launch during a capture creates no GPU task.
 std::vector<GraphCapture> ListGraphCaptures(const TraceStore& store, NameFacts& names);
 
 /// Returns the union of all captures.

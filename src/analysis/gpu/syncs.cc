@@ -17,8 +17,8 @@ struct LaunchedStart {
   TimeNs start;
 };
 
-/// Returns the launches in order. Each has the earliest start among all tasks launched then or
-/// later.
+/// Returns the launches in order of time. The `start` of each is the earliest start among its task
+/// and all tasks launched later.
 std::vector<LaunchedStart> FindLaunches(const TraceStore& store, ProcessId process) {
   const auto& tasks = store.gpu_tasks;
   std::vector<LaunchedStart> launched;
@@ -34,7 +34,8 @@ std::vector<LaunchedStart> FindLaunches(const TraceStore& store, ProcessId proce
   return launched;
 }
 
-/// Returns, in order, the ends of copies that bring data to the host, not only one value.
+/// Returns, in ascending order, the ends of copies of at least kData bytes to the host. Smaller
+/// copies only read a value.
 std::vector<TimeNs> FindResults(const TraceStore& store, ProcessId process) {
   constexpr std::int64_t kData = 4096;
   const auto& tasks = store.gpu_tasks;

@@ -15,7 +15,7 @@ namespace headroom {
 /// One blocking call with its cost.
 struct PricedSync {
   HostEventId call;
-  /// Starts when the GPU becomes idle, in or after the call. Lasts as long as the call kept the
+  /// Starts when the GPU becomes idle, during or after the call. Lasts as long as the call kept the
   /// host from launching, but ends at the next task launched after the call. The GPU is idle
   /// throughout. May be empty. Intervals of successive calls do not overlap.
   Interval gpu_idle;
@@ -30,14 +30,14 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
 
 /// Returns every blocking call with its cost, in order of start. The cost is the GPU idle time that
 /// would vanish without the wait, at most the length of the call. Host work between the call and
-/// the next launch takes its time with or without the call. A call costs nothing in two cases:
+/// the next launch takes the same time without the call. A call costs nothing in two cases:
 /// * Nothing is launched after it (the end of the trace).
 /// * The GPU continues, during or after it, with work that was launched before.
 ///
 /// A call that waits for a copy of 4 KiB or more to the host brings data for host work. Operators
-/// between the call and the next launch, on its thread and not a loader's, need that data. The GPU
-/// idles for them in any case (an optimizer on the CPU). A smaller copy only reads a value
-/// (`.item()`).
+/// on the call's thread between the call and the next launch require that data, unless a loader
+/// runs them. The GPU idles for them even without the call. Example: an optimizer on the CPU. A
+/// smaller copy only reads a value (`.item()`).
 ///
 /// A synchronous copy costs the longest stall within it, if that is longer and lasts at least 1 ms.
 /// In a stall the GPU idles although the next task is launched, and nothing else in the recording
@@ -51,8 +51,8 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
 
 /// Returns the calls by name and place, most expensive first, without those that cost nothing.
 ///
-/// @param median_step  the idle time in it is also reported separately; empty without steps
-/// @param steps        the steps for the mean; in order, without overlap
+/// @param median_step  step of SyncRow::in_median_step; nullopt without steps
+/// @param steps        steps of SyncRow::in_mean_step, in order and without overlap
 std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attribution,
                                const std::vector<PricedSync>& syncs,
                                std::optional<Interval> median_step,

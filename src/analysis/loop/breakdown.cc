@@ -46,7 +46,7 @@ struct PhasePiece {
   bool is_exchange = false;  ///< A range of a communication library (gloo).
 };
 
-/// Removes from an optimizer's update the passes that it runs inside. Requires that all `pieces`
+/// Removes from an optimizer's update the passes that its closure runs. Requires that all `pieces`
 /// from `first` are of one thread.
 void TakeClosuresOut(const IntervalSet& passes, std::size_t first,
                      std::vector<PhasePiece>& pieces) {
@@ -97,8 +97,8 @@ class OperatorTimes {
   IntervalSet times_;
 };
 
-/// Keeps the portions of a thread's exchanges that no operator hides. Requires that all `pieces`
-/// from `first` are of one thread without operators (gloo's).
+/// Keeps the portions of a thread's communication ranges that no operator hides. Requires that all
+/// `pieces` from `first` are of one thread without operators (gloo's).
 void KeepExposedExchanges(const IntervalSet& operators, std::size_t first,
                           std::vector<PhasePiece>& pieces) {
   const std::size_t rank = *PriorityOf(Phase::kCommunication);
@@ -113,7 +113,8 @@ void KeepExposedExchanges(const IntervalSet& operators, std::size_t first,
   }
   pieces.resize(first);
   pieces.insert(pieces.end(), left.begin(), left.end());
-  if (operators.empty()) return;  // Without operators, the loop's activity meanwhile is unknown.
+  // Without operators, the concurrent activity of the loop is unknown.
+  if (operators.empty()) return;
   const IntervalSet exposed = Subtract(IntervalSet::UnionOf(std::move(exchanges)), operators);
   for (const Interval& time : exposed.intervals())
     pieces.push_back({.time = time, .rank = rank, .marked = true});
@@ -126,7 +127,7 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
                                         Interval span) {
   std::vector<PhasePiece> pieces;
   std::optional<PhasePiece> before, after;
-  std::optional<OperatorTimes> operators;  // Filled at the first exchange.
+  std::optional<OperatorTimes> operators;  // Computed at the first communication range.
   const auto& events = store.host_events;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     if (process.valid() && store.threads.process[t] != process) continue;
@@ -142,12 +143,12 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
       const Phase phase = attribution.Of(HostEventId(row)).phase;
       const HostEventId parent = events.parent[row];
       if (parent.valid() && attribution.Of(parent).phase == phase)
-        continue;  // Inside a longer one.
+        continue;  // A longer piece covers it.
       const std::optional<std::size_t> rank = PriorityOf(phase);
       if (!rank) continue;
       // Frameworks mark only portions of forward and backward (compiled regions), so the time
-      // between two ranges may be of the same pass. They mark a fetch, a collective, an update or a
-      // gradient reset completely, so anything may run between two of those.
+      // between two such ranges may belong to the same pass. They mark a fetch, a collective, an
+      // update or a gradient reset completely, so other work may run between two such ranges.
       const bool is_pass = phase == Phase::kForward || phase == Phase::kBackward;
       const bool is_whole =
           !is_pass || !names.Roles(events.name[row]).Has(HostRole::kFrameworkRange);
@@ -188,7 +189,7 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
   return pieces;
 }
 
-/// A task that may account for time of a span.
+/// A GPU task that may run in a span.
 struct SweepTask {
   TimeNs start, end;
   GpuActivity activity;
@@ -297,7 +298,8 @@ namespace {
 /// @param tasks  tasks that may run in the span, in order of start
 void SplitSpan(std::span<const SweepTask> tasks, std::size_t number, Interval span,
                const std::function<void(const StepPiece&)>& use) {
-  // Between two changes of the set of running tasks, the first by (activity, start) gets the time.
+  // Between two changes of the set of running tasks, the time belongs to the first of these by
+  // (activity, start).
   struct Change {
     TimeNs time;
     std::size_t task;
@@ -347,7 +349,7 @@ void ForEachPiece(const TraceStore& store, NameFacts& names, ProcessId process,
   Interval extent = spans.front();
   for (const Interval& span : spans) extent.end = std::max(extent.end, span.end);
   const std::vector<SweepTask> tasks = SweepTasks(store, names, process, extent);
-  std::vector<TimeNs> ended_by;  // The latest end among all tasks up to each one.
+  std::vector<TimeNs> ended_by;  // Latest end among this task and all earlier ones.
   ended_by.reserve(tasks.size());
   for (const SweepTask& task : tasks)
     ended_by.push_back(ended_by.empty() ? task.end : std::max(ended_by.back(), task.end));

@@ -26,11 +26,11 @@ struct HostActivity {
   IntervalSet data_wait, callback, host_to_device, communication, optimizer, backward, forward;
 };
 
-/// Moves this time to data_wait.
+/// Moves `time` to `host.data_wait`.
 void AddUnmarkedLoading(const IntervalSet& time, HostActivity& host);
 
-/// Returns the activity during `span`; it may extend beyond. A `process` of None() stands for all
-/// processes.
+/// Returns the activity during `span`. Intervals of the result may extend beyond the span. A
+/// `process` of None() stands for all processes.
 HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
                               const Attribution& attribution, ProcessId process, Interval span);
 
@@ -49,7 +49,7 @@ struct StepPiece {
 /// Calls `use` for the pieces of each span, in order of time. The pieces cover the span. If several
 /// tasks of one kind run at once, the one that started first counts. Ignores other processes.
 ///
-/// @param spans  in order of start
+/// @param spans  intervals in order of start
 void ForEachPiece(const TraceStore& store, NameFacts& names, ProcessId process,
                   std::span<const Interval> spans,
                   const std::function<void(const StepPiece&)>& use);
@@ -67,7 +67,7 @@ void AddPiece(const StepPiece& piece, const Attribution& attribution, const Host
 /// Tasks launched in the data-wait phase or by a callback count as other work. Only tasks of
 /// `process` count.
 ///
-/// @param spans  in order of start; `host` covers all of them
+/// @param spans  intervals in order of start, all of them covered by `host`
 /// @return       one breakdown per span
 std::vector<StepBreakdown> BreakDown(const TraceStore& store, NameFacts& names,
                                      const Attribution& attribution, const HostActivity& host,

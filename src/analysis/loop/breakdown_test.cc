@@ -182,7 +182,7 @@ constexpr DurationNs BreakdownParts::*kPhaseParts[] = {
     &BreakdownParts::forward};
 constexpr int kNoPhase = 7;
 constexpr int kFirstOperator = 5;  ///< Phases before this are ranges.
-/// Ranges with exact bounds.
+/// Returns true if the bounds of the phase's ranges are exact.
 bool IsMarked(int phase) { return phase < kFirstOperator; }
 
 /// Generates consecutive host pieces of one thread.

@@ -26,12 +26,12 @@ struct CallbackName {
 /// The event is the text after the last dot, if it is an identifier.
 CallbackName ReadCallbackName(std::string_view name);
 
-/// Returns one row per callback and event, largest total first. Of nested entries only the
-/// outermost counts. `share_pct` is of the whole steps, so it excludes time outside them.
+/// Returns one row per callback and event, largest total first. Counts only the outermost of nested
+/// entries. `share_pct` is of the whole steps, so it excludes time outside them.
 std::vector<CallbackRow> CallbackTable(const TraceStore& store, NameFacts& names,
                                        const StepAnalysis& steps);
 
-/// Returns the row with the most self time, or nullptr if there is none.
+/// Returns the row with the most self time, or nullptr without rows.
 const CallbackRow* DearestCallback(const std::vector<CallbackRow>& rows);
 
 }  // namespace headroom

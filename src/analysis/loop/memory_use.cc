@@ -63,7 +63,7 @@ History Follow(const TraceStore& store, std::span<const std::uint32_t> rows) {
   const auto& events = store.memory_events;
   History history;
   std::map<std::int64_t, std::size_t> at_address;  // Live allocations.
-  std::set<std::size_t> live;                      // The same set.
+  std::set<std::size_t> live;                      // The same allocations, oldest first.
   std::int64_t live_bytes = 0;
   const auto free = [&](std::size_t allocation, std::size_t moment) {
     history.allocations[allocation].freed = moment;
@@ -137,7 +137,7 @@ class Places {
   void Sweep(ThreadId thread, std::span<const std::uint32_t> rows) {
     const auto& events = store_.host_events;
     const TraceStore::RowRange range = store_.HostEventsOf(thread);
-    std::vector<Open> open;  // Each inside the previous one.
+    std::vector<Open> open;  // Each is nested in the previous one.
     std::uint32_t next = range.first;
     for (const std::uint32_t row : rows) {
       const TimeNs time = store_.memory_events.time[row];
@@ -229,7 +229,7 @@ Kind KindOf(const TraceStore& store, const PhaseStretches& passes, const Place& 
   }
 }
 
-/// Moments for the report: the highest in each of many equal spans of time, and the highest
+/// Moments for the report: those with the most memory in each of many equal spans of time, and
 /// overall.
 class Curve {
  public:

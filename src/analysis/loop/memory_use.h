@@ -10,10 +10,11 @@
 //   activation        allocated in forward, live when the next backward begins, and freed before
 //                     the backward after that ends (or not freed in the records); if no backward
 //                     follows: live when the model's forward ends
-//   gradient          allocated in backward and live when that ends
-//   optimizer_state   allocated by the update and live when that ends
-//   temporary         freed earlier than that
-//   other             live for longer, or allocated outside the passes
+//   gradient          allocated in backward and live when that backward ends
+//   optimizer_state   allocated by the update and live when that update ends
+//   temporary         allocated in a pass and freed too early for the rules above, or allocated
+//                     outside the passes and freed before the outermost operator around it ends
+//   other             all other memory
 //
 // PyTorch's memory timeline (torch.profiler._memory_profiler) instead follows each tensor through
 // the operators. That requires shapes, stacks and the running program.

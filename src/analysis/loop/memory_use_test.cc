@@ -88,7 +88,7 @@ TEST(MemoryUse, NamesTheOperatorThatHoldsIt) {
   ASSERT_GE(use.holders.size(), 3u);
   EXPECT_EQ(use.holders[0].operator_name, "MmBackward0");
   EXPECT_EQ(use.holders[0].kind, "gradient");
-  // From aten::empty inside it.
+  // aten::empty inside aten::mm allocated it.
   EXPECT_EQ(use.holders[1].operator_name, "aten::mm");
   EXPECT_EQ(use.holders[1].bytes, 400);
   EXPECT_EQ(use.holders.back().operator_name, "aten::_to_copy");
@@ -122,7 +122,7 @@ TEST(MemoryUse, GrowsByWhatStepsLeaveBehind) {
   EXPECT_EQ(use.steps[0].end_bytes, 532);
   EXPECT_EQ(use.steps[3].peak_bytes, 628);
   EXPECT_EQ(use.growth_bytes_per_step, 32);
-  // No backward: nothing is kept for one.
+  // Without a backward pass, no memory is kept for it.
   EXPECT_EQ(BytesByKind(use).count("activation"), 0u);
 }
 
@@ -145,7 +145,7 @@ TEST(MemoryUse, CountsWhatWasFreedUnseenAsTheOldest) {
   b.Memory(kMain, 10, 1, 100, 100);
   b.Memory(kMain, 20, 2, 50, 150);
   b.Memory(kMain, 30, 3, 10, 60);    // 100 bytes disappeared.
-  b.Memory(kMain, 40, 3, 200, 260);  // Replaces the 10 bytes at this address, or the 50.
+  b.Memory(kMain, 40, 3, 200, 260);  // Ends the allocation of 10 bytes at this address.
   const MemoryUse use = UseOf(b);
   EXPECT_EQ(use.peak.allocated_bytes, 260);
   EXPECT_EQ(use.last_bytes, 260);
@@ -203,7 +203,7 @@ TEST(MemoryUse, HasNoRowForAStepWithoutRecords) {
   const MemoryUse use = UseOf(b);
   ASSERT_EQ(use.steps.size(), 2u);
   EXPECT_EQ(use.steps[1].index, 4);
-  EXPECT_EQ(use.growth_bytes_per_step, 0);  // 0, 0, 0, 32.
+  EXPECT_EQ(use.growth_bytes_per_step, 0);  // Growth per step: 0, 0, 0 and 32 bytes.
 }
 
 TEST(MemoryUse, OfManyDevicesKeepsThoseWithTheMostRecords) {

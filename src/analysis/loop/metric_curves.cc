@@ -34,7 +34,7 @@ class SampleSums {
   MetricCurve Take(std::string_view instance) const {
     MetricCurve curve{.instance = std::string(instance), .thread = thread_, .buckets = {}};
     for (const auto& [bucket, sum] : sums_) {
-      // Rounding may leave the range slightly.
+      // Rounding may exceed the range slightly.
       curve.buckets.push_back(
           {bucket, sum.least, std::clamp(sum.mean, sum.least, sum.most), sum.most});
     }

@@ -24,12 +24,12 @@ struct CurveBucket {
 
 /// One counter of one process.
 struct MetricCurve {
-  std::string instance;  ///< As in the row of the report.
+  std::string instance;  ///< As in MetricRow.
   ThreadId thread;       ///< A thread that sampled it.
   std::vector<CurveBucket> buckets;
 };
 
-/// A metric by name and unit, as in the rows of the report.
+/// All curves of one metric, identified by name and unit as in MetricRow.
 struct MetricCurves {
   std::string name, unit;
   std::vector<MetricCurve> curves;

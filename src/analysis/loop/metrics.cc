@@ -42,7 +42,7 @@ class Series {
   void Fill(MetricRow& row) const {
     // Isolated samples, or samples at one time, have equal weight.
     const double mean = weight_ > 0 ? weighted_ / weight_ : plain_mean_;
-    row.mean = std::clamp(mean, min_, max_);  // Rounding may leave the range slightly.
+    row.mean = std::clamp(mean, min_, max_);  // Rounding may exceed the range slightly.
     row.min = min_;
     row.max = max_;
     row.last = last_;
@@ -112,12 +112,12 @@ std::string MemoryShort(const MetricRow& row) {
                      Amount(row, row.max));
 }
 
-/// Reports threads that were runnable but had no processor.
+/// Reports threads that were runnable but had no CPU core.
 std::string NoProcessor(const MetricRow& row) {
   constexpr double kOften = 10;
   if (row.name != "process_tree_runqueue_wait_pct" || row.mean < kOften) return {};
   return fmt::format(
-      "the job was ready to run but had no processor for {} of the time, at most {} ({})",
+      "the job was ready to run but had no CPU core for {} of the time, at most {} ({})",
       Amount(row, row.mean), Amount(row, row.max), row.name);
 }
 
@@ -132,7 +132,8 @@ std::string UnderPressure(const MetricRow& row) {
                      Amount(row, row.max), row.name);
 }
 
-/// Returns an argument of an instant as text without its quotes; empty if there is none.
+/// Returns a string argument of an instant without its quotes, or an empty string without the
+/// argument.
 std::string Member(const TraceStore& store, std::size_t row, std::string_view key) {
   std::string_view text = store.Arg(store.instants.args[row], key);
   if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
@@ -158,7 +159,8 @@ class Hosts {
     if (different.size() == 1) all_ = *different.begin();
   }
 
-  /// Returns the machine of a counter's track. Several recordings in one file differ by process.
+  /// Returns the machine of a counter's track. Several recordings in one file have different
+  /// processes.
   std::string_view Of(ThreadId track) const {
     if (!all_.empty() || of_process_.empty()) return all_;
     const auto known = of_process_.find(ProcessOf(track));
@@ -173,7 +175,7 @@ class Hosts {
   std::string_view all_;  ///< The only machine, if there is just one.
 };
 
-/// Returns the processes outside the job that used its resources, once each.
+/// Returns one note per resource that processes outside the job used.
 std::vector<std::string> ForeignUsers(const TraceStore& store) {
   constexpr std::size_t kMaxNamed = 3;
   const auto& instants = store.instants;

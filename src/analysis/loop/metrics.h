@@ -18,8 +18,8 @@ namespace headroom {
 std::vector<MetricRow> MetricTable(const TraceStore& store);
 
 /// Explains a slow job from the metrics and from instants of category `headroom`. Causes are CPU
-/// throttling by a quota, lack of processor or memory, a throttled GPU, low memory, and other users
-/// of the machine. Empty if nothing was unusual.
+/// throttling by a quota, too few CPU cores, waits for memory or files, a throttled GPU, low
+/// memory, and other processes. Empty if nothing was unusual.
 std::vector<MachineNote> ExplainMachine(const TraceStore& store,
                                         const std::vector<MetricRow>& metrics);
 

@@ -92,7 +92,7 @@ TEST(MetricTable, RowsComeByNameThenGpuThenInstance) {
 struct NoteCase {
   const char* shows;
   void (*draw)(StoreBuilder&);
-  const char* note;  ///< Part of the note; empty if none.
+  const char* note;  ///< Part of the expected note; empty if no note is expected.
 };
 
 const NoteCase kNotes[] = {
@@ -156,7 +156,7 @@ TEST(ExplainMachine, IsEvidenceOfWhatItMayExplain) {
   ASSERT_EQ(report.bottleneck.verdict, Verdict::kHost);
   std::string evidence;
   for (const std::string& text : report.bottleneck.evidence) evidence += text + "\n";
-  for (const char* word : {"no processor for 60.0 %", "quota", "waited for memory"})
+  for (const char* word : {"no CPU core for 60.0 %", "quota", "waited for memory"})
     EXPECT_NE(evidence.find(word), std::string::npos) << word << " in " << evidence;
   for (const char* word : {"waited for files", "GPU 0"})
     EXPECT_EQ(evidence.find(word), std::string::npos) << word << " in " << evidence;

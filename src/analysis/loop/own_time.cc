@@ -20,7 +20,7 @@ std::optional<OwnTime> DearestRegion(const TraceStore& store, NameFacts& names,
                                      const Attribution& attribution, ThreadId thread,
                                      Interval span) {
   const auto& events = store.host_events;
-  std::set<HostEventId> marks;  // A step is not part of itself.
+  std::set<HostEventId> marks;  // A step's mark is not a region of the step.
   for (const HostEventId mark : store.steps.event.values()) marks.insert(mark);
   const auto is_other = [&](HostEventId event) {
     return IsRegion(store, names, event) && !marks.contains(event) &&

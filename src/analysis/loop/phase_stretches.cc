@@ -36,7 +36,7 @@ std::map<ProcessId, std::vector<Pass>> OutermostOf(const TraceStore& store,
   return passes;
 }
 
-/// Merges neighbours of one kind.
+/// Merges successive passes of the same phase.
 std::vector<Pass> Joined(const std::vector<Pass>& passes) {
   std::vector<Pass> joined;
   for (const Pass& pass : passes) {

@@ -14,7 +14,7 @@ namespace headroom {
 
 /// The passes of one process in order of time. A pass lasts until another pass begins. One backward
 /// is a single pass with any number of nodes. A step that accumulates gradients over two batches
-/// has two of them.
+/// has two backward passes.
 class PhaseStretches {
  public:
   /// Returns the first pass of the phase that ends after the time, or nullopt.

@@ -113,8 +113,8 @@ bool TakesTime(const TraceStore& store, std::size_t row) {
   return category == "region" || category == "step";
 }
 
-/// Gives the time of a thread to the open range that began last, because ranges may overlap without
-/// nesting.
+/// Assigns the time of a thread to the open range that began last, because ranges may overlap
+/// without nesting.
 class LatestBegun {
  public:
   LatestBegun(const TraceStore& store, std::vector<DurationNs>& own) : store_(store), own_(own) {}
@@ -172,7 +172,8 @@ struct Sums {
   TimeNs covered_to_;
 };
 
-/// Returns, by row of the host events, the time in which the range was the latest begun.
+/// Returns, by row of the host events, the time in which the range was the last to begin of all
+/// open ranges.
 std::vector<DurationNs> OwnTimes(const TraceStore& store, const RegionTree& tree) {
   std::vector<DurationNs> own(store.host_events.rows());
   LatestBegun latest(store, own);

@@ -10,13 +10,13 @@
 
 namespace headroom {
 
-/// Returns true if the event is a range that a user marked, not one that a framework draws, and not
-/// a layer. Steps that are drawn as ranges also count.
+/// Returns true if the event is a range that a user marked, not a framework's range and not a
+/// layer. Steps recorded as ranges also count.
 bool IsRegion(const TraceStore& store, NameFacts& names, HostEventId event);
 
 /// Returns one row per name, largest total first, for annotations of category `region` or
-/// `user_annotation`. Excludes steps, ranges that frameworks draw, and layers, which have a
-/// separate table.
+/// `user_annotation`. Excludes steps, ranges of frameworks, and layers, which have a separate
+/// table.
 ///
 /// `gpu` is the time that GPU events measured for ranges of that name (category `gpu_region`).
 /// Without these it is the union of the GPU tasks launched inside, on the thread of the range. The

@@ -55,8 +55,8 @@ TEST(RegionTable, EntriesInsideEntriesOfTheSameNameCountOnce) {
   EXPECT_EQ(step.self + Row(rows, "other").self, Us(100));
 }
 
-// Counts like the timers (test_record.py compares): overlap belongs to the latest begun, and a key
-// has at most the elapsed time.
+// Counts like the timers; test_record.py compares them. Overlap belongs to the range that began
+// last, so a key never has more than the elapsed time.
 TEST(RegionTable, OverlapBelongsToTheLatestBegun) {
   StoreBuilder b;
   b.Region("a", kMain, 0, 10);
@@ -88,7 +88,8 @@ TEST(RegionTable, StepsAndLayersTakeTimeAsTheyDoFromTimers) {
   StoreBuilder b;
   b.Region("EPOCH", kMain, 0, 100);
   b.Region("layer::conv", kMain, 10, 20);
-  b.Annotation("Optimizer.step#SGD.step", kMain, 50, 10);  // Drawn by a framework, not by a timer.
+  // A framework recorded this range, not a timer.
+  b.Annotation("Optimizer.step#SGD.step", kMain, 50, 10);
   const std::vector<RegionRow> rows = Table(b);
   EXPECT_EQ(Row(rows, "EPOCH").self, Us(80));
 }

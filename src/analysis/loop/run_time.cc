@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-/// Host work that a role of its events names.
+/// Host work that the role of its events identifies.
 struct NamedWork {
   HostRole role;
   std::string_view row;
@@ -67,7 +67,7 @@ class Recording {
   const IntervalSet& idle() const { return idle_; }
   const IntervalSet& left() const { return left_; }
 
-  /// Gives a row the part of this time that no earlier row took.
+  /// Assigns to a row the part of `time` that no earlier row has. Returns its length.
   DurationNs Take(const IntervalSet& time, std::string_view name, std::int64_t count = 0,
                   std::string example = {}) {
     const DurationNs taken = Intersect(left_, time).Measure();
@@ -86,7 +86,7 @@ class Recording {
     if (row.example.empty()) row.example = std::move(example);
   }
 
-  /// Gives a row the pauses in which the process has no event.
+  /// Assigns to a row the pauses in which the process has no event.
   void TakeUnrecorded(const IntervalSet& pauses) {
     const auto& events = store_.host_events;
     std::vector<Interval> recorded(steps_.busy.intervals());
@@ -106,7 +106,7 @@ class Recording {
     Take(nothing, "not recorded", static_cast<std::int64_t>(nothing.size()));
   }
 
-  /// Gives a row the time of the events of a role.
+  /// Assigns to a row the time of the events with the role.
   void TakeNamed(const NamedWork& work) {
     const auto& events = store_.host_events;
     std::vector<Interval> found;
@@ -122,7 +122,7 @@ class Recording {
       if (events.thread[row] != thread) until = TimeNs(INT64_MIN);
       thread = events.thread[row];
       const TimeNs end = store_.HostEnd(HostEventId(row));
-      if (end <= until) continue;  // Inside another one.
+      if (end <= until) continue;  // Inside another event.
       until = end;
       found.push_back({events.start[row], end});
       ++count;
@@ -180,7 +180,7 @@ class Recording {
     const auto& events = store_.host_events;
     for (std::size_t row = 0; row < events.rows(); ++row) {
       const HostEventKind kind = events.kind[row];
-      // Other events may be at any time: the profiler's and unknown ones.
+      // The profiler's events and unknown events may lie outside the recording.
       if (!IsOfProcess(row) || kind == HostEventKind::kOther || kind == HostEventKind::kOverhead ||
           kind == HostEventKind::kGpuAnnotation)
         continue;
@@ -203,12 +203,12 @@ class Recording {
   const StepAnalysis& steps_;
   std::vector<HostEventId> marks_;  ///< Marks of the steps, by id.
   Interval whole_;
-  IntervalSet left_;  ///< Not yet given to any row.
+  IntervalSet left_;  ///< Time without a row so far.
   IntervalSet idle_;  ///< GPU idle time.
   std::vector<RunRow> rows_;
 };
 
-/// Gives the remaining time of the steps to their rows. Slow outliers count with the median time;
+/// Assigns the remaining time of the steps to their rows. Slow outliers count with the median time;
 /// their excess gets a separate row. Returns the row of the steps that count.
 std::string_view TakeSteps(const StepAnalysis& steps, std::optional<std::int64_t> optimizer_every,
                            Recording& recording) {

@@ -26,10 +26,9 @@ namespace headroom {
 ///   step or the first such task
 /// * before the steps, between them, after them
 ///
-/// @param host             covers the steps and includes `unmarked`
-/// @param optimizer_every  Steps::optimizer_every; if set, steps with the optimizer are not slow,
-/// but
-///                         compared with each other
+/// @param host             host activity that covers the steps and includes `unmarked`
+/// @param optimizer_every  Steps::optimizer_every; if set, compares each step only with steps at
+///                         the same position in the optimizer's cycle
 /// @return                 nullopt if no step is whole
 std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
                                   const Attribution& attribution, const StepAnalysis& steps,

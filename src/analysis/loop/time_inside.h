@@ -1,4 +1,4 @@
-// Time that spans lose to the spans directly inside.
+// Time that nested spans subtract from the self time of their parents.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,17 @@
 
 namespace headroom {
 
-/// Computes the time that spans lose to those directly inside. Overlaps count once and portions
-/// outside do not count, so a span never loses more than its length.
+/// Computes the time that direct children subtract from a span's self time. Overlaps of children
+/// count once, and portions outside the span do not count. So the sum never exceeds the span's
+/// length.
 class TimeInside {
  public:
   explicit TimeInside(const TraceStore& store) : store_(store) {}
 
-  /// Returns the time that `around` loses to the span; 0 if `around` is None().
+  /// Returns the time that `span` subtracts from the self time of `around`; 0 if `around` is
+  /// None().
   ///
-  /// Requires spans in order of their rows, and an `around` that was one of them.
+  /// Requires spans in order of their rows. `around` is one of the earlier spans.
   DurationNs Enter(HostEventId span, HostEventId around) {
     while (!open_.empty() && open_.back().span != around) open_.pop_back();
     const TimeNs start = store_.host_events.start[span.index()];
@@ -41,7 +43,7 @@ class TimeInside {
     TimeNs covered;  ///< Time up to here has been counted.
   };
   const TraceStore& store_;
-  std::vector<Open> open_;  ///< Each inside the previous one.
+  std::vector<Open> open_;  ///< Each is nested in the previous one.
 };
 
 }  // namespace headroom

@@ -16,12 +16,12 @@ namespace headroom {
 /// is whole.
 std::optional<Interval> ExtentOfSteps(const StepAnalysis& steps);
 
-/// Splits the host's time in the whole steps. The rows with an empty `inside` add up to it; the
-/// last of them is `other`. A moment belongs to the first of: callbacks, dataloader_next,
+/// Splits the host's time in the whole steps. The rows with an empty `inside` sum to this time; the
+/// last such row is `other`. A moment belongs to the first of: callbacks, dataloader_next,
 /// to_device, from_device, reduce_metrics, step_lr_schedulers, train_batch. Operators and calls
 /// identify the parts that no range names. Empty if only `other` would have time.
 ///
-/// @param host  covers all of ExtentOfSteps()
+/// @param host  host activity that covers all of ExtentOfSteps()
 std::vector<TimingRow> TimingTable(const TraceStore& store, const Attribution& attribution,
                                    const StepAnalysis& steps, const HostActivity& host);
 
@@ -29,7 +29,7 @@ std::vector<TimingRow> TimingTable(const TraceStore& store, const Attribution& a
 /// (`input_wait` ranges of category gpu_region). Without these, computes it from the times of GPU
 /// tasks; nullopt without either.
 ///
-/// @param host  covers all of ExtentOfSteps()
+/// @param host  host activity that covers all of ExtentOfSteps()
 std::optional<InputWait> MeasureInputWait(const TraceStore& store, const Attribution& attribution,
                                           const StepAnalysis& steps, const HostActivity& host);
 

@@ -26,7 +26,7 @@ DurationNs Sum(const TraceReport& report) {
   return sum;
 }
 
-/// Draws Determined's timings of a step of 1000 us that begins at `at`.
+/// Adds Determined's timings of a step of 1000 us that begins at `at`.
 void DrawDetermined(StoreBuilder& b, std::int64_t at) {
   b.Region("dataloader_next", kMain, at, 100);
   b.Region("to_device", kMain, at + 100, 50);

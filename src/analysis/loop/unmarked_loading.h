@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// Time in which the loop gets its batch, inferred from its place alone.
+/// Time in which the loop gets its batch, inferred only from the position of that time in the loop.
 struct UnmarkedLoading {
   IntervalSet time;
   ThreadId thread;  ///< Thread of the loop.

@@ -58,7 +58,7 @@ void Attribution::AttributeBareCalls() {
     const TimeNs start = events.start[call.index()];
     return set.MeasureWithin({start, start + DurationNs(1)}).ns() > 0;
   };
-  // A thread that copies batches in advance launches at any time.
+  // A thread that prefetches batches launches at any time, so few of its launches are inside.
   struct Launches {
     std::int64_t inside = 0, all = 0;
   };
@@ -127,8 +127,8 @@ void Attribution::FindThreads(NameFacts& names) {
       if (roles.Has(HostRole::kOptimizer) || roles.Has(HostRole::kDataWait)) has_loop[t] = true;
       if (kind == HostEventKind::kAnnotation) continue;
       has_backward = has_backward || inside_backward[row];
-      // Operators that enter the graph run forward. The engine's threads do that only inside a
-      // node, to recompute.
+      // Operators with a sequence number enter the autograd graph, so they run forward. The
+      // engine's threads run them only inside a backward node, to recompute activations.
       if (events.sequence[row] >= 0 && !inside_backward[row]) has_loop[t] = true;
     }
     autograd_threads_[t] = has_backward && !has_loop[t];
@@ -158,8 +158,8 @@ std::size_t Attribution::FirstForward(std::int64_t sequence, ThreadId thread) co
 }
 
 HostEventId Attribution::LastForward(std::int64_t sequence, ThreadId thread, TimeNs before) const {
-  // An operator records the next number on entry, so several share it. The one that made the node
-  // entered last.
+  // An operator records the next number on entry, so several share it. The operator that created
+  // the node entered last.
   const auto after = std::partition_point(forward_operators_.begin(), forward_operators_.end(),
                                           [&](const ForwardOperator& f) {
                                             if (f.sequence != sequence)
@@ -206,8 +206,8 @@ void Attribution::MatchForwardThreads() {
       at = FirstForward(sequence, ThreadId(thread.index() + 1));
     }
   }
-  // The framework numbers threads by their first record, so the training loop's is first. A thread
-  // has one number.
+  // The framework numbers threads in order of their first record, so the training loop's thread
+  // comes first. Each thread has one number.
   std::vector<bool> taken(store_.threads.rows());
   for (const auto& [number, of_number] : votes) {
     ThreadId best;
@@ -233,8 +233,8 @@ HostEventId Attribution::ForwardOperatorOf(HostEventId backward) const {
     const auto known = forward_threads_.find({process, events.forward_thread[backward.index()]});
     if (known != forward_threads_.end()) return LastForward(sequence, known->second, before);
   }
-  // Without a number, the thread must be found: prefer one that runs the loop over one of the
-  // engine.
+  // Without a thread number, search all threads. Prefer a thread that runs the loop over a thread
+  // of the autograd engine.
   HostEventId best;
   std::size_t at = FirstForward(sequence, ThreadId(0u));
   for (int tried = 0; tried < kMaxThreadsTried && at < forward_operators_.size() &&
@@ -300,7 +300,7 @@ void Attribution::EnterOperator(HostEventId op, NameFacts& names, OperatorCosts&
   context.op = op;
   if (costs.Of(op) != nullptr) context.costed = op;
   // Nodes nest if the engine is entered again (checkpoints); the innermost one counts. A node with
-  // two records (the engine's and the function's) needs one search.
+  // two records (the engine's and the function's) requires one search.
   const bool same_node = parent.valid() &&
                          events.sequence[parent.index()] == events.sequence[row] &&
                          events.forward_thread[parent.index()] == events.forward_thread[row];

@@ -31,16 +31,16 @@ enum class Phase : std::uint8_t {
 /// Context of a host event. Ids are None() if no such event surrounds it.
 struct HostContext {
   HostEventId op;      ///< Innermost operator, the event included.
-  HostEventId costed;  ///< Innermost operator around it whose FLOPs and bytes are known.
+  HostEventId costed;  ///< Innermost such operator with known FLOPs and bytes.
   /// Innermost Python frame of the user's code; in backward, that of the forward operator.
   HostEventId line;
-  HostEventId
-      layer;  ///< Innermost module frame or layer range; in backward, that of the forward operator.
+  /// Innermost module frame or layer range; in backward, that of the forward operator.
+  HostEventId layer;
   /// In backward, the forward operator of the innermost node around the event.
   HostEventId forward;
   Phase phase = Phase::kOther;
-  bool recomputed =
-      false;  ///< Inside a forward operator that runs again in backward (checkpointing).
+  /// Inside a forward operator that runs again in backward (checkpointing).
+  bool recomputed = false;
 };
 
 /// Returns true if the process launched the task or may have: true for orphans, and if `process` is
@@ -80,7 +80,7 @@ class Attribution {
   /// backward range that is open on another thread. Such threads have only calls, and launch nearly
   /// all of their work inside backward ranges.
   void AttributeBareCalls();
-  /// Fills in the context that a capture lacks from the launch of its replay.
+  /// Fills gaps in the contexts of replayed events with the context of the graph launch.
   void CompleteReplayed();
   bool IsBackwardNode(std::size_t row, NameFacts& names) const;
   HostEventId ForwardOperatorOf(HostEventId backward) const;
@@ -93,9 +93,9 @@ class Attribution {
   const TraceStore& store_;
   std::vector<bool> autograd_threads_, feeders_;
 
-  // Sequence numbers count per thread, so a backward operator also records the thread of its
-  // forward. But it uses a number of the framework that no other event carries. Matching sequence
-  // numbers identify that thread.
+  // Sequence numbers are per thread, so a backward operator also records its forward thread. That
+  // thread number is internal to the framework, and no other event records it. The forward thread
+  // is the one whose sequence numbers match.
   struct ForwardOperator {
     std::int64_t sequence;
     ThreadId thread;

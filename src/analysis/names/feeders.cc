@@ -8,7 +8,7 @@ namespace {
 
 struct ThreadFacts {
   bool fetches = false;
-  bool has_marks = false;     ///< Marks of the loop.
+  bool has_marks = false;     ///< Has marks of the loop, see FindFeeders().
   std::int64_t launches = 0;  ///< Number of kernel launches outside fetches.
 };
 
@@ -61,7 +61,8 @@ std::vector<bool> FindFeeders(const TraceStore& store, NameFacts& names) {
   }
   for (std::size_t t = 0; t < facts.size(); ++t) {
     const Loop& loop = loops[store.threads.process[t]];
-    // The loop's thread launches the forward pass, the autograd thread slightly more.
+    // The loop's thread launches the forward pass. The autograd thread launches slightly more
+    // kernels.
     constexpr std::int64_t kFarMore = 4;
     feeders[t] =
         facts[t].fetches &&

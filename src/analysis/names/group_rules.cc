@@ -56,12 +56,13 @@ Result<GroupRules> GroupRules::Parse(const NamedText& rules) {
     const std::optional<ParallelAxis> axis = AxisNamed(rule.value);
     if (!axis) {
       return BadRules(rules,
-                      fmt::format("{}: unknown axis = '{}'; correct it", rule.where, rule.value));
+                      fmt::format("{}: unknown axis = '{}'; use an axis of data/rules/groups.toml",
+                                  rule.where, rule.value));
     }
     auto match = std::make_unique<RE2>(rule.match, RE2::Quiet);
     if (!match->ok()) {
       return BadRules(rules,
-                      fmt::format("{}: match = '{}' is not an RE2 expression ({}); correct it",
+                      fmt::format("{}: match = '{}' is not a valid RE2 expression ({}); correct it",
                                   rule.where, rule.match, match->error()));
     }
     impl->rules.push_back({std::move(match), *axis});

@@ -26,7 +26,7 @@ enum class ParallelAxis : std::uint8_t {
   kSeveral,   ///< More than one of these.
 };
 
-/// Returns "data", ...
+/// Returns the axis as rules files write it, such as "data".
 std::string_view Name(ParallelAxis axis);
 
 /// The compiled rules. Thread-safe once parsed.

@@ -71,7 +71,7 @@ TEST(GroupRules, SayWhatIsWrongWithAFile) {
         .message();
   };
   EXPECT_NE(error("time", "x").find("unknown axis = 'time'"), std::string::npos);
-  EXPECT_NE(error("data", "(").find("is not an RE2 expression"), std::string::npos);
+  EXPECT_NE(error("data", "(").find("is not a valid RE2 expression"), std::string::npos);
 }
 
 }  // namespace group_rules_test

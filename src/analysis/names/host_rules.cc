@@ -80,17 +80,19 @@ Result<HostRules> HostRules::Parse(const NamedText& rules) {
     const std::optional<HostRole> role = RoleFromName(rule.value);
     if (!role) {
       return BadRules(rules,
-                      fmt::format("{}: unknown role = '{}'; correct it", rule.where, rule.value));
+                      fmt::format("{}: unknown role = '{}'; use a role of data/rules/host.toml",
+                                  rule.where, rule.value));
     }
     std::string error;
     if (impl->set.Add(rule.match, &error) < 0) {
       return BadRules(rules,
-                      fmt::format("{}: match = '{}' is not an RE2 expression ({}); correct it",
+                      fmt::format("{}: match = '{}' is not a valid RE2 expression ({}); correct it",
                                   rule.where, rule.match, error));
     }
     impl->role_of.push_back(*role);
   }
-  if (!impl->set.Compile()) return BadRules(rules, "the rules need too much memory; simplify them");
+  if (!impl->set.Compile())
+    return BadRules(rules, "the rules require too much memory; simplify them");
   return HostRules(std::move(impl));
 }
 

@@ -27,7 +27,7 @@ class OperatorCosts {
 
  private:
   const TraceStore& store_;
-  /// By name and arguments, in one number. Nodes do not move.
+  /// The key combines the ids of name and arguments. The values keep their addresses.
   std::unordered_map<std::uint64_t, std::optional<OperatorCall>> calls_;
   std::unordered_map<std::uint64_t, std::optional<OperatorCost>> costs_;
 };

@@ -13,11 +13,11 @@
 namespace headroom {
 namespace {
 
-/// Two occurrences are enough if a unit looks like a step in every way.
+/// Minimum number of occurrences; the smaller one applies if IsSure().
 constexpr std::size_t kMinCount = 3, kMinCountOfSure = 2;
 
-/// Returns the kernel time as a weight. At most a minute, so that ten times the sum over millions
-/// of damaged kernels does not overflow.
+/// Returns the kernel time in ns as a weight, at most one minute. Ten times the sum over millions
+/// of damaged kernels then does not overflow.
 std::int64_t WeightOf(DurationNs duration) {
   constexpr std::int64_t kMinute = 60'000'000'000;
   return std::clamp<std::int64_t>(duration.ns(), 0, kMinute);
@@ -27,7 +27,8 @@ std::int64_t WeightOf(DurationNs duration) {
 struct KernelSequence {
   std::vector<GpuTaskId> tasks;
   std::vector<std::uint32_t> symbols;
-  std::vector<std::int64_t> weight_before;  ///< Total kernel time before each kernel, and of all.
+  /// Total kernel time before each kernel; the last element covers all kernels.
+  std::vector<std::int64_t> weight_before;
 
   std::size_t size() const { return tasks.size(); }
   std::int64_t Weight(std::size_t first, std::size_t last) const {
@@ -387,7 +388,8 @@ bool IsSure(const KernelSequence& sequence, const Unit& unit, Evidence& evidence
 }
 
 /// Returns true if more than `share` of the occurrences directly follow the previous one. If two
-/// networks are trained in turn and end with the same kernels, other work runs between.
+/// networks are trained alternately and end with the same kernels, other work runs between their
+/// occurrences.
 bool FollowEachOther(const Unit& unit, double share) {
   const std::vector<Occurrence>& found = unit.occurrences;
   std::size_t followed = 0;
@@ -577,8 +579,8 @@ bool IsLayer(const Unit& unit, Evidence& evidence) {
 }
 
 /// Returns the number of consecutive units that form one pass, for units that look like layers with
-/// no other work around them. Longer pauses at equal intervals show it, else a first pass that is
-/// slower as a whole. Returns 1 if unknown.
+/// no other work around them. Longer pauses at equal intervals separate the passes. Without these,
+/// a first pass that is slower as a whole shows the length of a pass. Returns 1 if unknown.
 std::size_t UnitsOfAPass(const KernelSequence& sequence, const Unit& unit,
                          const Evidence& evidence) {
   const std::size_t count = unit.occurrences.size();
@@ -804,7 +806,7 @@ std::vector<StreamId> StreamsToSearch(const TraceStore& store, NameFacts& names)
 }  // namespace
 
 KernelSteps FindKernelSteps(const TraceStore& store, NameFacts& names) {
-  constexpr std::size_t kMinOfFamilies = 6;  // Shorter ones are a coincidence.
+  constexpr std::size_t kMinOfFamilies = 6;  // Shorter units may repeat by coincidence.
   KernelSteps layers;
   for (const StreamId stream : StreamsToSearch(store, names)) {
     KernelSequence sequence = SequenceOf(store, stream);

@@ -11,8 +11,8 @@ namespace kernel_steps_test {
 constexpr const char* kFusedAdam =
     "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<FusedAdamMathFunctor>";
 
-/// Kernels of one stream, 10 us each, without gaps. With `launched`, their launches are long
-/// before.
+/// Kernels of one stream, 10 us each, without gaps. With `launched`, their launches run much
+/// earlier.
 class Stream {
  public:
   explicit Stream(bool launched = false) : launched_(launched) {}
@@ -174,7 +174,7 @@ TEST(KernelSteps, WithAnUpdateGoBeforeTheirLayers) {
     if (i % 3 == 0) logged.Run({"log"});
   }
   EXPECT_EQ(logged.Find().spans.size(), 7u);
-  // The passes of an evaluation between the steps also do.
+  // The passes of an evaluation between the steps also cover more time.
   const KernelSteps steps = Stream().Run(step, 4).Run(Layers(4), 12).Run(step, 4).Find();
   EXPECT_EQ(LengthsUs(steps), Lengths(8, 380));
 }
@@ -211,7 +211,7 @@ TEST(KernelSteps, OfReinforcementLearningHoldTheirRollouts) {
 }
 
 TEST(KernelSteps, MayHoldTwoUpdates) {
-  // Two networks in turn, with the same layers.
+  // Two networks that are trained alternately, with the same layers.
   const std::vector<std::string> step =
       Join(Join(Layers(4), {kFusedAdam}), Join(Layers(9), {"loss", kFusedAdam}));
   const KernelSteps steps = Stream().Run(step, 8).Find();
@@ -275,7 +275,7 @@ TEST(KernelSteps, AreNotTheLayersOfTwoPasses) {
 }
 
 TEST(KernelSteps, AreSearchedOnTheStreamThatHoldsAllOfThem) {
-  // Half of the time is on a stream that only helps.
+  // Half of the kernel time is on a stream that runs only part of each step.
   Stream stream;
   stream.Run({"a", "b", "c", "d", "e", "f"}, 4);
   for (int i = 0; i < 48; ++i) {

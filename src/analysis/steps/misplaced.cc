@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// At most 1 % may be damage. More means that the rule does not apply.
+/// At most 1/100 of the tasks may be misplaced. With more, the rule does not apply.
 constexpr std::size_t kFew = 100;
 
 bool IsFew(std::size_t misplaced, std::size_t all) {
@@ -22,7 +22,7 @@ bool IsFew(std::size_t misplaced, std::size_t all) {
   return all >= kMinToTell && (misplaced == 1 || misplaced * kFew <= all);
 }
 
-/// Tasks that one process launched on one stream, one by one.
+/// Tasks that one process launched individually on one stream.
 struct Queue {
   const TraceStore& store;
   std::vector<GpuTaskId> tasks;  ///< By start.

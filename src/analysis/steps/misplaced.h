@@ -1,4 +1,4 @@
-// Finds wrong timestamps from the order that a GPU keeps.
+// Finds wrong timestamps: a GPU runs the tasks of a stream in launch order.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ struct MisplacedTask {
 /// Returns, by task, the fewest tasks that explain the disorder:
 /// * tasks that start before their launch does
 /// * tasks that were launched before a call that waited for the whole device, but start after it
-/// * tasks that run on their stream on the wrong side of tasks launched earlier or later
+/// * tasks that run out of launch order on their stream
 ///
 /// A stream is a queue, so tasks start in the order of their launches. The check excludes
 /// * graph launches, whose tasks run on streams of the graph,

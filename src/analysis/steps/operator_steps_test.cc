@@ -16,7 +16,7 @@ StoreBuilder Thread(std::initializer_list<const char*> names, int times = 1,
   const auto run = [&](std::initializer_list<const char*> operators) {
     for (const char* name : operators) {
       b.Op(name, kMain, at, 10);
-      b.Op("aten::addmm", kMain, at + 1, 5);  // Inside it.
+      b.Op("aten::addmm", kMain, at + 1, 5);  // Inside the operator `name`.
       at += 15;
     }
   };

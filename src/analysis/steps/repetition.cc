@@ -10,11 +10,11 @@ namespace {
 
 using Symbols = std::span<const std::uint32_t>;
 
-/// Callers do not use it; it separates two sequences.
+/// Separates two sequences; callers do not use this symbol.
 constexpr std::uint32_t kSeparator = std::numeric_limits<std::uint32_t>::max();
 
-/// Returns, by position, the length of the longest common prefix of the sequence and its suffix
-/// there (the Z-function); 0 at 0.
+/// Returns the Z-function: by position, the length of the longest common prefix of the sequence and
+/// its suffix at that position. The value at position 0 is 0.
 std::vector<std::uint32_t> PrefixLengths(Symbols text) {
   std::vector<std::uint32_t> length(text.size());
   std::size_t begin = 0, end = 0;  // The match with the prefix that ends last.

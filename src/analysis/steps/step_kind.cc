@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-/// Returns the number at the start of a text, if it is plausible as tokens of an iteration. The
+/// Returns the number at the start of a string, if it is plausible as tokens of an iteration. The
 /// limit prevents an overflow of the sum over all steps.
 std::optional<std::int64_t> LeadingNumber(std::string_view text) {
   constexpr std::int64_t kMaxTokens = 1'000'000'000;

@@ -111,7 +111,7 @@ FoundSteps FromAnnotations(const TraceStore& store, NameFacts& names) {
                            found.steps[n - 1].host)) {
     found.steps.pop_back();
   }
-  // Damage can leave a name without its number.
+  // A damaged name may lack its number.
   for (std::size_t i = 0; i < found.steps.size(); ++i) {
     if (found.steps[i].index < 0) found.steps[i].index = static_cast<std::int64_t>(i);
   }
@@ -220,8 +220,9 @@ std::vector<TimeNs> WithoutLongestDistance(std::vector<TimeNs> marks) {
 }
 
 /// Returns true if similar work runs between the marks of a group and between groups. Then each
-/// mark is a step, and occasional events delay some: a loader that delivers in bursts, a collector,
-/// a checkpoint. Each step has a wait for a batch or, without a loader, operators.
+/// mark is a step, and occasional events delay some steps. Examples: a loader that delivers in
+/// bursts, garbage collection, a checkpoint. Each step has a wait for a batch or, without a loader,
+/// operators.
 bool GroupsAreOfSteps(const TraceStore& store, NameFacts& names, ProcessId process,
                       const std::vector<TimeNs>& marks, std::size_t group) {
   struct Sums {
@@ -292,8 +293,8 @@ void ForOperatorsBetween(const TraceStore& store, NameFacts& names, ProcessId pr
 ///
 /// In a GAN, nearly every interval between marks differs far less from the one two or three before
 /// than from the previous one. Each of two successive intervals has operators that the other lacks.
-/// An evaluation or a log adds operators and removes none. Two heads that are trained in turn look
-/// the same and count as one step.
+/// An evaluation or a log adds operators and removes none. Two heads that are trained alternately
+/// look the same and count as one step.
 std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId process,
                           const std::vector<TimeNs>& marks) {
   constexpr std::size_t kMaxTurn = 3, kMinTurns = 3;
@@ -301,7 +302,8 @@ std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId p
   const std::size_t count = marks.size() - 1;
   const auto nearly_all = [](std::size_t part, std::size_t all) { return part * 10 >= all * 9; };
 
-  // Skips the costly comparison for most jobs. Misses turns with equally many operators.
+  // Skips the costly comparison for most jobs. Misses alternating networks with equally many
+  // operators.
   std::vector<std::int64_t> totals(count);
   ForOperatorsBetween(store, names, process, marks,
                       [&](std::size_t i, std::uint32_t) { ++totals[i]; });
@@ -381,9 +383,9 @@ std::vector<TimeNs> LastOfGroups(const TraceStore& store, NameFacts& names, Proc
 
 /// Returns the ends of Optimizer.step as steps, because it runs once per step by definition. Of
 /// several optimizers, uses the one that steps least often. Of several updates with one name
-/// (networks in turn, one per layer), uses the last.
+/// (alternating networks, or one update per layer), uses the last.
 ///
-/// @param regular  rejects uneven marks; if false, two marks are enough
+/// @param regular  true to reject uneven marks; if false, two marks suffice
 FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular) {
   const auto& events = store.host_events;
   const Marks marks = CollectMarks(store, MarkAt::kEnd, [&](std::size_t row) {
@@ -511,7 +513,7 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
     std::stable_sort(ranges.begin(), ranges.end(), [&](HostEventId a, HostEventId b) {
       return events.start[a.index()] < events.start[b.index()];
     });
-    // Ranges inside another one, or on a second thread at the same time, are parts.
+    // Ranges inside another range, or on a second thread at the same time, are parts of a step.
     std::vector<HostEventId> outer;
     for (const HostEventId range : ranges) {
       if (!outer.empty() && events.start[range.index()] < store.HostEnd(outer.back())) continue;
@@ -579,9 +581,9 @@ struct ProgramRuns {
   DurationNs covered;
 };
 
-/// Returns the steps. Several programs in turn form one step, which the rarest one ends (the update
-/// after the gradients of micro-batches). Otherwise each run of the program with the most time is a
-/// step.
+/// Returns the steps of a track. Alternating programs form one step, which ends with the rarest
+/// program (the update after the gradients of micro-batches). Otherwise each run of the program
+/// with the most time is a step.
 ProgramRuns StepsOfPrograms(const ProgramRuns& runs) {
   std::map<StringId, DurationNs> time;
   std::map<StringId, std::size_t> count;
@@ -674,7 +676,7 @@ bool MarkDispatches(const FoundSteps& marks, const FoundSteps& runs) {
 
 /// Returns steps from kernels that repeat in the same order.
 ///
-/// @param updates  requires an update in each step
+/// @param updates  true to require an optimizer update in each step
 FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names, bool updates = false) {
   constexpr std::size_t kMany = 5;
   constexpr double kNearlyAll = 0.8;
@@ -746,8 +748,8 @@ Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker
   }
   if (times.size() < 2) {
     return Status::Usage(
-        fmt::format("--step-marker: {} event in the trace has a name that starts with it; steps "
-                    "need at least two",
+        fmt::format("--step-marker: {} event in the trace has a name that starts with the marker; "
+                    "steps require at least two",
                     times.empty() ? "no" : "only one"));
   }
   found.source = StepSource::kGiven;

@@ -16,7 +16,7 @@ std::vector<bool> UsualSteps(const Steps& steps) {
   constexpr std::size_t kMin = 5, kMaxBurst = 16;
   std::vector<bool> usual;
   std::vector<std::size_t> whole, slow;  // Rows of the list; indices into `whole`.
-  DurationNs spread;                     // The largest distance of another step to the median.
+  DurationNs spread;                     // Largest deviation from the median among the other steps.
   for (std::size_t row = 0; row < steps.list.size(); ++row) {
     usual.push_back(steps.list[row].Counts());
     if (!usual[row]) continue;
@@ -85,7 +85,7 @@ double StepTimeError(const Steps& steps) {
     distance += std::abs(wall - median);
     sum += wall;
   }
-  // The standard deviation of a normal distribution is 1.25 times the mean distance.
+  // The standard deviation of a normal distribution is 1.25 times its mean absolute deviation.
   constexpr double kDeviationPerDistance = 1.25;
   const auto count = static_cast<double>(walls.size());
   // Relative to the mean step, because a loader that delivers in bursts makes the median far

@@ -38,9 +38,9 @@ struct StepTime {
 /// waits half of its time.
 std::optional<StepTime> StepTimeOf(const Steps& steps);
 
-/// Returns the standard error of the step time as a share of it. Uses the mean distance of its
-/// steps to their median, because one slow step changes it little. Excludes the first step. Returns
-/// 0 (unknown) with fewer than two other typical steps.
+/// Returns the standard error of the step time as a share of it. Uses the mean absolute deviation
+/// of its steps from their median, because one slow step changes that little. Excludes the first
+/// step. Returns 0 (unknown) with fewer than two other typical steps.
 double StepTimeError(const Steps& steps);
 
 }  // namespace headroom

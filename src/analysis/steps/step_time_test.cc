@@ -108,7 +108,7 @@ TEST(StepTimeTest, IsOfWholeSteps) {
 }
 
 TEST(StepTimeTest, ItsErrorIsThatOfAMean) {
-  // Distances to the median of 100: 10 and 10, over 4 steps.
+  // Deviations from the median of 100: 10 and 10, over 4 steps.
   EXPECT_NEAR(StepTimeError(Of({120, 100, 110, 90, 100})), 1.25 * 20 / 400 / 2, 1e-12);
   EXPECT_EQ(StepTimeError(Of({100, 100, 100, 300, 100, 100})), 0) << "one that is far slower";
   EXPECT_EQ(StepTimeError(Of({120, 100})), 0) << "of one step, nothing is known";

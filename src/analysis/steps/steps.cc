@@ -70,8 +70,8 @@ bool IsCall(HostEventKind kind) {
   return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
 }
 
-/// Returns the lowest correlation id of a recorded call, by the bits above 32, which number the
-/// process.
+/// Returns the lowest correlation id of a recorded call, by the high 32 bits of the id, which
+/// identify the process.
 std::map<std::int64_t, std::int64_t> FirstCalls(const TraceStore& store) {
   const auto& events = store.host_events;
   std::map<std::int64_t, std::int64_t> first;
@@ -85,8 +85,8 @@ std::map<std::int64_t, std::int64_t> FirstCalls(const TraceStore& store) {
 }
 
 /// Returns, by task, true for work that was launched before the recording. This holds for tasks
-/// without a launch at the start of a stream, if a later task of it has one. It also holds for
-/// tasks whose correlation id is below that of the first call.
+/// without a launch at the start of a stream, if a later task of the stream has a launch. It also
+/// holds for tasks whose correlation id is below that of the first call.
 std::vector<bool> FindWorkBeforeRecording(const TraceStore& store) {
   const auto& tasks = store.gpu_tasks;
   const std::map<std::int64_t, std::int64_t> first_calls = FirstCalls(store);
@@ -193,7 +193,7 @@ struct HostCounts {
   std::int64_t paced_operators = 0, paced_calls = 0;
   std::int64_t launches = 0;
   bool has_backward = false, has_optimizer = false;
-  DurationNs evaluation;  ///< In ranges of an evaluation that begin in the step.
+  DurationNs evaluation;  ///< Time in evaluation ranges that begin in the step.
 };
 
 /// Returns the counts by row of steps.list.
@@ -319,8 +319,9 @@ void FindEvaluationsInside(std::span<const HostCounts> counts, StepAnalysis& out
   for (StepRow* const row : evaluating) row->kind = StepKind::kTrainingAndEvaluation;
 }
 
-/// Sets the kind of each step from its mark, else from its backward pass or optimizer. Among steps
-/// with a backward pass, those without either are evaluations.
+/// Sets the kind of each step from its mark, else from its backward pass or optimizer. If any step
+/// has a backward pass, a step with GPU work but without backward pass and optimizer is an
+/// evaluation.
 void FindKinds(const TraceStore& store, std::span<const HostStep> found,
                std::span<const HostCounts> counts, StepAnalysis& out) {
   std::vector<StepRow>& rows = out.steps.list;
@@ -383,7 +384,7 @@ std::vector<bool> FindCallingOperators(const TraceStore& store) {
 void FindStepsWithoutCalls(const TraceStore& store, NameFacts& names,
                            std::span<const HostCounts> counts, StepAnalysis& out) {
   constexpr std::int64_t kManyOperators = 5;      // More than 1/5 of the operators.
-  constexpr std::int64_t kMin = 3, kSeveral = 5;  // Fewer may need no call by chance.
+  constexpr std::int64_t kMin = 3, kSeveral = 5;  // Fewer may make no call by chance.
   const auto& events = store.host_events;
   const std::vector<bool> calling = FindCallingOperators(store);
   /// Calls f(step, row) for each operator and call in a step, except the loader's.
@@ -440,7 +441,7 @@ void FindStepsWithoutCalls(const TraceStore& store, NameFacts& names,
 /// * All of its launches have their tasks.
 /// * It has about as many tasks per operator as any other step.
 /// * It has at least as many tasks as any step with the same number of operators.
-/// * None of its threads runs for long without a call.
+/// * No thread of the step runs for long without a call.
 void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const HostCounts> counts,
                   StepAnalysis& out) {
   constexpr double kAboutAsMany = 0.9;
@@ -477,7 +478,7 @@ void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const Hos
       rows[i].lost_tasks = true;
   }
   if (HasLaunches(store)) return FindStepsWithoutCalls(store, names, counts, out);
-  // Operators were recorded, so calls were too, and all are after the cut.
+  // Operators were recorded, so calls were recorded too; all of them are after the cut.
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (counts[i].operators > 0) rows[i].lost_tasks = true;
   }
@@ -633,8 +634,8 @@ void TimeSteps(const LaunchedWork& work, bool has_gpu, StepAnalysis& out) {
   }
 }
 
-/// Marks the steps that a task with a wrong timestamp affects. The task may have been launched or
-/// have run in them, and so may have been their last task.
+/// Marks the steps that a task with a wrong timestamp affects. These are the steps in which it was
+/// launched or runs, and the steps of its neighbours.
 void MarkTouchedSteps(const TraceStore& store, StepAnalysis& out) {
   const auto mark = [&](std::int32_t step) {
     if (step != StepAnalysis::kNoStep)

@@ -23,13 +23,12 @@ struct StepAnalysis {
   std::vector<Interval> hosts;        ///< By row of steps.list: the step on the host's clock.
   std::vector<DurationNs> recording;  ///< By row of steps.list: rough cost of recording the host.
   IntervalSet busy;                   ///< Times in which a task of the process runs.
-  IntervalSet late;                   ///< Idle until the next task is launched and can start.
-  /// Idle although the next task is launched. Other idle time has an unknown cause.
+  IntervalSet late;  ///< GPU idle time until the next task is launched and can start.
+  /// GPU idle time although the next task is launched. Other idle time has an unknown cause.
   IntervalSet queued;
   ProcessId process;  ///< Process that runs the steps; None() if they are not from one process.
 
-  /// Tasks without a launch that ran before any task with one on their stream: launched before
-  /// recording began.
+  /// By task: true if it was launched before recording began.
   std::vector<bool> before_recording;
 
   std::vector<MisplacedTask> misplaced;  ///< In no step; the steps that they affect are not whole.

@@ -26,7 +26,7 @@ using Walls = std::vector<std::int64_t>;
 
 TEST(Steps, EndWhereTheirGpuWorkEnds) {
   StoreBuilder b;
-  // The host finishes a step after 100 us, the GPU needs 300 us.
+  // The host takes 100 us per step, the GPU 300 us.
   for (int i = 0; i < 3; ++i) {
     b.Step(10 + i, kMain, i * 100, 100);
     b.Launch("aten::mm", kMain, i * 100 + 10, kGemm, kStream, 20 + i * 300, 300);
@@ -597,7 +597,7 @@ TEST(Queue, CountsAGraphOfKernelsAsOneLaunch) {
 TEST(ProfilerCost, CountsWhatIsRecordedWhileTheGpuFollowsTheHost) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 1000);
-  // A queue of ten kernels of 50 us, so recording meanwhile costs the step nothing.
+  // A queue of ten kernels of 50 us hides the cost of recording.
   for (int i = 0; i < 10; ++i) b.Launch("aten::mm", kMain, i * 3, kGemm, kStream, 10 + i * 50, 50);
   for (int i = 0; i < 100; ++i) b.Op("aten::view", kMain, 40 + i * 2, 1);
   b.Launch("aten::mm", kMain, 250, kGemm, kStream, 510, 50);

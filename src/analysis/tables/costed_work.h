@@ -17,7 +17,7 @@ struct CostedCall {
   /// GPU time of the tasks whose innermost costed operator is `op`, without copies from or to the
   /// host.
   DurationNs time;
-  GpuTaskId main_task;  ///< The longest task; a kernel's name shows the arithmetic.
+  GpuTaskId main_task;  ///< The longest task; its kernel name shows the type of arithmetic.
   DType math_dtype;
   RooflinePoint point;
   bool recomputed;  ///< Runs a second time in backward (checkpointing).

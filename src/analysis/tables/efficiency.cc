@@ -77,7 +77,7 @@ void MeasureBounds(std::span<const CostedCall> work, const StepAnalysis& steps, 
   for (const CostedCall& call : work) {
     if (!Counts(steps, call.main_task)) continue;
     costed += call.time;
-    // Work faster than the device's limits does not show a limit.
+    // Work faster than the device's limits has wrong shapes or times, so it shows no limit.
     if (call.point.state == RooflineState::kImpossible) {
       impossible += call.time;
       continue;
@@ -186,7 +186,7 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
   if (work.empty()) return out;
   MeasureBounds(work, steps, all, out);
 
-  // FLOPs in whole steps, for the work that peaks are stated for.
+  // FLOPs in whole steps. Peaks only apply to matrix products, convolutions and attention.
   std::map<DType, double> flops_by_type;
   for (const CostedCall& call : work) {
     // MFU counts the model's work, so work that checkpointing repeats counts once.

@@ -65,7 +65,7 @@ class TimePerEvent {
   std::vector<DurationNs> time_;
 };
 
-/// Values by name, in order of first use. References stay valid.
+/// Values by name, in order of first use. References to values stay valid.
 template <typename T>
 class ByName {
  public:

@@ -22,8 +22,8 @@ struct TableScope {
   bool HasEvent(std::size_t row) const { return events.empty() || events[row]; }
 };
 
-/// Returns the scope of the table: the whole trace, or the steps that the user named. These include
-/// the GPU tasks of the steps, and host events that begin in one.
+/// Returns the scope of the table: the whole trace, or the steps that the user named. A step's
+/// scope includes its GPU tasks and the host events that begin in it.
 TableScope ScopeOf(const TraceStore& store, const StepAnalysis& steps,
                    const AnalysisOptions& options);
 
@@ -31,7 +31,7 @@ TableScope ScopeOf(const TraceStore& store, const StepAnalysis& steps,
 std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names,
                                  const StepAnalysis& steps, const TableScope& scope = {});
 
-/// Returns GPU tasks by kernel class; copies and sets have separate rows.
+/// Returns GPU tasks by kernel class; copies and memsets have separate rows.
 std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names,
                                  const TableScope& scope = {});
 

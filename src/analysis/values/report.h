@@ -76,19 +76,21 @@ struct StepRow {
   std::int64_t index = 0;
   StepKind kind = StepKind::kUnknown;
   std::optional<std::int64_t> tokens;  ///< Tokens in the step over all sequences, from its mark.
-  /// Its kind is not the main kind; only the figures per kind include it.
+  /// The step's kind is not the main kind; only the figures per kind include the step.
   bool of_other_kind = false;
   bool after_pause = false;   ///< The loop paused before the step (FindPauses()).
   DurationNs since_previous;  ///< Host time since the previous step; 0 after a pause.
   TimeNs start;               ///< Start of `wall`.
   DurationNs wall;            ///< Time between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
-  std::optional<DurationNs> host;  ///< Length of the annotation.
-  Interval on_host;                ///< The step on the host's clock, without `since_previous`.
-  DurationNs loading;              ///< Host time in loader ranges; 0 at the edge of an epoch.
-  std::int64_t tasks = 0;          ///< Number of GPU tasks launched in the step.
-  /// Excludes the step from all figures but its own. Its kernels were launched but none was
-  /// recorded, the file was cut before all of them were, or the time of one is unknown.
+  /// Length of the step's annotation; null unless an annotation marks the step.
+  std::optional<DurationNs> host;
+  Interval on_host;        ///< The step on the host's clock, without `since_previous`.
+  DurationNs loading;      ///< Host time in loader ranges; 0 at the edge of an epoch.
+  std::int64_t tasks = 0;  ///< Number of GPU tasks launched in the step.
+  /// Figures over several steps exclude this one, because its GPU work is incomplete. Either none
+  /// of its kernels was recorded, the file was cut before the last one, or the time of one is
+  /// unknown.
   bool lost_tasks = false;
   /// Rough estimate (analysis/steps/profiler_cost.h), not a bound. Time that recording adds to the
   /// step while the GPU waits for the host; 0 if the launch queue hides it.
@@ -114,12 +116,12 @@ struct StepKindRow {
   std::optional<double> tokens;  ///< Mean per step; null if unknown for any step.
 };
 
-/// Times of the steps that count; null if none does.
+/// Times of the steps that count; null if no step counts.
 struct WallSummary {
   std::optional<DurationNs> p50, mean, min, max;
 };
 
-/// Milliseconds, with an interval for their error.
+/// Estimated time in ms, with its range.
 struct MsInterval {
   double low = 0, mid = 0, high = 0;
 };
@@ -177,7 +179,7 @@ struct RunRow {
   DurationNs time;
   double share_pct = 0;    ///< Share of the recording.
   std::int64_t count = 0;  ///< Number of steps, ranges, calls or gaps.
-  std::string example;     ///< Its longest event; empty if not recorded.
+  std::string example;     ///< Name of the longest event, or "step N"; empty if not recorded.
 };
 /// Breakdown of the recording's time; the rows sum to `wall`.
 struct RunTime {
@@ -251,7 +253,7 @@ struct Bottleneck {
   Verdict verdict = Verdict::kUnknown;
   std::optional<double> share_pct;
   std::string confidence;         ///< "high", "medium" or "low"; empty if there is no verdict.
-  std::string confidence_reason;  ///< Why it is low; else empty.
+  std::string confidence_reason;  ///< Why the confidence is low; else empty.
   std::string balance;            ///< For a balanced verdict, why no other verdict applies.
   bool host_only = false;         ///< From the host's clock alone: no GPU work was recorded.
   std::string of;                 ///< The base of the share: "the mean step", "the recording"...
@@ -302,7 +304,7 @@ struct Finding {
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
   Remedy remedy = Remedy::kNone;
   std::string place = {};  ///< Call, callback or region to start with; empty if none stands out.
-  /// GPU idle time that the title states; no remedy saves more.
+  /// GPU idle time that the title states, the most that a remedy can save; null if it states none.
   std::optional<DurationNs> idle = {};
   /// The finding concerns several files together; its check needs all of them.
   bool of_set = false;
@@ -368,7 +370,7 @@ struct RegionRow {
   std::string key;
   std::int64_t count = 0;
   DurationNs total;  ///< Time in the outermost entries; nested entries count once.
-  DurationNs self;   ///< Time in which no other region runs inside.
+  DurationNs self;   ///< Self time: excludes nested regions.
   DurationNs min, max, mean, stdev, p50, p99;
   /// Null if there is no GPU work, or none that belongs to the range for certain.
   std::optional<DurationNs> gpu;
@@ -378,9 +380,11 @@ struct RegionRow {
 /// steps, per step.
 struct TimingRow {
   std::string name;
-  std::string inside;      ///< The row that contains this one; empty for the rows that add up.
-  std::string source;      ///< "ranges", "operators", "calls", "its parts", "its place", "rest".
-  std::int64_t count = 0;  ///< Steps in which the part occurs; the order statistics are over these.
+  /// Name of the row that contains this row; empty for the rows that sum to the host's time.
+  std::string inside;
+  std::string source;  ///< "ranges", "operators", "calls", "its parts", "its place", "rest".
+  /// Number of steps in which the part occurs; `mean`, `p50` and `p99` are over these.
+  std::int64_t count = 0;
   DurationNs total, mean, p50, p99;
   double share_pct = 0;  ///< Share of the steps' time on the host.
   /// Time in which the GPU runs tasks that were launched in the part.
@@ -406,7 +410,7 @@ struct MetricRow {
   std::string instance;
   std::optional<std::int64_t> gpu;
   double mean = 0, min = 0, max = 0, last = 0;  ///< The mean is weighted with time.
-  std::int64_t samples = 0;                     ///< Number of samples that hold a number.
+  std::int64_t samples = 0;                     ///< Number of finite samples.
 };
 
 /// Memory allocated for one purpose at one moment.
@@ -467,7 +471,7 @@ struct MemoryUse {
 struct InputWait {
   DurationNs host, exposed, hidden;  ///< Means per batch; hidden = host - exposed.
   std::int64_t batches = 0;
-  std::string source;  ///< "gpu-events", "gpu-tasks".
+  std::string source;  ///< "gpu-events" or "gpu-tasks".
 };
 
 /// The host's work in the mean step, on the host's clock.
@@ -483,7 +487,7 @@ struct Throughput {
 
 struct ClassRow {
   std::string name;                  ///< Kernel class, "memcpy" or "memset".
-  std::optional<WorkFamily> family;  ///< Null for a copy or set.
+  std::optional<WorkFamily> family;  ///< Null for a copy or memset.
   std::int64_t count = 0;
   DurationNs total;
   double share_pct = 0;
@@ -524,7 +528,7 @@ struct Efficiency {
   /// whose names state it. Unknown: kernels whose names do not.
   std::optional<double> tensor_core_used_pct, tensor_core_unknown_pct;
   double unclassified_pct = 0;  ///< GPU time of kernels that no rule matches.
-  UnitUse units;                ///< While the GPU works, in the steps that count.
+  UnitUse units;                ///< Mean while the GPU is busy, in the steps that count.
 };
 
 struct TraceReport {
@@ -539,8 +543,8 @@ struct TraceReport {
   /// bottleneck and findings describe this window.
   std::optional<StepRow> stretch;
   std::optional<StepBreakdown> breakdown;
-  /// The mean step without GPU idle time: the GPU's busy time in it. Null if there is no such step,
-  /// or if the figures miss part of its time.
+  /// Mean step time without GPU idle time, which is the GPU's busy time. Null if the step launches
+  /// no GPU work, or if the host runs on without waiting for the GPU.
   std::optional<DurationNs> ceiling;
   std::vector<CauseRow> causes;  ///< Empty without a breakdown.
   Bottleneck bottleneck;

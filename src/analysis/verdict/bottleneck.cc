@@ -19,13 +19,13 @@ namespace headroom {
 namespace {
 
 // The rules of the verdict. Shares are of the mean over all whole steps, so that waits in bursts
-// count. Without steps, they are of the stretch. One slow step among five or more does not decide:
-// the verdict is then that of the others.
+// count. Without steps, they are of the stretch. One slow step among five or more does not decide
+// the verdict; the other steps do.
 //
 // 1. If idle time of unknown cause takes at least kClearPct and at least as much as any known wait,
 //    the verdict is unknown. Exception: exposed communication of at least kClearPct that also
-//    outlasts the other GPU work. It is the verdict at low confidence, because kernels alone show
-//    no other wait.
+//    outlasts the other GPU work. It is then the verdict, at low confidence, because kernels alone
+//    show no other wait.
 // 2. A cause other than GPU work is the verdict if it takes at least kClearPct and at least
 //    kLeadFactor times the next such cause.
 // 3. GPU work is the verdict if all waits together, without the host's cost of recording, stay
@@ -41,7 +41,7 @@ constexpr double kClearPct = 15;
 constexpr double kSurePct = 30;  // At least this share gives high confidence in a wait.
 constexpr double kLeadFactor = 1.3;
 constexpr std::int64_t kGpuLead = 2;
-constexpr double kMajorityPct = 50;  // Share of the GPU time that is enough to judge all of it.
+constexpr double kMajorityPct = 50;  // Minimum share of the GPU time that decides for all GPU time.
 
 /// Returns the times in which only copies to the host run.
 IntervalSet ExposedCopiesToHost(const Evidence& evidence) {
@@ -168,7 +168,7 @@ std::string BusyLine(const StepBreakdown& breakdown) {
   return fmt::format("the GPU is busy for {}", Part(breakdown.gpu.Sum(), breakdown));
 }
 
-/// Applies rule 2 to the host, whose work may partly be the recording.
+/// Applies rule 2 to the host, whose work may partly be profiler overhead.
 Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
   const StepBreakdown& breakdown = step.breakdown;
   const DurationNs wall = breakdown.wall;
@@ -186,7 +186,7 @@ Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
           step.queue_depth_max < 10    ? "never gets far"
           : step.queue_depth_mean < 10 ? "is rarely"
                                        : "is sometimes"),
-      fmt::format("recording caused roughly {} of that; without it about {} would remain",
+      fmt::format("recording caused roughly {} of the idle time; without it about {} would remain",
                   FormatTime(step.profiler_cost), FormatPercent(kept_pct))};
   if (kept_pct >= kClearPct) return verdict;
   verdict.verdict = Verdict::kBalanced;
@@ -358,7 +358,7 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
     verdict.evidence = {Holds(first.time, breakdown, first.meaning), BusyLine(breakdown)};
     if (first.verdict == Verdict::kInput && !evidence.unmarked.empty()) {
       verdict.evidence.push_back(UnmarkedText(evidence));
-      verdict.confidence = "medium";  // Only its place identifies the loader.
+      verdict.confidence = "medium";  // Only the position in the loop identifies the loader.
     }
     if (const std::optional<Stall> stall = MainStall(evidence);
         stall && first.verdict == Verdict::kSynchronization) {

@@ -57,7 +57,7 @@ inline constexpr double kMinTurningPoint = 66;
 /// Returns the evidence for a loader without marks.
 std::string UnmarkedText(const Evidence& evidence);
 
-/// Parts of a step by cause; they sum to it.
+/// Parts of a step by cause; they sum to the step.
 struct CauseTimes {
   DurationNs gpu;            ///< A compute kernel, a copy inside the device or a set runs.
   DurationNs communication;  ///< Exposed communication.

@@ -8,8 +8,8 @@
 namespace headroom {
 namespace bottleneck_test {
 
-/// Builds five steps of 1000 us; `fill` draws the step that begins at a time. The GPU ends each
-/// step at 1000.
+/// Builds five steps of 1000 us; `fill` adds the events of the step that begins at the given time.
+/// The GPU's work ends 1000 us after that.
 StoreBuilder Job(const std::function<void(StoreBuilder&, std::int64_t)>& fill) {
   StoreBuilder b;
   for (int i = 0; i < 5; ++i) {

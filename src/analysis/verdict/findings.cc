@@ -159,17 +159,17 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
     const bool launches = roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch);
     return launches ? "record after a few warm-up steps: the first launch of a kernel loads its "
                       "code. Investigate the call if it is slow in every step"
-                    : "check whether every step needs it";
+                    : "check whether every step needs the most expensive event";
   }
   if (explains(idle.nothing)) {
     return evidence.report.lines.empty()
                ? fmt::format(
-                     "find out what the host does there: record Python frames ({}), or mark "
+                     "find out what the host does in that time: record Python frames ({}), or mark "
                      "suspects with record_function",
                      RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as()))
-               : "find out what the host does there: mark suspects with record_function";
+               : "find out what the host does in that time: mark suspects with record_function";
   }
-  return explains(idle.dearest_time) ? "check whether every step needs it so often"
+  return explains(idle.dearest_time) ? "check whether the most expensive event must run so often"
                                      : "start with the most expensive host call";
 }
 
@@ -214,7 +214,7 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
           idle.operators > idle.launches ? ", the surrounding operators take longer" : ""));
     }
   } else if (SharePct(idle.dearest_time, idle.all) >= kWorthMentioningPct) {
-    // A single event is more specific than the sum over its name, if it accounts for most of it.
+    // A single event that accounts for most of its name's time is more specific than the name.
     const bool single = 2 * idle.longest_time.ns() >= idle.dearest_time.ns();
     const StringId name =
         single ? evidence.store.host_events.name[idle.longest.index()] : idle.dearest;
@@ -342,12 +342,13 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
                     evidence.store.steps.thread[0], evidence.steps.hosts[example]);
   if (dearest && 2 * dearest->own.ns() >= other.ns()) {
     const std::string_view name = evidence.store.Text(dearest->name);
-    auto ranked = About(
-        evidence, other, "costly-region",
-        fmt::format("{} per step is neither loading nor training, mostly in region {}", figure,
-                    name),
-        "breakdown", figure,
-        "check whether every step needs it, or whether another thread can do it", Remedy::kNone);
+    auto ranked =
+        About(evidence, other, "costly-region",
+              fmt::format("{} per step is neither loading nor training, mostly in region {}",
+                          figure, name),
+              "breakdown", figure,
+              "check whether every step needs this region, or whether another thread can run it",
+              Remedy::kNone);
     if (ranked) {
       ranked->finding.place = name;
       ranked->finding.evidence = {
@@ -687,7 +688,7 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
   if (waits) {
     ranked->finding.evidence = {
         fmt::format(
-            "{} of it in {}, {} each; a kernel needs only 1 to 2 us to start",
+            "{} of it in {}, {} each; a kernel takes only 1 to 2 us to start",
             FormatTime(in_long_gaps),
             evidence.rows.size() > 1 ? Plural(long_gaps, "long gap") + " over all steps"
                                      : Plural(long_gaps, "long gap"),
@@ -696,7 +697,7 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
         "so they wait for neither their launch nor the previous kernel"};
   } else {
     ranked->finding.evidence = {
-        "each kernel needs 1 to 2 us to start, and other streams may delay it"};
+        "each kernel takes 1 to 2 us to start, and other streams may delay it"};
   }
   return ranked;
 }
@@ -709,13 +710,14 @@ struct OutlierCause {
 };
 constexpr OutlierCause kOutlierCauses[] = {
     {&CauseTimes::input, "waits for data",
-     "check the loader for that batch: a slow sample, an epoch's end, restarting workers "
-     "(persistent_workers=True) or too little prefetching (prefetch_factor)"},
+     "check the loader for the batches of these steps: a slow sample, an epoch's end, restarting "
+     "workers (persistent_workers=True) or too little prefetching (prefetch_factor)"},
     {&CauseTimes::host, "GPU idle until the host launches",
-     "find out what the host does there: a recompilation, a checkpoint, evaluation, logging or "
-     "garbage collection"},
+     "find out what the host does in these steps: a recompilation, a checkpoint, evaluation, "
+     "logging or garbage collection"},
     {&CauseTimes::synchronization, "GPU idle after blocking calls",
-     "find out which code waits for the GPU there: logging of values, a checkpoint, evaluation"},
+     "find out which code waits for the GPU in these steps: logging of values, a checkpoint, "
+     "evaluation"},
     {&CauseTimes::callback, "a callback", "call it less often, or on another thread"},
     {&CauseTimes::communication, "exposed communication", "find the rank that arrives last"},
     {&CauseTimes::gpu, "GPU work",
@@ -796,7 +798,7 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
   if (!worst || kFew * slow.size() >= evidence.rows.size()) return std::nullopt;
 
   const OutlierCause* cause = nullptr;
-  DurationNs of_cause;  // Excess over the others' time for it.
+  DurationNs of_cause;  // Excess of the cause in slow steps over its time in the others.
   for (const OutlierCause& candidate : kOutlierCauses) {
     if (causes.by_row.empty()) break;
     DurationNs in_slow, in_others;
@@ -809,7 +811,7 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
     of_cause = more;
     cause = &candidate;
   }
-  // Loaders deliver in bursts: the finding is then the wait.
+  // Loaders deliver in bursts, so such slow steps are typical. Another finding reports the wait.
   if (cause != nullptr && cause->time == &CauseTimes::input && UsualOf(evidence)[slow.front()])
     return std::nullopt;
   const StepRow& row = list[evidence.rows[*worst]];

@@ -9,7 +9,7 @@ namespace findings_test {
 
 using Fill = std::function<void(StoreBuilder&, std::int64_t)>;
 
-/// Builds six steps of 1000 us; `fill` draws the step that begins at a time.
+/// Builds six steps of 1000 us; `fill` adds the events of the step that begins at the given time.
 StoreBuilder Job(const Fill& fill, const char* device = "NVIDIA H200") {
   StoreBuilder b;
   b.NameDevice(0, device);
@@ -41,7 +41,7 @@ constexpr const char* kFusedAdam =
     "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
     "namespace)::FusedOptimizerTensorListMetadata<4>";
 
-/// Draws a step without problems: matrix products on tensor cores fill it.
+/// Adds a step without problems: matrix products on tensor cores fill the step.
 void Sound(StoreBuilder& b, std::int64_t at) { Busy(b, at, kTensorCoreGemm, 2, 990); }
 
 void Optimizer(StoreBuilder& b, std::int64_t at, int kernels, const char* kernel) {
@@ -175,7 +175,7 @@ TEST(Findings, OfASoundJobAreNone) {
     ADD_FAILURE() << finding.id << ": " << finding.title;
 }
 
-/// Draws a step full of float32 products on a device, with `host_us` of host work.
+/// Fills a step with float32 products, with `host_us` of host work.
 Fill Float32Products(std::int64_t host_us) {
   return [host_us](StoreBuilder& b, std::int64_t at) {
     b.Op("aten::mm", kMain, at + 5, 2).Shapes("[[512, 512], [512, 512]]", R"(["float", "float"])");

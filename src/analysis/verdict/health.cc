@@ -23,8 +23,8 @@
 namespace headroom {
 namespace {
 
-/// Returns true if any host event was recorded. Annotations that a profiler draws over a stream,
-/// and rows of unknown kind, do not count.
+/// Returns true if any host event was recorded. Annotations on a GPU stream, and rows of unknown
+/// kind, do not count.
 bool HasHostEvents(const TraceStore& store) {
   const std::span<const HostEventKind> kinds = store.host_events.kind.values();
   return std::any_of(kinds.begin(), kinds.end(), [](HostEventKind kind) {
@@ -133,7 +133,7 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
   if (tasks.rows() == 0 || !HasHostEvents(store)) return;
   DurationNs orphan_time, all_time;
   std::int64_t orphans = 0, drawn = 0;
-  // Some profilers draw collectives on a separate track, without launches.
+  // Some profilers record collectives on a separate track, without launches.
   std::vector<bool> has_launch(store.streams.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     if (tasks.launch[i].valid()) has_launch[tasks.stream[i].index()] = true;
@@ -236,7 +236,7 @@ std::int64_t CountOf(double number) {
   return static_cast<std::int64_t>(std::min(number, kMaxCounted));
 }
 
-/// Returns the first characters of a text argument of an instant, in JSON escapes.
+/// Returns the first characters of a string argument of an instant, still with JSON escapes.
 std::string_view Unquoted(const TraceStore& store, std::size_t instant, std::string_view key) {
   constexpr std::size_t kLongest = 300;
   std::string_view text = store.Arg(store.instants.args[instant], key);
@@ -427,8 +427,8 @@ bool CountsEvents(ImportIssue issue) {
          issue == ImportIssue::kDroppedRecords;
 }
 
-/// Returns the grade. Missing parts cost nothing if they are not required: a job on the CPU has no
-/// GPU work, and some profilers record no launches.
+/// Returns the grade. Missing parts do not lower the grade if they are not required. Examples: a
+/// job on the CPU has no GPU work, and some profilers record no launches.
 char GradeOf(const TraceStore& store, NameFacts& names, const ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   const bool has_host = HasHostEvents(store);

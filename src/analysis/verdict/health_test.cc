@@ -61,7 +61,7 @@ TEST(Health, SaysWhichPartsAreMissing) {
   StoreBuilder gpu_only;
   gpu_only.Kernel(kGemm, kStream, 0, 10);
   gpu_only.Event(HostEventKind::kGpuAnnotation, "ProfilerStep#0", kStream, 0,
-                 10);  // Drawn over the stream, so not a host event.
+                 10);  // On a stream, so not a host event.
   gpu_only.Event(HostEventKind::kOther, "PyTorch Profiler (0)", 9, 0, 100);
   health = HealthOf(gpu_only);
   EXPECT_EQ(health.grade, 'A') << "some profilers record no launches";
@@ -199,7 +199,7 @@ TEST(Health, LaunchesWithoutATaskAreCountedOnceThroughNestedCalls) {
   }
   EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kLaunchWithoutTask), 0);
   b.Call("cudaLaunchKernel", kMain, 500, 5, 200);
-  b.Call("cudaMemcpyAsync", kMain, 510, 5, 201);  // Copies to the same place make no task.
+  b.Call("cudaMemcpyAsync", kMain, 510, 5, 201);  // A copy to its own source creates no task.
   b.Call("cudaLaunchKernel", kMain, 520, 5);      // No number: for example, captured into a graph.
   EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kLaunchWithoutTask), 1);
 }

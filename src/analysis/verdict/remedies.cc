@@ -128,10 +128,10 @@ std::string RemedyForChakra(ImportIssue issue) {
              "(chakra_trace_link)";
     case ImportIssue::kNoHost:
     case ImportIssue::kOrphanTask:
-      return "host nodes (is_cpu_op), on which the GPU nodes depend";
+      return "include the host nodes (is_cpu_op) on which the GPU nodes depend";
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
-      return "the profiler's trace, from which the nodes were made";
+      return "use the profiler's trace from which the nodes were made";
     case ImportIssue::kNoStacks:
       return "the trace of PyTorch's profiler, with with_stack=True";
     case ImportIssue::kNoSteps:
@@ -149,7 +149,7 @@ std::string RemedyForChrome(ImportIssue issue) {
       return "a file of spans has no GPU work; a profiler that sees the GPU records it: `headroom "
              "record`, torch.profiler, nsys or rocprofv3";
     case ImportIssue::kNoHost:
-      return "spans of the program's work (\"ph\": \"X\", or \"B\" and \"E\")";
+      return "write spans of the program's work (\"ph\": \"X\", or \"B\" and \"E\")";
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
     case ImportIssue::kNoStacks:
@@ -162,7 +162,7 @@ std::string RemedyForChrome(ImportIssue issue) {
   }
 }
 
-/// Remedies for a recording of Headroom, or of another tool in its format.
+/// Remedies for Headroom's recordings, and for other tools' recordings in that format.
 std::string RemedyForPerfetto(ImportIssue issue) {
   const std::string_view remedy = DocOf(issue).remedy;
   switch (issue) {

@@ -61,8 +61,9 @@ LoopView LoopViewOf(const TraceReport& report, const TraceStore& store) {
 
 struct DataAnswer::Kept {
   std::int64_t loader = 1;
-  DataReport report;  ///< The report without changes. Its loader is the first.
-  /// nullopt if no simulation is possible; the report gives the reason.
+  /// Report without requested changes. The requested loader is `loaders.front()`.
+  DataReport report;
+  /// nullopt if no simulation is possible; `report.no_forecast` gives the reason.
   std::optional<LoadingModel> model = {};
   std::optional<LoadingForecaster> forecaster = {};
 
@@ -127,7 +128,7 @@ Result<std::unique_ptr<DataAnswer::Kept>> DataAnswer::Prepare(std::int64_t loade
   std::rotate(loaders.begin(), loaders.begin() + (loader - 1), loaders.begin() + loader);
   if (loaders.front().fetches.empty()) return NoBatch(loaders.front());
   kept->report.split = SplitLoading(loaders.front(), view_);
-  // A probe that found no loader is reported with every loader.
+  // A probe that measured no loader is reported for every loader.
   if (loaders.front().probed || ProbeSpans(*store_).empty())
     kept->report.probe = FindInputProbe(*store_);
   kept->Forecast(*store_);

@@ -16,7 +16,7 @@
 
 namespace headroom {
 
-/// A change with its text, which names its row in the answer.
+/// A parsed change, and its text, which labels its row of the answer.
 struct NamedLoadingChange {
   std::string name;
   LoadingChange change;
@@ -28,13 +28,12 @@ Result<std::vector<NamedLoadingChange>> ParseLoadingChanges(const std::vector<st
 /// Returns the figures of the loop in the mean step, as `headroom report` has them.
 LoopView LoopViewOf(const TraceReport& report, const TraceStore& store);
 
-/// Answers questions about one recording. Keeps the shared work of the loader that was asked about
-/// last.
+/// Answers questions about one recording. Caches the shared work of the last requested loader.
 class DataAnswer {
  public:
-  /// @param store  frozen; outlives the answers
-  /// @param path   the recording's, for the report and for messages
-  /// @param view   LoopViewOf(); it may lack data that the trace lacks
+  /// @param store  frozen trace; must outlive this object
+  /// @param path   path of the recording, for the report and messages
+  /// @param view   result of LoopViewOf(); data that the trace lacks is absent
   DataAnswer(const TraceStore& store, std::string path, const LoopView& view);
   ~DataAnswer();
   DataAnswer(DataAnswer&&) noexcept;
@@ -42,14 +41,14 @@ class DataAnswer {
   /// Fails with kUsage if the question is wrong, and with kNoAnswer if the recording lacks data. If
   /// no simulation is possible, the report says so.
   ///
-  /// @param loader  the K-th loader by the loop's waiting time, counted from 1
+  /// @param loader  position of the loader by the loop's waiting time: 1 for the longest wait
   Result<DataReport> Ask(std::int64_t loader, const std::vector<NamedLoadingChange>& changes);
 
  private:
   /// The shared part of all answers about a loader.
   struct Kept;
 
-  /// Returns the report of a recording without a data loader.
+  /// Returns the report of a recording that has only the loop, without a data loader.
   Result<DataReport> OfLoop(bool wants_forecast) const;
   Result<std::unique_ptr<Kept>> Prepare(std::int64_t loader) const;
 

@@ -16,17 +16,18 @@ namespace headroom {
 
 struct DataReport {
   std::string path;
-  /// The rest of the report is about the first one. If empty, the trace has only the loop: the
-  /// report has only `split`.
+  /// All loaders, with the requested loader first. The other fields describe that loader. If empty,
+  /// only the loop was recorded, and only `path`, `split` and `no_forecast` are set.
   std::vector<LoaderProfile> loaders;
   LoadingSplit split = {};
-  std::optional<InputProbe> probe = {};  ///< Absent if not requested.
-  /// Absent: see `no_forecast`.
+  /// Absent if the run had no --probe-input, or if it probed another loader.
+  std::optional<InputProbe> probe = {};
+  /// Absent if there is no forecast; `no_forecast` gives the reason.
   std::optional<LoadingModel> model = {};
   double correction = 1;  ///< Recorded period over simulated period, both of the recorded setting.
   LoadingSearch search = {};
-  std::vector<LoadingOption> asked = {};  ///< In the order of the command line.
-  std::string no_forecast = {};           ///< Why there is no forecast.
+  std::vector<LoadingOption> asked = {};  ///< Requested settings, in command-line order.
+  std::string no_forecast = {};           ///< Why there is no forecast; empty if there is one.
 };
 
 /// Returns headroom.data/1, see docs/data.md.

@@ -34,7 +34,7 @@ LoadingOption Option(const std::string& name, double step_ms) {
   return option;
 }
 
-/// Two workers that compute all the time. Four suffice.
+/// A loader with two workers that compute all the time. Four workers would be enough.
 DataReport Demo() {
   DataReport report;
   report.path = "a.json";
@@ -77,7 +77,7 @@ DataReport Demo() {
   return report;
 }
 
-/// A trace without data of a loader.
+/// A trace without loader data.
 DataReport OfLoop() {
   DataReport report;
   report.path = "a.json";
@@ -143,7 +143,7 @@ TEST(DataText, WithoutAForecastSaysWhy) {
   report.split.cpu.reset();
   const std::string text = Text(report);
   ExpectHas(text, "  Unknown: too few batches.\n");
-  ExpectHas(text, "No step was recorded from one batch to the next");
+  ExpectHas(text, "No complete step from one batch to the next was recorded");
   ExpectHas(text, "  batch    20.0 ms to prepare\n");
 }
 
@@ -160,7 +160,7 @@ TEST(DataText, WarnsOfCrowdedCoresMemoryAndGuesses) {
        {"asked for, oversubscribed, ",
         "oversubscribed: more threads want to run than there are cores.\n",
         "too much memory: workers=64 has 2.00 GB of batches in flight, and 1.00 GB were free",
-        "That is far off", "a rough guess. A recording with one worker measures it",
+        "The simulation is far off", "a rough guess. A recording with one worker measures it",
         "storage=N sets how many", "cores=N sets it"})
     ExpectHas(text, words);
 }

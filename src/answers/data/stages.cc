@@ -28,7 +28,7 @@ std::vector<StageRow> StageRows(const LoaderProfile& loader) {
                  .total = stage.total,
                  .own = stage.own,
                  .cpu = stage.cpu};
-    if (row.kind == "batch") continue;  // The rest of a batch is added last.
+    if (row.kind == "batch") continue;  // Added below, as the time outside all stages.
     inside += row.own;
     rows.push_back(std::move(row));
   }
@@ -45,8 +45,8 @@ std::vector<StageRow> StageRows(const LoaderProfile& loader) {
   add("batch", std::max(batches - inside, DurationNs()));
   add("send", loader.sending);
   add("pin", loader.pinning);
-  // A batch that raised an exception is not counted, but its stages are. So the shares refer to the
-  // sum of the rows.
+  // Shares refer to the sum of the rows, because a failed batch adds time to its stages but not to
+  // the batches.
   DurationNs all;
   for (const StageRow& row : rows) all += row.own;
   const std::int64_t samples = std::max<std::int64_t>(SamplesOf(loader), 1);

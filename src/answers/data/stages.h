@@ -12,8 +12,7 @@
 
 namespace headroom {
 
-/// A stage as the report shows it. Names of stages are the program's, all other names are
-/// Headroom's.
+/// A row of the stage table. `name` is set only for kind "stage": the program chose it.
 struct StageRow {
   std::string name;
   std::string kind;  ///< "stage", "sample", "collate", "batch", "send", "pin".
@@ -23,11 +22,11 @@ struct StageRow {
   double per_sample_us = 0, share_pct = 0;
 };
 
-/// Returns all stages of a batch, most expensive first. Own times sum to the time of all batches
-/// and of the work on them afterwards.
+/// Returns all stages of a batch, most expensive first. Own times sum to the time of preparing,
+/// sending and pinning all batches.
 std::vector<StageRow> StageRows(const LoaderProfile& loader);
 
-/// Returns the speedup in samples per second, or in steps if the batch size is unknown.
+/// Returns the speedup by samples per second, or by steps per second if the batch size is unknown.
 double SpeedupOf(const LoadingOutcome& outcome, const LoadingModel& recorded);
 
 }  // namespace headroom

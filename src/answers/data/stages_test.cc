@@ -9,7 +9,8 @@ namespace data_stages_test {
 
 constexpr DurationNs Ms(std::int64_t ms) { return DurationNs(ms * 1'000'000); }
 
-/// Two batches of four samples, 50 ms each: 40 ms of a stage, 10 ms of collation, 50 ms between.
+/// Two batches of four samples and 50 ms each. Of these 100 ms, a stage takes 40 ms and collation
+/// 10 ms. Sending takes 5 ms more.
 LoaderProfile TwoBatches() {
   LoaderProfile loader;
   for (const std::int64_t start : {0, 100}) {

@@ -55,7 +55,7 @@ std::string BoundSentence(const DataReport& report) {
   const bool workers = !report.loaders.empty() && report.loaders.front().settings.workers > 0;
   switch (report.split.bound) {
     case LoadingBound::kNone:
-      return "Batches are ready when the loop asks for them: another loader gains almost nothing.";
+      return "Batches are ready when the loop asks for them: a faster loader gains almost nothing.";
     case LoadingBound::kFetch:
       return fmt::format(
           "{} mostly waits for files, a network or a lock: read less data, from closer storage, or "
@@ -253,10 +253,10 @@ void WriteOptions(TextPage& page, const DataReport& report) {
       Style::kPlain, Style::kDim);
   constexpr double kFarOff = 1.25;
   if (std::max(report.correction, 1 / report.correction) > kFarOff) {
-    page.Paragraph(
-        "  - ",
-        "That is far off. Other programs probably used these cores. All forecasts include their "
-        "effect and hold only while it lasts. headroom report names the programs on the machine.");
+    page.Paragraph("  - ",
+                   "The simulation is far off. Other programs probably used these cores. All "
+                   "forecasts include their effect and hold only while it lasts. headroom report "
+                   "names the programs on the machine.");
   }
   if (report.model->pickling_guessed) {
     page.Paragraph(
@@ -353,8 +353,8 @@ std::string RenderDataText(const DataReport& report, const PageStyle& style) {
                                WithShare(split.wait, split.period), FormatTime(split.period)));
     page.Paragraph("  ", BoundSentence(report) + CostliestStage(report));
   } else {
-    page.Paragraph("  ",
-                   "No step was recorded from one batch to the next: record more of the run.");
+    page.Paragraph(
+        "  ", "No complete step from one batch to the next was recorded: record a longer run.");
   }
   const auto line = [&](std::string_view head, std::string_view text) {
     page.Paragraph(fmt::format("  {:<9}", head), text, Style::kDim);
@@ -396,7 +396,7 @@ std::string RenderDataText(const DataReport& report, const PageStyle& style) {
   }
   WriteGpu(page, split);
   if (split.throttled_cores && *split.throttled_cores >= 0.01) {
-    line("quota", fmt::format("of the control group: it withheld {:.2g} cores on average",
+    line("quota", fmt::format("the control group's quota withheld {:.2g} cores on average",
                               *split.throttled_cores));
   }
   for (const std::string& failure : loader.failures) line("failure", failure);

@@ -52,7 +52,7 @@ Result<bool> HasSeveralRanks(std::vector<ProfiledTrace>& files) {
   return true;
 }
 
-/// Adds the waits between ranks, with the figures of the report.
+/// Adds the waits between ranks, computed as in `headroom report`.
 void AddWaiting(const JobRanks& job, JobProfile& profile) {
   const JobWaits& waits = job.waits;
   if (waits.steps == 0 || waits.ranks.size() != job.ranks.size()) return;
@@ -122,8 +122,7 @@ Result<ProfiledTrace> ProfileTrace(const TraceStore& store, const std::string& p
     timeline.host = HostOfFileName(path);
     if (question.rank) timeline.rank = question.rank;
   }
-  analyzed.value().attribution.reset();  // Frees its memory before the forecasts, which need their
-                                         // own.
+  analyzed.value().attribution.reset();  // Frees memory for the forecasts.
   TraceReport& report = analyzed.value().report;
   if (Status status = ForecastFindings(store, reference, question.calibration,
                                        question.measured_step_ms, report);

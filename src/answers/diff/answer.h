@@ -27,7 +27,8 @@ struct ProfileQuestion {
 
 struct ProfiledTrace {
   JobProfile profile;
-  RankTimeline timeline;  ///< Its rank comes from the trace. Invalid without `has_others`.
+  RankTimeline timeline;  ///< The rank is set only if the trace states it. Invalid unless
+                          ///< `has_others` is true.
 };
 
 /// Fails as AnalyzeTrace(), MakeProfile() and ForecastFindings() do.
@@ -35,8 +36,8 @@ Result<ProfiledTrace> ProfileTrace(const TraceStore& store, const std::string& p
                                    const ReferenceData& reference, const ProfileQuestion& question);
 
 /// Joins the traces of a job: ranks of a run, repeated runs, or both. If no trace states its rank,
-/// uses the file names. Fails with kUsage if the traces are not of one job, or the runs not of the
-/// same ranks.
+/// uses the file names. Fails with kUsage if the traces belong to different jobs, or the runs cover
+/// different ranks.
 Result<JobProfile> JoinTraces(std::vector<ProfiledTrace> traces);
 
 }  // namespace headroom

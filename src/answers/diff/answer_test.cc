@@ -7,7 +7,7 @@
 namespace headroom {
 namespace diff_answer_test {
 
-/// A trace whose median step takes `median_ms`. It states `rank`.
+/// A trace of rank `rank` with a median step of `median_ms`.
 ProfiledTrace Trace(const std::string& path, double median_ms,
                     std::optional<std::int64_t> rank = {}) {
   ProfiledTrace trace;

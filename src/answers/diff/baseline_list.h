@@ -10,11 +10,11 @@
 
 namespace headroom {
 
-/// A file of the folder.
+/// A file in the folder of baselines.
 struct ListedBaseline {
   std::string file;          ///< File name.
-  JobProfile profile = {};   ///< Valid unless there is a problem.
-  std::string problem = {};  ///< Why the file is not a readable baseline; empty if it is.
+  JobProfile profile = {};   ///< Valid only if `problem` is empty.
+  std::string problem = {};  ///< Why the file is not a readable baseline; empty for a readable one.
 };
 
 struct BaselineList {

@@ -30,28 +30,28 @@ std::string RenderDiffMarkdown(const DiffReport& report, std::size_t max_bytes);
 /// Returns headroom.diff/1 with all rows.
 std::string RenderDiffJson(const DiffReport& report);
 
-/// Phrases that the text and the Markdown share. Their texts are not escaped yet.
+/// Phrases that the text and Markdown reports share. The caller must escape names in them.
 
 /// Returns "12.34 ms". ChangeMsText() adds the sign.
 std::string MsText(double ms);
 std::string ChangeMsText(double ms);
-/// Returns "+3.2 %"; empty if `a` is 0.
+/// Returns the change from `a` to `b`, such as "+3.2 %"; empty if `a` is 0.
 std::string ChangePctText(double a, double b);
 /// Returns a sentence on the step: before, after, and the interval of the change.
 std::string StepSentence(const JobDiff& diff);
-/// Returns the rows of the account that make up most of the change; empty if nothing changed beyond
-/// noise.
+/// Returns a sentence with the account rows that make up most of the change; empty if nothing
+/// changed beyond noise.
 std::string ExplanationSentence(const JobDiff& diff);
-/// Returns the label of an account row. That of an operator is its name.
+/// Returns the label of an account row: for an operator, its name.
 std::string AccountLabel(const AccountRow& row);
 /// Describes a side: baseline or traces, steps and runs.
 std::string SideText(const JobProfile& side);
 /// Describes the source and certainty of the step's interval.
 std::string NoiseSentence(const JobDiff& diff);
-/// Returns how even the ranks are in both, and which ranks are late; empty if neither has several
-/// ranks.
+/// Returns sentences on load balance and late ranks of both sides; empty if neither side has
+/// several ranks.
 std::vector<std::string> RankSentences(const JobDiff& diff);
-/// Returns the ranks, those with the largest change in compute first.
+/// Returns the ranks, largest change in compute time first.
 std::vector<RankChange> RanksByChange(const JobDiff& diff);
 /// Returns the id of a row for `headroom report --show`; empty if a baseline shortened its name.
 std::string IdOfRow(std::string_view kind, const RowChange& row);

@@ -38,7 +38,7 @@ JobProfile Side(const std::string& path, double median_ms) {
   return side;
 }
 
-/// B is 20 ms faster, because the optimizer runs another kernel.
+/// A comparison in which B is 20 ms faster, because the optimizer runs another kernel.
 DiffReport Demo() {
   DiffReport report;
   JobDiff& diff = report.diff;
@@ -118,7 +118,7 @@ TEST(DiffSentences, OfTheStep) {
   EXPECT_EQ(StepSentence(diff),
             "100 ms -> 80.0 ms, -20.0 ms (-20.0 %); 95 % interval -21.0 ms to -19.0 ms");
   EXPECT_EQ(ExplanationSentence(diff),
-            "aten::add_ -25.0 ms; against it GPU idle: waits for the host +5.00 ms");
+            "aten::add_ -25.0 ms; partly offset by GPU idle: waits for the host +5.00 ms");
   ExpectHas(NoiseSentence(diff), "The change is beyond noise (the spread over steps, and ");
   EXPECT_EQ(SideText(diff.a), "a.json: 12 steps, health A");
   EXPECT_EQ(NotComparableText(diff),

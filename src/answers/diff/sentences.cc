@@ -107,7 +107,7 @@ std::string ExplanationSentence(const JobDiff& diff) {
   }
   if (with.empty()) return "no single part of the step makes up a tenth of the change";
   std::string text = fmt::format("{}", fmt::join(with, "; "));
-  if (!against.empty()) text += fmt::format("; against it {}", fmt::join(against, "; "));
+  if (!against.empty()) text += fmt::format("; partly offset by {}", fmt::join(against, "; "));
   return text;
 }
 

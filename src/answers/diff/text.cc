@@ -20,7 +20,7 @@ using Cells = std::vector<std::vector<Span>>;
 constexpr double kMinShown = 0.0005;  ///< Smallest change that a table shows, as a share of the
                                       ///< step.
 
-/// Returns green for less time, red for more, and neither for noise.
+/// Returns green for less time, red for more, and dim for noise.
 Style StyleOfChange(const Difference& change) {
   if (change.is_noise()) return Style::kDim;
   return change.delta < 0 ? Style::kGood : Style::kBad;
@@ -35,7 +35,8 @@ class DiffText {
   DiffText(const DiffReport& report, const PageStyle& style)
       : report_(report), diff_(report.diff), page_(style) {}
 
-  /// Returns one screen: the step, reasons against comparing the two, and the parts of the change.
+  /// Returns one screen: the step, reasons why A and B are not comparable, and the parts of the
+  /// change.
   std::string Summary() {
     const bool changed = diff_.step_changed();
     page_.Paragraph(!changed               ? "No change beyond noise: "
@@ -166,7 +167,7 @@ class DiffText {
   std::string Number(double ms) const { return fmt::format("{:.{}f}", ms, digits_); }
   std::string Change(double ms) const { return fmt::format("{:+.{}f}", ms, digits_); }
 
-  /// Returns the facts that make the two incomparable.
+  /// Returns the facts that make A and B incomparable.
   std::string Differences() const {
     std::string text;
     for (const ComparedFact& fact : diff_.facts) {

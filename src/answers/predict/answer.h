@@ -21,23 +21,23 @@ namespace headroom {
 /// One question about several jobs for the same GPUs.
 class PredictAnswer {
  public:
-  /// Reads the prices and grids that the plan names. Fails as JobPlanQuestion::Check() and
+  /// Reads the prices and grids that `plan` names. Fails as JobPlanQuestion::Check() and
   /// JobPlan::Load() do.
   ///
-  /// @param models  outlives it
+  /// @param models  models of all GPUs; must outlive the returned object
   static Result<PredictAnswer> Make(const GpuModels& models, std::vector<DeviceRates> targets,
                                     JobPlanQuestion plan);
 
-  /// Adds a recorded job. If the forecaster has no forecasts, the report gives the reason. Fails as
-  /// AddRecordedStep() does.
+  /// Adds a recorded job. If `forecaster` has no forecasts, adds an abstention with the reason.
+  /// Fails as AddRecordedStep() does.
   ///
-  /// @param note    CalibratedJob::note
-  /// @param source  SourceGpuOf()
+  /// @param note    remark on the recorded steps: CalibratedJob::note
+  /// @param source  recorded GPU, from SourceGpuOf()
   Status AddTrace(const Job& job, const Forecaster& forecaster, const std::string& note,
                   const DeviceRates& source, const RecordedStepQuestion& question);
   /// Adds steps from lists of operators and shapes. Fails as AddListedSteps() does.
   Status AddLists(std::span<const OperatorList> lists, const std::string& path);
-  /// Adds a trace that cannot be replayed.
+  /// Adds a trace that cannot be replayed, with the reason `why`.
   void AddAbstention(const std::string& trace, const std::string& why);
 
   /// Returns the report of all added steps.
@@ -53,7 +53,7 @@ class PredictAnswer {
   PredictReport report_;
 };
 
-/// Fills in the GPUs of a workload whose intervals overlap.
+/// Fills in `ties`: for each target, the GPUs of the same workload with overlapping step intervals.
 void FindTies(std::vector<PredictedTarget>& targets);
 
 }  // namespace headroom

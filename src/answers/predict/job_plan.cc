@@ -54,8 +54,8 @@ ShownGpu ChooseShown(std::span<const PredictedTarget> targets, const PredictRepo
 
 constexpr double kGramsPerKg = 1e3, kMsPerHour = 3.6e6;
 
-/// Returns tomorrow's date in UTC, such as "2024-05-31". At the place of a listing it may be a day
-/// later than here.
+/// Returns tomorrow's date in UTC, such as "2024-05-31". A listing from a time zone ahead of UTC
+/// may have this date already.
 std::string Tomorrow() {
   const auto now = std::chrono::system_clock::now() + std::chrono::days(1);
   return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
@@ -102,10 +102,10 @@ Status JobPlan::LoadCarbon() {
   grid_ = carbon_.FindRegion(code);
   if (grid_ == nullptr) {
     const std::vector<std::string_view> near = NearNames(code, carbon_.RegionCodes());
-    return Status::Usage(fmt::format(
-        "--region {}: no such grid{}{}. A code is that of a country (DE), of a cloud's region "
-        "(gcp:europe-west3) or WORLD; --carbon FILE adds one (docs/predict.md)",
-        code, near.empty() ? "" : "; near codes: ", fmt::join(near, ", ")));
+    return Status::Usage(
+        fmt::format("--region {}: no such grid{}{}. Use a country code (DE), a cloud region "
+                    "(gcp:europe-west3) or WORLD; --carbon FILE adds a grid (docs/predict.md)",
+                    code, near.empty() ? "" : "; near codes: ", fmt::join(near, ", ")));
   }
   const std::string pue = question_.pue.empty() ? carbon_.default_pue() : question_.pue;
   constexpr double kMaxPue = 10;
@@ -205,13 +205,13 @@ Status JobPlan::FindMachines() {
         return Refuse(price, fmt::format("has {} GPUs, but a machine of {} has {}", price.gpus,
                                          cluster->name, cluster->gpus_per_node));
       }
-      cluster = clusters.value().end();  // The machine only has the same name.
+      cluster = clusters.value().end();  // The instance only shares the name of this cluster.
     }
     PlannedMachine machine{.price = i, .gpu = gpu_of_price_[i], .gpus = price.gpus, .topology = {}};
     if (cluster != clusters.value().end()) {
       machine.topology = *cluster;
     } else {
-      // No data leaves the machine, so its network does not matter.
+      // No data leaves the machine, so its latency and bandwidth to other machines do not matter.
       constexpr double kGbps = 100;
       machine.topology = FlatTopology(kGbps, DurationNs(0), price.gpus);
       machine.topology.description = fmt::format("{} GPUs behind PCIe 4.0", price.gpus);
@@ -222,7 +222,7 @@ Status JobPlan::FindMachines() {
 }
 
 JobPlan::Place JobPlan::PlaceOf(const InstancePrice& price) const {
-  // The user's values take precedence over the grid and the overhead of the place.
+  // The user's --region and --pue take precedence over the grid and PUE of the instance's location.
   const GridRegion* there = carbon_.FindRegion(price.provider + ":" + price.region);
   if (there == nullptr) there = carbon_.FindRegion(price.region);
   const PueEntry* overhead = carbon_.FindPue(price.provider);
@@ -327,7 +327,7 @@ void JobPlan::AddOptions(std::size_t begin, std::size_t end, PredictReport& repo
       std::optional<PlannedOption> on = OptionOn(price, target, report);
       if (!on) continue;
       const DeploymentOption& option = on->option;
-      // Prices in several currencies cannot be compared, so it uses the currency of the first.
+      // Prices in several currencies are not comparable, so only those in the first currency count.
       const bool comparable =
           target.currency.empty() || target.currency == option.instance.currency;
       if (!option.scaled_out && comparable && (!target.money || option.money < *target.money)) {
@@ -360,7 +360,8 @@ void JobPlan::AddEquivalents(std::size_t begin, std::size_t end, PredictReport& 
     double times = 0;
     std::string_view name;
   };
-  // Chooses the smallest count of at least 0.5: a thousandth of a day means little to people.
+  // Chooses the equivalent with the smallest count of at least 0.5: "a thousandth of a day" means
+  // little to people.
   constexpr double kMin = 0.5;
   std::optional<Counted> best;
   for (const Equivalent& equivalent : carbon_.equivalents()) {

@@ -23,9 +23,10 @@ inline constexpr std::int64_t kMaxTotalSteps = 1'000'000'000'000;
 struct JobPlanQuestion {
   std::optional<std::int64_t> total_steps = {};
   std::string prices_path = {}, provider = {}, region = {}, pue = {}, carbon_path = {};
-  std::optional<double> max_hours = {}, max_money = {};  ///< Limits of an option; above 0.
+  /// Limits of an option, above 0: hours, and money in the currency of the prices.
+  std::optional<double> max_hours = {}, max_money = {};
 
-  /// Fails with kUsage if options of a whole job are given without its length.
+  /// Fails with kUsage if options of a whole job are given without `total_steps`.
   Status Check() const;
 };
 
@@ -46,9 +47,10 @@ class JobPlan {
   const std::vector<PlannedMachine>& machines() const { return machines_; }
 
   /// Fills in the money per million samples of the targets. If the job's length was given, also
-  /// fills in hours, money, CO2, and all options. Options must fit the job, and keep its limits of
-  /// time and money. Each option has enough instances for all GPUs of the job (InstancesFor()). For
-  /// a job of one GPU, it may also be one instance whose GPUs share the steps. Requires Load().
+  /// fills in hours, money, CO2, and all options. Options are instances with enough GPU memory,
+  /// within --max-hours and --max-money. Each option has enough instances for all GPUs of the job
+  /// (InstancesFor()). For a job of one GPU, an option may also be one instance whose GPUs share
+  /// the steps. Requires Load().
   void Make(PredictReport& report) const;
 
  private:
@@ -57,13 +59,13 @@ class JobPlan {
   Status LoadPrices(const DeviceCatalog& devices);
   Status FindMachines();
   void AddMoneyPerSample(PredictedTarget& target) const;
-  /// Returns kBadInput with the line of the list.
+  /// Returns kBadInput with the line of `price` in the list.
   Status Refuse(const InstancePrice& price, std::string_view why) const;
-  /// Location of an instance.
+  /// Grid and PUE at the location of an instance.
   struct Place {
     const GridRegion* grid = nullptr;  ///< Not null.
     double pue = 1;
-    std::string text = {};  ///< Description of both.
+    std::string text = {};  ///< Description of grid and PUE.
   };
   Place PlaceOf(const InstancePrice& price) const;
   /// Adds the options of one workload, whose targets are [`begin`, `end`).
@@ -72,7 +74,7 @@ class JobPlan {
   /// of time or money, which the report counts.
   std::optional<PlannedOption> OptionOn(std::size_t price, const PredictedTarget& target,
                                         PredictReport& report) const;
-  /// Adds the equivalents of one workload's CO2.
+  /// Adds everyday equivalents of one workload's CO2.
   void AddEquivalents(std::size_t begin, std::size_t end, PredictReport& report) const;
 
   JobPlanQuestion question_;
@@ -80,7 +82,7 @@ class JobPlan {
   const GridRegion* grid_ = nullptr;
   double pue_value_ = 1;
   std::vector<InstancePrice> prices_;
-  std::vector<std::string> gpu_of_price_;  ///< Short names.
+  std::vector<std::string> gpu_of_price_;  ///< Short name of the GPU of each price.
   std::string prices_from_;
   std::vector<PlannedMachine> machines_;
 };

@@ -47,7 +47,7 @@ class JobPlanTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  /// A job of 3,600,000 steps of 2 ms and 1 J each on a T4: 2 h and 1 kWh.
+  /// Plans a job of 3,600,000 steps on a T4. Each takes 2 ms and 1 J, in total 2 h and 1 kWh.
   PredictReport Planned(JobPlanQuestion question) {
     question.total_steps = 3'600'000;
     if (question.prices_path.empty()) question.prices_path = prices_;

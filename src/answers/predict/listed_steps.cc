@@ -17,7 +17,7 @@
 namespace headroom {
 namespace {
 
-/// Adds the steps on the machines with the target's GPU.
+/// Adds the steps on the machines that have the GPU of `rate`.
 void ScaleOut(const OperatorList& list, const DeviceRates& rate, const StepEstimate& estimate,
               const KernelConstants& constants, std::span<const PlannedMachine> machines,
               PredictedTarget& target) {

@@ -15,8 +15,8 @@ namespace headroom {
 /// Adds the time of each list on each target. Fails with kNoAnswer if no list has an operator with
 /// known kernels.
 ///
-/// @param path      of the lists, for messages
-/// @param machines  candidates to scale out a job of one GPU
+/// @param path      file of the lists, for messages
+/// @param machines  machines with several GPUs, to which a job of one GPU may be scaled out
 Status AddListedSteps(std::span<const OperatorList> lists, const std::string& path,
                       std::span<const DeviceRates> targets, const GpuModels& models,
                       std::span<const PlannedMachine> machines, PredictReport& report);

@@ -12,8 +12,9 @@ namespace headroom {
 
 /// Adds the steps on the machines with the target's GPU.
 ///
-/// @param job     of the target, as `headroom scale` sees it
-/// @param joules  energy of one GPU in a step of `step_ms` milliseconds; nullopt if unknown
+/// @param job     job on one GPU of the target, as `headroom scale` models it
+/// @param joules  returns the joules of one GPU in a step of `step_ms` milliseconds; nullopt if
+/// unknown
 void AddMachineSteps(ScalableJob& job, std::span<const PlannedMachine> machines,
                      const std::function<std::optional<double>(double step_ms)>& joules,
                      PredictedTarget& target);

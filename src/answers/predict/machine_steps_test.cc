@@ -5,7 +5,8 @@
 namespace headroom {
 namespace machine_steps_test {
 
-/// 100 ms on one GPU, 125 ms on several, unless there is no answer for several.
+/// A job with a step of 100 ms on one GPU and 125 ms on several GPUs. Optionally, it has no answer
+/// for several.
 class FakeJob final : public ScalableJob {
  public:
   std::string no_answer;

@@ -25,7 +25,7 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
   for (std::size_t row = 0; row < predictions.size(); ++row) {
     const std::optional<PredictedMs>& ms = predictions[row];
     if (!ms) ++(operators[row].on_source ? without_model : elsewhere);
-    // A row that was measured on the target itself keeps its time.
+    // A row that was measured on the target keeps its measured time, so `low` equals `high`.
     if (ms && ms->low < ms->high && OnTensorCores(operators[row].work)) ++on_tensor_cores;
   }
   std::vector<std::string> remarks;
@@ -68,7 +68,8 @@ Result<PredictedTable> PredictOperatorTable(const CsvTable& table, const std::st
                                             const DeviceRates& source, const DeviceRates& target,
                                             const GpuModels& models) {
   const DeviceCatalog& catalog = models.devices();
-  std::map<std::string, bool> is_source;  // True by name of a device that is the source.
+  // For each device name in the table: true if it names `source`.
+  std::map<std::string, bool> is_source;
   const Result<std::vector<MeasuredOperator>> operators =
       ReadMeasuredOperators(table, [&](const std::string& name) {
         const auto [entry, is_new] = is_source.try_emplace(name);
@@ -84,8 +85,8 @@ Result<PredictedTable> PredictOperatorTable(const CsvTable& table, const std::st
   if (std::none_of(predictions.begin(), predictions.end(),
                    [](const auto& prediction) { return prediction.has_value(); })) {
     return Status::NoAnswer(
-        fmt::format("{}: no row can be predicted: none was measured on {}, or in a type for which "
-                    "it and {} have a peak",
+        fmt::format("{}: no row can be predicted: none was measured on {} in a data type with a "
+                    "known peak on that GPU and on {}",
                     path, source.device->short_name, target.device->short_name));
   }
   std::vector<std::string> cells = table.header;

@@ -13,13 +13,13 @@ namespace headroom {
 
 struct PredictedTable {
   std::string csv;  ///< The rows, with predicted_ms, predicted_low_ms and predicted_high_ms.
-  std::vector<std::string> remarks;  ///< One sentence per remark on doubtful columns and rows.
+  std::vector<std::string> remarks;  ///< Sentences on doubtful columns and rows.
 };
 
-/// Predicts the rows that were measured on `source`. Fails with kNoAnswer if there are none. Fails
-/// with kBadInput if the table already has the columns of a prediction.
+/// Predicts the rows that were measured on `source`. Fails with kNoAnswer if no row can be
+/// predicted. Fails with kBadInput if the table already has a prediction column.
 ///
-/// @param path  of the table, for messages
+/// @param path  file of the table, for messages
 Result<PredictedTable> PredictOperatorTable(const CsvTable& table, const std::string& path,
                                             const DeviceRates& source, const DeviceRates& target,
                                             const GpuModels& models);

@@ -40,7 +40,8 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
 
 /// Returns the GPUs of the whole job: one for each rank, or as many as one rank uses.
 std::int64_t GpusOf(const Job& job) {
-  constexpr std::int64_t kMax = 1'000'000;  // A trace may hold any number, but no job has more.
+  // Limit against a wrong number in the trace: no job has more GPUs.
+  constexpr std::int64_t kMax = 1'000'000;
   std::int64_t gpus = WorkingGpus(job.store(), job.steps().spans);
   for (const std::optional<std::int64_t>& told :
        {job.store().metadata.world_size, RecordedGpus(job)}) {
@@ -49,14 +50,15 @@ std::int64_t GpusOf(const Job& job) {
   return gpus;
 }
 
-/// Returns the energy of all GPUs of the job. Assumes that each needs as much as the recorded one.
+/// Returns the energy of all GPUs of the job. Assumes that each GPU uses as much as the recorded
+/// one.
 std::optional<StepEnergy> OfAll(std::optional<StepEnergy> energy, std::int64_t gpus) {
   if (energy) energy->Times(static_cast<double>(gpus));
   return energy;
 }
 
-/// Returns the energy of one GPU in a step that waiting makes longer. It is the energy of the GPU's
-/// step, plus the model's for the rest of the time.
+/// Returns the energy of one GPU in a step that waiting extends to `step_ms`: `energy` for the step
+/// without the wait, plus the modelled energy of the wait.
 std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& energy,
                                StepActivity activity, const DeviceRates& rates,
                                const KernelConstants& constants) {
@@ -67,7 +69,8 @@ std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& 
   return energy->joules + waiting->joules - alone->joules;
 }
 
-/// Returns true if the trace names the GPU. Otherwise it gives only its size.
+/// Returns true if the trace names the GPU. Otherwise the GPU was inferred from its memory and SM
+/// count.
 bool IsNamed(const GpuModels& models, const Job& job) {
   const DeviceSpec* const found = models.devices().Find(job.device()->short_name);
   const auto names = job.store().devices.name.values();
@@ -95,7 +98,7 @@ Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const s
   for (std::size_t row = 0; row < devices.rows(); ++row) {
     if (devices.name[row].valid()) all.emplace(job.store().Text(devices.name[row]));
   }
-  // The trace may not name other devices of the machine.
+  // The trace may record devices without a name.
   if (all.size() == 1) {
     const DeviceSpec* device = models.devices().Find(*all.begin());
     if (device != nullptr) return models.RatesOfDevice(*device);
@@ -126,7 +129,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
     measured->PartsLike(*modelled);
     measured_over_model = MeasuredOverModel(*measured, *modelled);
   }
-  // Without step marks, the whole recording is one step.
+  // Without step marks the whole recording is one step, so its samples are not samples per step.
   const bool has_steps = job.steps().steps.source != StepSource::kNone;
   const std::optional<std::int64_t> samples =
       has_steps ? SamplesPerStep(job) : std::optional<std::int64_t>();
@@ -199,7 +202,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
          .why = std::move(why),
          .doubt = std::move(doubt)});
     if (gpus == 1) {
-      // The reducer's buckets also hold all gradients.
+      // DDP's buckets also hold all gradients, in addition to the job's own memory.
       const double needed = memory.PeakAt(1).value_or(0) + gradient_bytes;
       if (needed > target.device->UsableBytes().value_or(needed)) {
         for (const PlannedMachine& machine : machines)
@@ -234,7 +237,7 @@ std::optional<StepEnergy> EnergyOn(const DeviceRates& rates, const StepActivity&
   if (energy && measured_over_model)
     energy = Carried(*energy, *measured_over_model, activity.step_ms, *rates.device);
   if (!energy || step.mid <= 0) return energy;
-  // A longer step needs more energy.
+  // The energy of a step grows with its time, so the range of the time adds to the error.
   const double of_time = std::max(step.high / step.mid - 1, 1 - step.low / step.mid);
   energy->error = std::hypot(energy->error, of_time);
   return energy;

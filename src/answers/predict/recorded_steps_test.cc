@@ -89,7 +89,7 @@ TEST(SourceGpuOf, TheTraceOrElseTheUserNamesIt) {
   StoreBuilder unnamed = Steps(), named = Steps(), unknown = Steps(), sized = Steps();
   named.NameDevice(0, "NVIDIA H200");
   unknown.NameDevice(0, "Acme 9000");
-  // A T4: 0.92 of its 16 GiB.
+  // A T4 reports 0.92 of its 16 GiB as memory.
   sized.SizeDevice(0, 40, 15'805'479'649, {7, 5});
   StoreBuilder beside_unnamed = named, beside_t4 = named;
   beside_unnamed.SizeDevice(1, 7, 1'000, {9, 0}).Kernel(kGemm, kStream, 100, 100).Device(1);
@@ -231,7 +231,7 @@ TEST(AddRecordedStep, RefusesQuestionsAboutStepsOrSamplesThatTheTraceLacks) {
   EXPECT_FALSE(Predicted(unmarked, {"T4"}).targets[0].samples.has_value());
 }
 
-// A job may use 15.8 GB of a T4 (0.92 * 16 GiB) and 150 GB of an H200. A tenth is margin.
+// A job may use 15.8 GB of a T4 (0.92 * 16 GiB) and 150 GB of an H200. The margin is a tenth.
 TEST(AddRecordedStep, FitsUnlessTheMarginDecides) {
   const struct {
     double bytes;

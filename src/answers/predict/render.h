@@ -22,7 +22,7 @@ namespace headroom {
 struct PredictBaseline {
   std::string trace;
   std::string gpu = {};                      ///< Short name of the recorded GPU.
-  PredictedMs step;                          ///< Without the profiler.
+  PredictedMs step;                          ///< Step without the profiler.
   double host_ms = 0;                        ///< Step if every GPU task took 0 ms.
   double gpu_ms = 0;                         ///< Step if the host were infinitely fast.
   std::int64_t gpus = 1;                     ///< GPUs of the whole job. The trace is one of its
@@ -36,8 +36,8 @@ struct PredictBaseline {
                                 ///< ratios.
 };
 
-/// A machine with several GPUs, to which a job of one may be scaled out. Each GPU takes the
-/// recorded batch, so N GPUs need 1/N of the steps.
+/// A machine with several GPUs, to which a job of one GPU may be scaled out. Each GPU takes the
+/// recorded batch, so N GPUs take 1/N of the steps.
 struct PlannedMachine {
   std::size_t price = 0;  ///< Index in the list of prices.
   std::string gpu;        ///< Short name.
@@ -45,7 +45,7 @@ struct PlannedMachine {
   Topology topology;
 };
 
-/// A step of all GPUs of the machine.
+/// A step of the job on all GPUs of a PlannedMachine.
 struct MachineStep {
   std::size_t price = 0;
   std::int64_t gpus = 2;
@@ -54,42 +54,48 @@ struct MachineStep {
   double efficiency = 1;              ///< Throughput, relative to the same number of independent
                                       ///< GPUs.
   std::optional<double> joules = {};  ///< Energy of all GPUs.
-  std::string no_answer = {};         ///< Why it is unknown. Then only `price` is valid.
+  /// Why the step is unknown; empty if known. If set, only `price` is valid.
+  std::string no_answer = {};
 };
 
 /// One step on one GPU.
 struct PredictedTarget {
   std::size_t group = 0;  ///< Targets of one workload and its baseline share a number.
-  std::string workload;   ///< The trace, or a step of a list of operators; empty if there is only
-                          ///< one.
+  /// Name of the trace or of the listed step; empty if there is only one workload.
+  std::string workload;
   std::string gpu, full_name;
   PredictedMs step;
   std::optional<double> speedup = {};
-  std::optional<std::array<double, 3>> phases_ms = {};  ///< Times of a list, by StepPhase.
+  /// ms of each StepPhase; only for a list of operators.
+  std::optional<std::array<double, 3>> phases_ms = {};
   std::optional<double> gpu_memory_bytes = {};
-  std::int64_t gpus = 1;                     ///< Number of such GPUs for the job.
+  std::int64_t gpus = 1;                     ///< Number of such GPUs that the job uses.
   std::optional<StepEnergy> energy = {};     ///< Energy per step of all GPUs.
   std::optional<std::int64_t> samples = {};  ///< Samples per step of one rank; absent if unknown.
-  std::optional<double> hours = {};          ///< Hours of the whole job. Money and CO2 cover it,
-                                             ///< too.
+  /// Hours of the whole job, to which `co2_kg` and `money` also refer.
+  std::optional<double> hours = {};
   std::optional<double> co2_kg = {};
-  std::optional<double> money = {};  ///< On the cheapest listed instance.
+  std::optional<double> money = {};  ///< Money of the whole job on the cheapest listed instance.
   /// Money per million samples at the lowest listed hourly price of such a GPU.
   std::optional<double> money_per_million_samples = {};
   std::string currency = {};
-  std::optional<double> memory_bytes = {};  ///< Peak memory of the job there.
+  /// Peak memory of the job on this GPU; absent if unknown.
+  std::optional<double> memory_bytes = {};
   std::optional<bool> fits = {};
-  std::optional<double> largest_batch = {};  ///< Samples that fit with kMemoryMargin to spare.
-  /// The same if cuDNN's workspaces do not grow; absent if they do not decide it.
+  /// Largest batch, in samples, that leaves kMemoryMargin of the memory free; absent if unknown.
+  std::optional<double> largest_batch = {};
+  /// `largest_batch` if cuDNN's workspaces do not grow with the batch; absent if they do not limit
+  /// it.
   std::optional<double> largest_batch_at_best = {};
   std::optional<TargetBatchCurve> batch_curve = {};  ///< Absent if not requested.
-  std::vector<MachineStep> machines = {};            ///< For a job of one GPU.
-  std::size_t measured_operators = 0;                ///< Operators that --gpu-calibration has for
-                                                     ///< that GPU.
-  double measured_share = 0;    ///< Share of GPU time that these operators cover: 0 to 1.
-  std::string limited_by = {};  ///< "host" or "gpu"; empty if unknown, or without a trace.
-  std::string why = {};         ///< The limit of the step there.
-  std::string doubt = {};       ///< Why the prediction is extrapolated; empty if it is not.
+  /// Steps on machines with several such GPUs; empty if the job uses several.
+  std::vector<MachineStep> machines = {};
+  std::size_t measured_operators = 0;  ///< Number of operators of this GPU in --gpu-calibration.
+  double measured_share = 0;           ///< Share of GPU time that these operators cover: 0 to 1.
+  std::string limited_by = {};  ///< "host" or "gpu"; empty if unknown, or for a list of operators.
+  /// Limit of the step on this GPU, in words; for a list, the operators without kernels.
+  std::string why = {};
+  std::string doubt = {};  ///< Why the prediction is extrapolated; empty if it is not.
   /// Other GPUs of the same workload whose step is not significantly different.
   std::vector<std::string> ties = {};
 };
@@ -99,9 +105,9 @@ struct PlannedOption {
   std::string workload;
   DeploymentOption option;
   std::optional<double> co2_kg = {};
-  std::string carbon = {};                     ///< Grid and overhead of its CO2.
-  std::optional<MachineStep> scaled_out = {};  ///< Set if a job of one GPU uses all GPUs of
-                                               ///< several.
+  std::string carbon = {};  ///< Description of the grid and PUE behind `co2_kg`.
+  /// Set if a job of one GPU runs on all GPUs of a larger instance.
+  std::optional<MachineStep> scaled_out = {};
 };
 
 /// A trace that cannot be replayed, or a list without known kernels, with the reason.
@@ -118,16 +124,17 @@ struct PredictReport {
   std::optional<double> total_steps = {};  ///< Steps of the job; absent without hours and money.
   std::string carbon;                      ///< Grid, PUE and year; empty if not requested.
   std::vector<std::string> equivalents;    ///< A job's CO2 compared with everyday things.
-  std::vector<PlannedOption> options;      ///< By money within a workload and currency.
+  std::vector<PlannedOption> options;      ///< Sorted by money within a workload and currency.
   /// Why a job of one GPU has no options with several GPUs, with the GPUs (and jobs) of each
   /// reason.
   std::map<std::string, std::vector<std::string>> not_scaled_out;
-  std::int64_t options_over_limits = 0;  ///< Left out because of a limit of time or money.
-  std::string prices;                    ///< Source of the prices.
-  std::string constants;                 ///< Source of the models' constants.
+  /// Number of options left out because of a limit of time or money.
+  std::int64_t options_over_limits = 0;
+  std::string prices;     ///< Source of the prices.
+  std::string constants;  ///< Source of the models' constants.
 };
 
-/// Returns the reason in one sentence; empty if it is scaled out.
+/// Returns `not_scaled_out` as one sentence; empty if it has no entry.
 std::string WhyNotScaledOut(const PredictReport& report);
 
 /// Returns headroom.predict/1, see docs/predict.md.
@@ -136,7 +143,7 @@ std::string RenderPredictJson(const PredictReport& report);
 std::string RenderPredictText(const PredictReport& report, const PageStyle& style);
 /// Returns one line per target.
 std::string RenderPredictSummary(const PredictReport& report, const PageStyle& style);
-/// Keeps only targets that are current GPUs or the recorded one.
+/// Keeps only targets that are current GPUs or the recorded GPU.
 void KeepCurrentGpus(PredictReport& report);
 
 }  // namespace headroom

@@ -23,7 +23,7 @@ PredictedTarget Target(const std::string& gpu, double step_ms) {
   return target;
 }
 
-/// A trace of an A100 with two other GPUs, the slower one first.
+/// A trace recorded on an A100, predicted for two other GPUs. The slower GPU is first.
 PredictReport Demo() {
   PredictReport report;
   report.source_gpu = "A100";
@@ -83,7 +83,7 @@ TEST(PredictText, HasTheBaselineAndTheFastestGpuFirst) {
   const std::string text = Text(Demo());
   for (const char* words :
        {"As it is  A100, a.json ", "  Step      100 ms (90-110) without the profiler\n",
-        "  Limits    the host alone needs 60.0 ms, the GPU alone 95.0 ms\n",
+        "  Limits    the host alone takes 60.0 ms, the GPU alone 95.0 ms\n",
         "  Memory    unknown: the trace has no shapes\n",
         "50 ms (45-55)    2.00x  yes          64  host   25.0 J \u00b120 %\n", "T4 *",
         "  * T4: no kernel of its kind was measured.\n", "  Models    fitted to one machine\n"})

@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-/// Common GPUs to buy or rent today, of each class.
+/// GPUs that are commonly bought or rented today, of each class.
 constexpr std::array<std::string_view, 8> kCurrentGpus = {"B200",   "MI355X",      "H200", "H100",
                                                           "MI300X", "A100-SXM-80", "L40S", "L4"};
 
@@ -41,7 +41,7 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
     page.Paragraph("Note: ", baseline.steps_note + ".", Style::kWarning);
 }
 
-/// Answers for a job that the host limits: another GPU does not help.
+/// Writes the answer for a host-bound job, which another GPU does not make faster.
 void WriteHostLimit(TextPage& page, const PredictBaseline& baseline,
                     const std::vector<PredictedTarget>& targets) {
   constexpr double kFaster = 1.05;

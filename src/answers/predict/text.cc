@@ -90,7 +90,7 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
     page.Paragraph("  Steps     ", baseline.steps_note, Style::kBold, Style::kWarning);
   page.Paragraph("  Step      ", StepText(baseline.step) + " without the profiler", Style::kBold);
   page.Paragraph("  Limits    ",
-                 fmt::format("the host alone needs {}, the GPU alone {}",
+                 fmt::format("the host alone takes {}, the GPU alone {}",
                              FormatMs(baseline.host_ms), FormatMs(baseline.gpu_ms)),
                  Style::kBold);
   if (baseline.gpus > 1) {
@@ -126,7 +126,7 @@ std::string Optional(const std::optional<double>& value, std::string_view format
   return value ? fmt::format(fmt::runtime(format), *value) : "";
 }
 
-/// Writes a text that several GPUs have in common once: "A, B: text".
+/// Writes each distinct text once, after the GPUs that share it: "A, B: text".
 void WriteGrouped(TextPage& page, const std::vector<PredictedTarget>& targets,
                   std::string PredictedTarget::*text) {
   std::vector<const PredictedTarget*> told;
@@ -154,7 +154,7 @@ void WriteCalibrated(TextPage& page, const std::vector<PredictedTarget>& targets
   }
 }
 
-/// Writes the GPUs, by time, whose range overlaps with that of the previous one.
+/// Writes groups of GPUs, in order of time, in which the ranges of neighbours overlap.
 void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
   constexpr std::size_t kMaxNames = 8;
   for (std::size_t begin = 0; begin < targets.size();) {
@@ -193,7 +193,7 @@ std::string Money(double amount, std::string_view currency) {
 
 std::string Co2(const std::optional<double>& kg) { return kg ? FormatMass(*kg) : ""; }
 
-/// Returns a note unless the job fits: otherwise its time is useless.
+/// Returns a warning unless the job fits: without enough memory, its predicted time is useless.
 Span FitNote(const PredictedTarget& target) {
   if (target.fits == false) return {"does not fit", Style::kBad};
   if (!target.fits && target.memory_bytes) return {"may not fit", Style::kWarning};
@@ -410,8 +410,8 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
   if (!links.empty()) {
     page.Paragraph("  Links     ",
                    fmt::format("A one-GPU job on several GPUs keeps the recorded batch per GPU, so "
-                               "it needs fewer steps. Gradients are summed over the links of one "
-                               "machine: {} (details: headroom scale).",
+                               "it takes fewer steps. Gradients are all-reduced over the links of "
+                               "one machine: {} (details: headroom scale).",
                                fmt::join(links, "; ")),
                    Style::kBold, Style::kDim);
   }
@@ -421,8 +421,8 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
                   [](const PlannedOption& planned) { return planned.option.instances > 1; });
   if (spread) {
     page.Paragraph("  ",
-                   "Exchanges between GPUs take as long as recorded, even across instances with "
-                   "slower networks: headroom scale models networks.",
+                   "Communication between GPUs takes as long as recorded, even across instances "
+                   "with slower networks: headroom scale models networks.",
                    Style::kPlain, Style::kDim);
   }
   page.Paragraph(

@@ -25,7 +25,7 @@ std::string_view OwnName(std::string_view name) {
   return name.starts_with("loader.probe ") ? name : name.substr(0, name.find(' '));
 }
 
-/// Returns true if the analyses know the value: a category, a data type, a collective, a GPU.
+/// Returns true if the analyses recognize the value as a category, data type, collective or GPU.
 bool IsListed(const ReferenceData& reference, std::string_view value) {
   return value == "headroom" || RuleOfCategory(value) != CategoryRule::kOther ||
          DTypeFromName(value) || DTypeFromProfiler(value) != DType::kUnknown ||
@@ -46,7 +46,7 @@ bool MeanTheSame(const ReferenceData& reference, std::string_view a, std::string
   if (role == NameRole::kListed && (IsListed(reference, a) || IsListed(reference, b)))
     return a == b;
   const HostRoles roles = reference.host().RolesOf(a);
-  // The rest of the first word names the optimizer.
+  // An optimizer step's first word also contains the name of the optimizer.
   const auto first_word = [](std::string_view name) { return name.substr(0, name.find(' ')); };
   return OwnName(a) == OwnName(b) && NumberedStep(a) == NumberedStep(b) &&
          roles == reference.host().RolesOf(b) &&

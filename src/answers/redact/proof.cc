@@ -20,8 +20,8 @@
 namespace headroom {
 namespace {
 
-/// Returns the report with its forecasts, by the shipped calibration. This machine's calibration is
-/// only for its own traces.
+/// Returns the report with its forecasts. Uses the shipped calibration, because this machine's
+/// calibration applies only to its own traces.
 Result<nlohmann::json> ReportOf(const TraceStore& store, const ReferenceData& reference) {
   const Result<TraceReport> report =
       AnswerReport(store, reference, {.calibration = {.path = {}, .no_local_state = true}});
@@ -51,7 +51,7 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
   const bool of_format = leak.value() && leak.value()->asked;
   if (leak.value() && !of_format) {
     return failed(
-        fmt::format("'{}' is still in the copy ({}, byte {}); --word and --pattern remove a text "
+        fmt::format("'{}' is still in the copy ({}, byte {}); --word and --pattern remove a string "
                     "everywhere, --keep allows a word",
                     Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
   }
@@ -71,9 +71,9 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
   });
   if (!leaked.empty()) return failed(leaked);
   if (of_format) {
-    // The texts of the trace no longer contain it.
+    // The strings of the trace no longer contain the word, so the copy's format does.
     return failed(
-        fmt::format("--word {0}: '{0}' occurs outside the texts of the trace ({1}, byte {2}), in "
+        fmt::format("--word {0}: '{0}' occurs outside the strings of the trace ({1}, byte {2}), in "
                     "words of the copy's format; leave out that --word, or write the other format "
                     "(-o FILE.json or FILE.pftrace)",
                     Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
@@ -85,8 +85,8 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
   if (!was.ok()) return was.status();
   const Result<nlohmann::json> is = ReportOf(*after.value(), reference);
   if (!is.ok()) return is.status();
-  const std::vector<Needed> decisive = redactor.decisive();  // Must precede the reading of the
-                                                             // report's texts.
+  // Copied before FirstDifference() redacts strings of the reports, which adds entries.
+  const std::vector<Needed> decisive = redactor.decisive();
   if (const auto place = FirstDifference(was.value(), is.value(), redactor, proof.compared)) {
     if (const auto& needed = redactor.needed()) {
       return failed(

@@ -12,25 +12,26 @@
 
 namespace headroom {
 
-/// A copy that was written, but not yet renamed.
+/// A copy that was written to `path`, but not yet renamed to `final_path`.
 struct RedactedCopy {
   std::string path;
   std::string final_path;
-  int threads = 1;  ///< Threads that read it.
+  int threads = 1;  ///< Number of threads that read the copy back.
 };
 
-/// Size of the check.
+/// Amount of checked data.
 struct RedactProof {
   std::int64_t bytes = 0;     ///< Size of the copy, decompressed.
-  std::int64_t compared = 0;  ///< Compared values of the report.
-  std::size_t texts = 0;      ///< Removed texts that the scan looked for.
+  std::int64_t compared = 0;  ///< Number of compared values of the report.
+  std::size_t texts = 0;      ///< Number of removed texts that the scan searched for.
 };
 
 /// Reads the copy back. Fails with kEnvironment if the copy is wrong, and states the remedy. Fails
 /// as OpenTrace() does.
 ///
-/// @param before    the trace; its metadata take the copy's format, and `copied_from`
-/// @param redactor  that made the copy; reads the texts of both reports
+/// @param before    original trace; its `metadata.format` and `metadata.copied_from` are set to
+/// those of the copy
+/// @param redactor  redactor that made the copy; maps the names of both reports
 Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
                               const ReferenceData& reference, TextRedactor& redactor);
 

@@ -16,7 +16,7 @@ namespace redact_proof_test {
 
 class ProveCopyTest : public TestFolder {
  protected:
-  /// Writes a trace of one operator, inside a range.
+  /// Writes a trace with one operator, inside the range named `range`.
   std::string Write(const char* file, const std::string& range, int us = 5) const {
     std::string path = (folder_ / file).string();
     std::ofstream(path) << fmt::format(
@@ -27,7 +27,7 @@ class ProveCopyTest : public TestFolder {
     return path;
   }
 
-  /// Redacts "bluebird" in the trace, and proves a copy in whose range is `range`.
+  /// Redacts "bluebird" in the trace. Proves a copy that has `range` as the name of the range.
   Result<RedactProof> Proved(const std::string& range, int us = 5) {
     auto before = OpenTrace(Write("before.json", "bluebird"), {});
     EXPECT_TRUE(before.ok()) << before.status().message();

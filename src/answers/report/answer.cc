@@ -14,8 +14,7 @@ Result<TraceReport> AnswerReport(const TraceStore& store, const ReferenceData& r
   Result<AnalyzedTrace> trace = AnalyzeTrace(store, reference, names, question.analysis);
   if (!trace.ok()) return trace.status();
   TraceReport report = std::move(trace.value().report);
-  trace.value().attribution.reset();  // Frees its memory before the forecasts, which need their
-                                      // own.
+  trace.value().attribution.reset();  // Frees memory for the forecasts.
   if (Status status = ForecastFindings(store, reference, question.calibration,
                                        question.measured_step_ms, report);
       !status.ok())

@@ -77,7 +77,7 @@ constexpr ReportColumn<RowOfFile<IdleRow>> kIdle[] = {
 
 using RankedTime = RowOfFile<TimeRow>;
 
-/// Without GPU work its time is unknown: a zero would be a measurement.
+/// Returns an empty cell if the file has no GPU work: 0 would claim a measurement.
 Cell GpuUs(const RankedTime& r, DurationNs time) {
   return r.file->gpu_time.empty() ? Cell() : Us(time);
 }
@@ -267,10 +267,10 @@ constexpr ReportColumn<HolderOfDevice> kHolders[] = {
 const RankWaits& WaitsOf(const RowOfRanks& r) { return r.job->waits.ranks[r.index]; }
 const RankClock& ClockOf(const RowOfRanks& r) { return r.job->alignment.clocks[r.index]; }
 
-/// Returns an empty cell if the rank's clock is not aligned.
+/// Returns `cell`, or an empty cell if the rank's clock is not aligned.
 Cell Known(const RowOfRanks& r, Cell cell) { return ClockOf(r).aligned ? std::move(cell) : Cell(); }
 
-/// Returns nullptr if the work of the ranks is unknown.
+/// Returns the rank's work; nullptr if the work of the ranks is unknown.
 const RankWork* WorkOf(const RowOfRanks& r) {
   return r.job->work.ranks.empty() ? nullptr : &r.job->work.ranks[r.index];
 }

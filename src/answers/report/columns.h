@@ -23,7 +23,7 @@ struct Decimal {
 };
 
 /// A value of a table. std::monostate is an absent value: null in JSON, an empty field in CSV. CSV
-/// writes the middle of an interval, and joins sentences.
+/// contains only the middle of an interval, and joins sentences into one field.
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, Decimal, std::string,
                           MsInterval, std::vector<std::string>>;
 
@@ -32,7 +32,7 @@ enum class CsvPlace : std::uint8_t { kInOrder, kFirst, kLast };
 
 template <typename Row>
 struct ReportColumn {
-  std::string_view key;  ///< Ends in the unit, as docs/report.md defines it.
+  std::string_view key;  ///< Name of the column, which ends in its unit (docs/report.md).
   Cell (*value)(const Row&);
   CsvPlace csv = CsvPlace::kInOrder;
   bool in_json = true;
@@ -41,13 +41,13 @@ struct ReportColumn {
 template <typename Row>
 using ReportColumns = std::span<const ReportColumn<Row>>;
 
-/// A finding with the options for its commands.
+/// A finding, with the options from which its commands are made.
 struct FindingToShow {
   RowOfFile<Finding> finding;
   const ReportOptions* options;
 };
 
-/// A holder of memory, with its device.
+/// A holder of memory, with its device and file.
 struct HolderOfDevice {
   const MemoryHolder* holder;
   const MemoryUse* use;
@@ -60,7 +60,7 @@ struct RowOfRanks {
   std::size_t index;
 };
 
-/// Kernels, operators or layers, which have different data.
+/// Kernels, operators or layers: their tables have different columns.
 enum class TimeTable : std::uint8_t { kKernels, kOperators, kLayers };
 
 /// Returns the word in the ids of rows: "kernel", "operator", "layer".
@@ -88,7 +88,7 @@ ReportColumns<RowOfRanks> Collectives();
 }  // namespace columns
 
 void WriteJson(const Cell& cell, JsonWriter& json);
-/// Returns a field of RFC 4180.
+/// Returns `cell` as a CSV field (RFC 4180).
 std::string CsvText(const Cell& cell);
 
 /// Writes the row's columns into an open object.

@@ -85,7 +85,7 @@ Cell CellOf(ReportColumns<Row> columns, const Row& row, std::string_view key) {
   return {};
 }
 
-/// Expects the two texts of a cell to state one value.
+/// Expects CSV and JSON to state the same value.
 void ExpectOneValue(const Cell& cell, const std::string& where) {
   const std::string csv = CsvText(cell);
   const Json json = Json::parse(JsonText(cell));

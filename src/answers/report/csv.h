@@ -18,7 +18,7 @@ struct NamedFile {
   std::string content;
 };
 
-/// The files that RenderCsv() makes, in its order.
+/// Names of the files that RenderCsv() returns, in the same order.
 inline constexpr std::array<std::string_view, 18> kCsvFiles = {
     "steps.csv",   "gpu_time.csv",    "idle.csv",      "kernels.csv",  "operators.csv",
     "layers.csv",  "lines.csv",       "syncs.csv",     "findings.csv", "classes.csv",
@@ -26,8 +26,8 @@ inline constexpr std::array<std::string_view, 18> kCsvFiles = {
     "clocks.csv",  "collectives.csv", "memory.csv"};
 
 /// Returns one file per list: RFC 4180 with a header line, in UTF-8, with keys and units of the
-/// JSON report. An absent value is an empty field. A ' precedes text that a spreadsheet would read
-/// as a formula. Requires that `files` is not empty.
+/// JSON report. An absent value is an empty field. A ' precedes a field that a spreadsheet would
+/// read as a formula. Requires that `files` is not empty.
 std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const ReportOptions& options);
 
 }  // namespace headroom

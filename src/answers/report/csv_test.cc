@@ -13,7 +13,7 @@
 namespace headroom {
 namespace csv_report_test {
 
-/// A reader of RFC 4180, as simple as the format.
+/// Parses CSV (RFC 4180).
 std::vector<std::vector<std::string>> Parse(const std::string& text) {
   std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
   bool quoted = false;
@@ -42,7 +42,7 @@ std::vector<std::vector<std::string>> Parse(const std::string& text) {
   return rows;
 }
 
-/// Two ranks. One is late.
+/// A job of two ranks, one of which is late.
 const JobRanks& TwoRanks() {
   static const JobRanks job = [] {
     RankBuilder b(2);

@@ -13,7 +13,7 @@ namespace headroom {
 namespace {
 
 Status Broken(std::string_view what) {
-  return Status::Environment(fmt::format("the page that was built in {}: rebuild ui/", what));
+  return Status::Environment(fmt::format("the built-in page {}: rebuild ui/", what));
 }
 
 std::string_view FileNamed(std::span<const NamedText> page, std::string_view name) {
@@ -23,7 +23,8 @@ std::string_view FileNamed(std::span<const NamedText> page, std::string_view nam
   return {};
 }
 
-/// Returns the source of a content policy that allows only this script or style.
+/// Returns the source expression of a Content-Security-Policy that allows only this script or
+/// style.
 std::string HashSource(std::string_view content) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> hash{};
   SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), hash.data());
@@ -31,7 +32,8 @@ std::string HashSource(std::string_view content) {
                                         reinterpret_cast<const char*>(hash.data()), hash.size())));
 }
 
-/// Allows no other sources, scripts or styles.
+/// Returns a Content-Security-Policy that allows this script, this style and inline images, but no
+/// network.
 std::string PolicyTag(std::string_view script, std::string_view style) {
   return fmt::format(
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {}; "
@@ -67,7 +69,8 @@ std::string AnswersElement(std::span<const PageAnswer> answers) {
                      EscapeForScript(std::move(json).Take()));
 }
 
-/// Replaces the element from `begin` to `end` that names `file`. Returns false if there is none.
+/// Replaces the element from `begin` to `end` that names `file` with `by`. Returns false if no
+/// element does.
 bool ReplaceElement(std::string& html, std::string_view file, std::string_view begin,
                     std::string_view end, std::string_view by) {
   const std::size_t named = html.find(file);

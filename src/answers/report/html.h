@@ -20,7 +20,7 @@ struct PageAnswer {
 /// content policy names their hashes, so no other script runs and no request is made. Hostile names
 /// of a trace stay inside the answers.
 ///
-/// Fails with kEnvironment if the page is not as its build makes it.
+/// Fails with kEnvironment if a file of the page is missing or cannot be inlined.
 ///
 /// @param page  files of the page, including index.html, app.js and app.css
 Result<std::string> RenderHtml(std::span<const NamedText> page,

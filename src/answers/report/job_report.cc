@@ -58,7 +58,7 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   return summary;
 }
 
-/// @param verdict  of the job: findings that act on it come first
+/// @param verdict  verdict of the job; findings that act on it come first
 std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files, Verdict verdict) {
   std::vector<RowOfFile<Finding>> joined;
   const auto share = [](const RowOfFile<Finding>& f) { return f.row->share_pct.value_or(-1); };
@@ -74,7 +74,7 @@ std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files,
       }
     }
   }
-  // The findings of one file are ranked already, also those without a share.
+  // The findings of a single file are already ranked, including those without a share.
   if (files.size() > 1) {
     const auto rank = [&](const RowOfFile<Finding>& f) {
       const std::optional<MsInterval>& saves = f.row->saves_ms;
@@ -99,7 +99,7 @@ std::string ShellCommand(const std::vector<std::string>& words) {
   return command;
 }
 
-/// Returns the value that orders the rows of a list.
+/// Returns the time by which a list orders its rows.
 template <typename Row>
 DurationNs SizeOf(const Row& row) {
   return row.total;

@@ -24,7 +24,7 @@ struct ReportOptions {
   std::vector<std::string> check_arguments;
   /// Arguments with which forecasts give the same figures, e.g. {"--measured-step-ms", "83.5"}.
   std::vector<std::string> forecast_arguments;
-  /// The ranks on one clock; nullptr for a single file.
+  /// Ranks with aligned clocks; nullptr for a single file.
   const JobRanks* ranks = nullptr;
 };
 
@@ -40,13 +40,13 @@ struct RowOfFile {
 struct StepSummary : WallSummary {
   StepSource source = StepSource::kNone;
   std::size_t count = 0;
-  std::size_t whole = 0;                ///< Steps with all GPU tasks. The figures cover only these.
-  StepKind kind = StepKind::kUnknown;   ///< Kind of the counted steps, if known.
-  std::size_t others = 0;               ///< Whole steps of another kind than the main one.
-  std::size_t usual = 0;                ///< Whole steps that are not far slower
-                                        ///< (analysis/steps/step_time.h).
-  std::size_t counted = 0;              ///< Steps whose mean is the step time.
-  std::optional<DurationNs> step_time;  ///< As recorded. Absent if no step is whole.
+  std::size_t whole = 0;               ///< Steps with all GPU tasks. The figures cover only these.
+  StepKind kind = StepKind::kUnknown;  ///< Kind of the counted steps, if known.
+  std::size_t others = 0;              ///< Whole steps of another kind than `kind`.
+  std::size_t usual = 0;    ///< Whole steps, without those that are far slower than the others
+                            ///< (analysis/steps/step_time.h).
+  std::size_t counted = 0;  ///< Steps that the step time averages.
+  std::optional<DurationNs> step_time;  ///< Mean recorded step time. Absent if no step is whole.
   /// Step time and median without the profiler's own cost, from the replay of the slowest rank.
   /// Absent if the engine abstains.
   std::optional<MsInterval> corrected;
@@ -54,8 +54,8 @@ struct StepSummary : WallSummary {
   std::optional<double> profiler_overhead_pct;
 };
 
-/// The time in one region over the ranks that have it. It compares only durations, so it needs no
-/// common clock.
+/// Distribution of the time in one region over the ranks that have it. Compares only durations, so
+/// the clocks need not be aligned.
 struct RegionOverRanks {
   std::string key;
   std::int64_t ranks = 0;
@@ -66,7 +66,7 @@ struct RegionOverRanks {
   std::optional<double> share_of_batch_pct;
 };
 
-/// A view of one or more reports. It points into them.
+/// A view of one or more reports, into which it points.
 ///
 /// With several files:
 /// - Health has the worst grade and all issues.
@@ -82,7 +82,7 @@ class JobReport {
 
   std::span<const TraceReport> files() const { return files_; }
   bool single() const { return files_.size() == 1; }
-  /// The file whose breakdown and verdict represent all.
+  /// Returns the file whose breakdown and verdict represent all files.
   const TraceReport& slowest() const { return *slowest_; }
   /// Returns how slowest() was chosen, e.g. "rank 3, the slowest of 8"; empty for a single file.
   std::string SlowestNote() const;
@@ -92,8 +92,8 @@ class JobReport {
   const std::vector<RowOfFile<HealthIssue>>& issues() const { return issues_; }
   const std::vector<RowOfFile<Finding>>& findings() const { return findings_; }
 
-  /// Returns milliseconds of the step, or of the recording if there are no steps. Excludes the
-  /// profiler if its cost is known. Absent if unknown.
+  /// Returns the step time in ms, or the length of the recording if there are no steps. Excludes
+  /// the profiler's overhead if it is known. Returns nullopt if unknown.
   std::optional<MsInterval> Base() const;
   /// Returns true if a finding concerns at least 1 % of Base().
   bool Matters(const Finding& finding) const;
@@ -101,8 +101,8 @@ class JobReport {
   /// Returns regions by key, longest mean first.
   std::vector<RegionOverRanks> RegionsOverRanks() const;
 
-  /// Returns rows of one list of all files, at most `top` per file, largest first. Ties keep their
-  /// order.
+  /// Returns the rows of one list of all files, largest first, at most `top` per file. Ties keep
+  /// their order.
   template <typename Row>
   std::vector<RowOfFile<Row>> Rows(std::vector<Row> TraceReport::*list,
                                    std::optional<std::size_t> top) const;

@@ -244,7 +244,7 @@ void WriteEngineWindow(JsonWriter& json, const JobReport& job) {
   json.Key("steps").Integer(engine->steps);
   json.Key("events").Integer(engine->events);
   WriteMsInterval(json, "corrected_step_ms", engine->corrected_step_ms);
-  // If there is an error, only a value other than 0 is a replay error.
+  // If the engine failed, a replay error of 0 means that nothing was replayed.
   const bool replayed = engine->error.empty() || engine->replay_error_pct != 0;
   json.Key("replay_error_pct")
       .Number(replayed ? std::optional(engine->replay_error_pct) : std::nullopt);

@@ -13,12 +13,13 @@ namespace headroom {
 
 /// Returns the object with a newline at the end. Requires that `files` is not empty.
 ///
-/// Keys beyond the contract: `ranks[]` (one row per file), `classes[]`, `syncs[]`, `efficiency`,
+/// Additional keys: `ranks[]` (one row per file), `classes[]`, `syncs[]`, `efficiency`,
 /// `bottleneck.causes[]`; `rank` in rows of several files.
 std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& options);
 
 /// Returns the answer of `report --show ID --json`: `{"schema": "headroom.row/1", "id", "kind",
-/// "rows", "calls"}`. Rows have the same keys as in the report. `ranked` is true for several files.
+/// "rows", "calls"}`. Rows have the same keys as in the report. `ranked` adds the key `rank` to
+/// findings; it is true for several files.
 std::string RenderShownRowJson(const ShownRow& found, const std::string& id,
                                const CallsByPath& calls, bool ranked, const ReportOptions& options);
 

@@ -20,8 +20,8 @@ constexpr std::size_t kNameWidth = 60;
 /// Maximum width of a sentence of the analyses, which may quote names of any length.
 constexpr std::size_t kTextWidth = 400;
 
-/// Escapes a sentence of the analyses, and keeps its `commands` as code. Quoted names may hold
-/// backticks, too, but markup has no effect in the code that they begin.
+/// Escapes a sentence of the analyses, and keeps its `commands` as code. Quoted names may also
+/// contain backticks, but these only begin code, in which markup has no effect.
 std::string Escaped(std::string_view text) {
   const std::string line = CutMiddle(Printable(Sentence(text)), kTextWidth);
   std::string out;
@@ -42,7 +42,7 @@ void Summary(std::string& out, const JobReport& job) {
   const TraceReport& file = job.slowest();
   const StepSummary& steps = job.steps();
   out += "| | |\n|---|---|\n";
-  // Shows the first of many files. Issues below cover all files.
+  // With too many files to list, shows only the first. Issues below cover all files.
   const std::span<const TraceReport> files =
       job.files().first(std::min(kMarkdownTop, job.files().size()));
   const std::size_t more = job.files().size() - files.size();
@@ -224,7 +224,7 @@ std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptio
                                    MarkdownCode(ReportCommandOf(JobReport(files).slowest(), options,
                                                                 "--md --max-bytes 1000000")));
   if (remark.size() > max_bytes / 2)
-    remark = "\nThe rest is left out.\n";  // The path is very long.
+    remark = "\nThe rest is left out.\n";  // The path in the command is too long.
   // Cuts at whole lines, because a line begins with markup.
   out.resize(out.rfind('\n', max_bytes - remark.size() - 1) + 1);
   return out + remark;

@@ -14,7 +14,7 @@ namespace headroom {
 /// Rows of each table if ReportOptions::top is absent.
 inline constexpr std::size_t kMarkdownTop = 5;
 
-/// Default of the maximum size.
+/// Default maximum size, in bytes.
 inline constexpr std::size_t kMarkdownBytes = 20'000;
 
 /// Returns verdict, step time, breakdown, findings with check commands, the largest kernels and
@@ -23,7 +23,7 @@ inline constexpr std::size_t kMarkdownBytes = 20'000;
 /// and max_bytes >= 200.
 ///
 /// The result has at most `max_bytes`: it first drops rows of tables, then cuts the end after a
-/// line. Each cut list states how many rows are left out, and the command that shows them.
+/// line. Each shortened list states the number of omitted rows, and the command that shows them.
 std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptions& options,
                            std::size_t max_bytes = kMarkdownBytes);
 

@@ -45,7 +45,7 @@ void WriteSteps(JsonWriter& json, const MemoryUse& use, TimeNs zero) {
   json.EndArray();
 }
 
-/// Writes one array per column: a point has the same index in each.
+/// Writes one array per column. Values of one point have the same index in all arrays.
 void WriteCurve(JsonWriter& json, const MemoryUse& use, TimeNs zero) {
   json.Key("curve").BeginObject(Layout::kLines);
   const auto column = [&](std::string_view key, auto&& write) {

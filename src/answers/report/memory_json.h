@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// Writes `memory`: one entry per rank and device, or null if no file has any.
+/// Writes `memory`: one entry per rank and device, or null if no file has memory data.
 void WriteMemory(JsonWriter& json, const JobReport& job, const ReportOptions& options);
 
 }  // namespace headroom

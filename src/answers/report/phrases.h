@@ -16,8 +16,8 @@ namespace headroom {
 /// mean step, waiting for kernel launches."
 std::string VerdictSentence(const Bottleneck& bottleneck);
 
-/// Returns what the breakdown covers: "mean of 12 steps", "step 3", "the whole recording". Requires
-/// report.breakdown.
+/// Returns the range that the breakdown covers: "mean of 12 steps", "step 3", "the whole
+/// recording". Requires report.breakdown.
 std::string BreakdownSubject(const TraceReport& report);
 
 /// Returns the verdict with its confidence: "... Confidence: high."
@@ -40,8 +40,8 @@ std::string SavesText(const Finding& finding);
 /// Returns "do", "do not" if the action makes the step longer, or "" if it gains nothing.
 std::string_view ActionLabel(const Finding& finding);
 
-/// Returns the action of a finding as a short title: "Fuse the optimizer: fused=True". It names
-/// the place to start with if that fits into `width` columns.
+/// Returns the action of a finding as a short title: "Fuse the optimizer: fused=True". The title
+/// names the place to start with if it then fits into `width` columns.
 std::string ActionTitle(const Finding& finding, std::size_t width);
 
 /// Returns the program that wrote a trace, such as "PyTorch" or "Nsight Systems". Returns the
@@ -51,10 +51,10 @@ std::string_view RecorderName(std::string_view format);
 /// Returns the step without the profiler, e.g. "79.60 ms without the profiler (75.20 ms to 84.10
 /// ms), which takes 23.1 %". Requires steps.corrected.
 std::string CorrectedText(const StepSummary& steps);
-/// Returns the steps of the step time, e.g. "mean of 5 steps, without the first".
+/// Returns the steps that the step time averages, e.g. "mean of 5 steps, without the first".
 std::string CountedText(const StepSummary& steps);
 
-/// Returns the replayed steps, and the source of the recording's cost.
+/// Returns the replayed steps, and the source of the calibration of the recording's cost.
 std::string WindowText(const EngineSummary& engine);
 
 /// Returns the callback with the most self time, and its event; empty without callbacks.
@@ -72,7 +72,8 @@ std::string DeviceText(const DeviceInfo& device);
 /// Returns the number of a device or stream, or "?" if it is unknown.
 std::string NumberText(std::optional<std::int64_t> number);
 
-/// GPUs with their numbers. Equal neighbours share a row: {"GPU 0 to 7", "NVIDIA A100, ..."}.
+/// GPUs with their numbers. Identical GPUs with consecutive numbers share a row: {"GPU 0 to 7",
+/// "NVIDIA A100, ..."}.
 struct DeviceRow {
   std::string numbers;
   std::string text;
@@ -83,7 +84,7 @@ std::vector<DeviceRow> DeviceRows(const InputInfo& input);
 /// word.
 std::string Sentence(std::string_view text);
 
-/// Returns the same with a full stop, so that another sentence may follow.
+/// Returns Sentence(text) with a full stop, so that another sentence may follow.
 std::string FullSentence(std::string_view text);
 
 /// Returns the words as "a, b, c".

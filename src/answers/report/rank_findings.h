@@ -1,4 +1,4 @@
-// Finds a straggler, which only the ranks of a job together show.
+// Finds stragglers and pipeline bubbles, which only the files of several ranks show.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,12 @@ struct RankFinding {
   Finding finding;
 };
 
-/// Returns a finding if one rank delays the others in every step, or ranks do so in turn. Returns
-/// nullopt if the loss is too small or occurs in one step only.
+/// Returns a finding if the same rank delays the others in every step, or a different rank in each.
+/// Returns nullopt if the loss is too small or occurs in one step only.
 std::optional<RankFinding> FindStraggler(const JobRanks& job);
 
-/// Returns the waits of pipeline stages for each other; nullopt if they take under 1 % of the time.
+/// Returns a finding about the pipeline bubble: stages that wait for each other; nullopt if they
+/// wait for less than 1 % of the time.
 std::optional<RankFinding> FindBubble(const JobRanks& job);
 
 /// Adds each finding to the file of its rank. Findings stay in order of their savings.

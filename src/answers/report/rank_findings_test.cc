@@ -7,7 +7,7 @@
 namespace headroom {
 namespace rank_findings_test {
 
-/// Three steps of 1000 us with two all-reduces each. The ranks in `late` come 100 us late.
+/// Three steps of 1000 us with two all-reduces each. The ranks in `late` arrive 100 us late.
 JobRanks JobOf(const std::vector<std::size_t>& late) {
   RankBuilder b(3);
   for (std::size_t step = 0; step < 3; ++step) {
@@ -46,7 +46,7 @@ TEST(StragglerFinding, NoneWhereNobodyIsLate) {
   EXPECT_FALSE(FindStraggler(AnalyzeJobRanks(b.ranks())).has_value());
 }
 
-/// Two stages that compute 12 ms and `second_computes` of a step of 16 ms.
+/// A pipeline of two stages, which compute 12 ms and `second_computes` per step of 16 ms.
 JobRanks PipelineOf(DurationNs second_computes) {
   JobRanks job;
   job.ranks.resize(2);
@@ -80,7 +80,7 @@ TEST(BubbleFinding, IsWorthAtMostTheMeanBubble) {
 TEST(BubbleFinding, NamesTheStageThatComputesLongest) {
   const std::optional<RankFinding> found = FindBubble(PipelineOf(DurationNs(10'000'000)));
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->rank, 1u);  // It waits longest.
+  EXPECT_EQ(found->rank, 1u);  // Rank 1 waits longest.
   EXPECT_DOUBLE_EQ(found->finding.saves_ms->mid, 5);
   EXPECT_EQ(found->finding.place, "move layers off stage 0");
   EXPECT_EQ(found->finding.action.rfind("Move layers away from stage 0: ", 0), 0u);

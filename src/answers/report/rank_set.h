@@ -16,10 +16,10 @@ struct LeftOutFiles {
   std::vector<std::string> not_traces;  ///< File names.
 };
 
-/// Gives each file its rank (AssignRanks()), and adds the finding about a straggler to the file of
-/// that rank. Fails as AssignRanks() does. Compares nothing if there is one file.
+/// Gives each file its rank (AssignRanks()), and adds findings about ranks to the files of these
+/// ranks. Fails as AssignRanks() does. Compares nothing if there is one file.
 ///
-/// @param timelines  of the files, in their order
+/// @param timelines  timelines of `files`, in the same order
 Result<JobRanks> CompareFiles(std::vector<TraceReport>& files, std::vector<RankTimeline> timelines,
                               const LeftOutFiles& left_out);
 

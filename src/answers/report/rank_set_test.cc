@@ -7,7 +7,7 @@
 namespace headroom {
 namespace rank_set_test {
 
-/// Reports of ranks. Only the file names state the ranks.
+/// Reports of `ranks` files. Only the file names state the ranks.
 std::vector<TraceReport> FilesOf(std::size_t ranks) {
   std::vector<TraceReport> files(ranks);
   for (std::size_t i = 0; i < ranks; ++i)

@@ -39,9 +39,9 @@ std::string WhoIsLate(const JobRanks& job) {
       return fmt::format("{} {} the others up in every step: the job loses {}. {}", who,
                          one ? "holds" : "hold", lost, below);
     case StragglerPattern::kRotating:
-      return fmt::format("A different rank is last each time: the job loses {}.{} {}", lost,
-                         job.late.why.empty() ? " Usual causes: uneven data, a noisy machine." : "",
-                         below);
+      return fmt::format(
+          "A different rank is last each time: the job loses {}.{} {}", lost,
+          job.late.why.empty() ? " Typical causes: uneven data, a noisy machine." : "", below);
     case StragglerPattern::kOnce:
       return fmt::format(
           "{} held the others up in one step: {} lost. Record more steps to see whether it recurs.",

@@ -16,7 +16,7 @@ TraceReport BareReport();
 /// A job of two ranks on two hosts. Rank 1 delays rank 0.
 JobRanks SlowRankOne();
 
-/// Two stages. Stage 1 computes longer.
+/// A pipeline of two stages. Stage 1 computes longer.
 Pipeline TwoStages(double imbalance);
 
 }  // namespace headroom

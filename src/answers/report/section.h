@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// In the order of the report.
+/// Sections, in the order of the report.
 enum class Section {
   kHealth,
   kBottleneck,

@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-/// A label and its value, printable.
+/// A label and its printable value.
 using Fact = std::pair<std::string_view, std::string>;
 
 struct RowList {

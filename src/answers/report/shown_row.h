@@ -22,10 +22,10 @@ struct NamedRow {
 /// Finds a row by RowId() (render/row_id.h). Returns nullopt if `report` has no such row.
 std::optional<NamedRow> FindNamedRow(const TraceReport& report, std::string_view id);
 
-/// The calls of a row, by path of the file.
+/// The calls of one row in each file, by path of the file.
 using CallsByPath = std::map<std::string, RowCalls, std::less<>>;
 
-/// The rows of an id: from one list, one per file that has it.
+/// The rows with one id, all from the same list: one per file that has the row.
 struct ShownRow {
   std::string_view kind;  ///< "kernel", "operator", "layer", "step", "finding".
   std::vector<RowOfFile<TimeRow>> times = {};  ///< Rows of a kernel, operator or layer.

@@ -23,8 +23,8 @@ struct TextOptions : ReportOptions {
 };
 
 /// Returns one screen: what limits the step, where its time goes, and what to do about it. It has
-/// 24 lines at 80 columns, or more if a command needs more. Several files: shows the slowest rank.
-/// Requires that `files` is not empty.
+/// 24 lines at 80 columns, or more if a command is long. With several files, shows the slowest
+/// rank. Requires that `files` is not empty.
 std::string RenderSummary(std::span<const TraceReport> files, const TextOptions& options);
 
 /// Returns all sections: health first, then the verdict, where the time goes, findings and tables.

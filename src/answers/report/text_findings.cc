@@ -11,8 +11,8 @@ void WriteFindings(TextContext& c) {
   if (c.job.findings().empty())
     return c.None("No findings: nothing stands out, or the trace lacks the data.");
   c.Meaning(
-      "The fix for the bottleneck comes first, the rest by what each saves, or by its time if that "
-      "is unknown. They overlap: do not add them up.");
+      "The fix for the bottleneck comes first. The others are ordered by their savings, or by "
+      "their time if the saving is unknown. Savings overlap: do not add them up.");
   if (const auto& engine = c.file.engine)
     c.page.Paragraph("  Forecasts: ", WindowText(*engine) + ".", Style::kDim, Style::kDim);
   int number = 0, small = 0;

@@ -82,7 +82,8 @@ std::vector<RowColumn<IdleEntry>> IdleColumns(bool single) {
 void WriteGpu(TextContext& c) {
   c.page.Heading("GPU time", "whole trace", Style::kDim);
   c.Meaning(
-      "Shows each GPU from its first to its last task. Exposed: while nothing more useful ran.");
+      "Shows each GPU from its first to its last task. Exposed: while no compute kernel ran; for "
+      "copies and sets, while no kernel ran.");
   std::vector<const GpuTimeRow*> rows;
   std::vector<const TraceReport*> files;
   for (const TraceReport& file : c.job.files()) {
@@ -100,7 +101,7 @@ void WriteGpu(TextContext& c) {
   });
   const std::size_t all = rows.size();
   if (all > c.Top()) {
-    // Shows those of many GPUs that idle most.
+    // With too many GPUs to list, shows only those that idle most.
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return rows[a]->idle > rows[b]->idle; });
     order.resize(c.Top());

@@ -38,7 +38,7 @@ void Read(TextContext& c, const TraceReport& file) {
 
 void Ranks(TextContext& c) {
   std::vector<std::vector<Span>> rows;
-  // Shows the worst of many files, and the file of the breakdown.
+  // With too many files to list, shows only the worst, and the file of the breakdown.
   std::vector<const TraceReport*> files;
   for (const TraceReport& file : c.job.files()) files.push_back(&file);
   std::stable_sort(files.begin(), files.end(), [](const TraceReport* a, const TraceReport* b) {
@@ -106,7 +106,8 @@ void Issue(TextContext& c, const std::vector<const RowOfFile<HealthIssue>*>& kin
   }
 }
 
-/// Writes one entry per kind of issue. With several files, it quotes the file with the most.
+/// Writes one entry per kind of issue. With several files, quotes the file with the most issues of
+/// the kind.
 void Issues(TextContext& c) {
   std::vector<std::vector<const RowOfFile<HealthIssue>*>> kinds;
   for (const RowOfFile<HealthIssue>& issue : c.job.issues()) {

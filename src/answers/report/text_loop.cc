@@ -34,7 +34,7 @@ const TimingRow* FindTiming(const TraceReport& file, std::string_view name) {
   return row == file.timings.end() ? nullptr : &*row;
 }
 
-/// Returns a wait of the host in the mean step, and how long the GPU idles meanwhile.
+/// Returns a wait of the host in the mean step, and the GPU idle time during the wait.
 std::string OnBothClocks(const TraceReport& file, DurationNs on_host, DurationNs gpu_idle) {
   std::string text = fmt::format("{} of the step on the host", WithShare(on_host, file.loop->step));
   if (!file.gpu_time.empty())
@@ -78,7 +78,7 @@ void Timings(TextContext& c) {
   c.page.Blank();
   c.Meaning(
       "The parts of the steps, on the host and per step. Indented rows lie inside train_batch; the "
-      "others add up to the steps. GPU: when it works on what the part launched.");
+      "others add up to the steps. GPU: time of the tasks that the part launched.");
   WriteTable<TimingRow>(
       c.page, c.file.timings,
       {{"part", Kind::kText,
@@ -182,7 +182,7 @@ std::vector<MetricRow> FirstThingsFirst(std::vector<MetricRow> rows) {
 void WriteLoop(TextContext& c) {
   if (!c.file.loop || !c.file.breakdown) {
     c.page.Heading("Loop", "", Style::kPlain);
-    return c.None("Unknown: this needs a complete step.");
+    return c.None("Unknown: this requires a complete step.");
   }
   c.page.Heading("Loop",
                  c.job.single()
@@ -190,7 +190,8 @@ void WriteLoop(TextContext& c) {
                      : fmt::format("{} of {}", BreakdownSubject(c.file), c.job.SlowestNote()),
                  Style::kDim);
   Answers(c);
-  // The breakdown shows the data of operators and frameworks better.
+  // Without marked regions, only on request: the breakdown shows the data of operators and
+  // frameworks better.
   const bool marked = !c.file.regions.empty();
   if (!c.file.timings.empty() && (marked || c.options.only)) Timings(c);
 }
@@ -199,8 +200,8 @@ void WriteRegions(TextContext& c) {
   WriteTable<RegionRow>(
       c,
       {"Regions",
-       "Ranges that you or your framework marked. own: without inner regions. GPU: its work on "
-       "behalf of the region.",
+       "Ranges that you or your framework marked. own: without inner regions. GPU: time of the "
+       "tasks that the region launched.",
        "No regions were marked: record_function(\"NAME\"), or the timers of headroom."},
       c.file.regions,
       {{"region", Kind::kName, [](const RegionRow& r) { return Span{r.key}; }},
@@ -276,7 +277,7 @@ void WriteRun(TextContext& c) {
   const std::optional<RunTime>& run = c.file.run;
   c.page.Heading("Run", run ? fmt::format("{} recorded", FormatTime(run->wall)) : "",
                  Style::kPlain);
-  if (!run) return c.None("Unknown: this needs a complete step.");
+  if (!run) return c.None("Unknown: this requires a complete step.");
   c.Meaning(fmt::format("Shows where the time of the recording went; the rows sum to it.{}",
                         c.HasGpuWork()
                             ? " Compilation, garbage collection, checkpoints, memory calls, "

@@ -27,7 +27,7 @@ void WriteVerdict(TextContext& c, const JobRanks& job) {
   }
 }
 
-/// Formats an offset between clocks, which may be hours apart.
+/// Formats the offset between two clocks, from nanoseconds to hours.
 std::string FormatOffset(DurationNs offset) {
   constexpr double kNsPerSecond = 1e9, kSecondsPerHour = 3600;
   const double seconds = static_cast<double>(offset.ns()) / kNsPerSecond;
@@ -182,7 +182,7 @@ void WriteRanks(TextContext& c) {
       "others.");
   WriteVerdict(c, *job);
   for (const RankSetIssue& issue : job->issues) {
-    // Writes the data that a verdict on all ranks lacks.
+    // Writes the data that is missing for a verdict on all ranks.
     c.page.Paragraph("  ", Sentence(issue.detail), Style::kPlain, Style::kDim);
   }
   if (!job->waits.classes.empty()) {

@@ -23,21 +23,21 @@ namespace headroom {
 /// Input of every section, and the page that it writes to.
 struct TextContext {
   const JobReport& job;
-  const TraceReport& file;  ///< The rank that represents all.
+  const TraceReport& file;  ///< The file that represents all ranks.
   const TextOptions& options;
   TextPage page;
 
-  /// Maximum rows of a list.
+  /// Returns the maximum number of rows of a list.
   std::size_t Top() const;
   bool HasGpuWork() const { return !file.gpu_time.empty(); }
   /// Returns true if any rank has GPU work.
   bool AnyGpuWork() const;
   /// Returns why there is no GPU work, without a full stop, to end a sentence.
   std::string_view NoGpuWork() const;
-  /// Returns the same as a sentence.
+  /// Returns NoGpuWork() as a sentence.
   std::string NoGpuWorkSentence() const;
 
-  /// Width in columns of a bar, if other text in its line takes `taken` columns.
+  /// Returns the width of a bar in columns, if other text in its line takes `taken` columns.
   std::size_t BarWidth(std::size_t taken) const;
   /// Explains a section in a sentence below its heading.
   void Meaning(std::string_view sentence);
@@ -48,12 +48,12 @@ struct TextContext {
   void More(std::size_t shown, std::size_t all, Section section);
 };
 
-/// Title of a table of the slowest rank, its explanation, and the text if it has no rows.
+/// Title of a table of the slowest rank, its explanation, and the message if it has no rows.
 struct TableWords {
   std::string_view title, meaning, none;
 };
 
-/// Returns the rows to show. If there are none, writes that and returns an empty span.
+/// Returns the rows to show. If there are none, writes `words.none` and returns an empty span.
 template <typename Row>
 std::span<const Row> BeginTable(TextContext& c, const TableWords& words,
                                 const std::vector<Row>& rows) {
@@ -84,7 +84,7 @@ void WriteBottleneck(TextContext& c);
 void WriteSteps(TextContext& c);
 void WriteBreakdown(TextContext& c);
 void WriteLoop(TextContext& c);
-/// Returns true if at least 1 % of the recording is not steps.
+/// Returns true if steps cover less than 99 % of the recording.
 bool HasMoreThanSteps(const RunTime& run);
 void WriteRun(TextContext& c);
 void WriteRanks(TextContext& c);

@@ -20,7 +20,7 @@ struct StepEntry {
   const TraceReport* file;
 };
 
-/// Returns the columns, without those that are empty in every row.
+/// Returns the columns of the table. Columns that are empty in every row are dropped.
 std::vector<RowColumn<StepEntry>> StepColumns(const TextContext& c, bool any_gpu, bool any_host) {
   using Entry = StepEntry;
   const auto of_gpu = [any_gpu](auto text_of) {
@@ -35,7 +35,8 @@ std::vector<RowColumn<StepEntry>> StepColumns(const TextContext& c, bool any_gpu
          return Span{single || !e.file->input.rank ? "" : fmt::format("{}", *e.file->input.rank)};
        }},
       {"step", Kind::kNumber, [](const Entry& e) { return Span{fmt::format("{}", e.row->index)}; }},
-      // Clocks of two files are not comparable.
+      // Clocks of different files are not comparable, so start times are shown only for a single
+      // file.
       {"start", Kind::kNumber,
        [=](const Entry& e) {
          return Span{single ? FormatMs(e.row->start - e.file->trace_start) : ""};
@@ -72,7 +73,7 @@ void StepTable(TextContext& c) {
   }
   const std::size_t all = entries.size();
   if (all > c.Top()) {
-    // Shows the slow ones of many steps.
+    // With too many steps to list, shows only the slowest.
     std::stable_sort(entries.begin(), entries.end(), [](const StepEntry& a, const StepEntry& b) {
       return a.row->wall > b.row->wall;
     });
@@ -113,7 +114,8 @@ void BreakdownLine(TextContext& c, std::string_view name, DurationNs time,
   c.page.Line(line);
 }
 
-/// Returns true if the steps have a backward pass or an optimizer. Those of a server have neither.
+/// Returns true if the steps have a backward pass or an optimizer. Steps of an inference server
+/// have neither.
 bool Trains(const TraceReport& file) {
   if (!file.breakdown) return false;
   const BreakdownParts& parts = file.breakdown->step;
@@ -246,8 +248,8 @@ void WriteSteps(TextContext& c) {
 void WriteBreakdown(TextContext& c) {
   if (!c.file.breakdown) {
     c.page.Heading("Step breakdown", "", Style::kPlain);
-    return c.None(c.file.steps.list.empty() ? "Unknown: this needs steps and host events."
-                                            : "Unknown: this needs a complete step.");
+    return c.None(c.file.steps.list.empty() ? "Unknown: this requires steps and host events."
+                                            : "Unknown: this requires a complete step.");
   }
   const StepBreakdown& breakdown = *c.file.breakdown;
   c.page.Heading("Step breakdown",

@@ -26,7 +26,8 @@ namespace {
 constexpr std::size_t kScreenLines = 24;
 constexpr std::size_t kMaxActions = 3;
 constexpr std::size_t kMinPartRows = 4, kMaxPartRows = 6;
-constexpr double kMinSharePct = 1;  ///< Smaller parts and actions are not shown.
+/// Parts and actions below this share of the step are not shown.
+constexpr double kMinSharePct = 1;
 
 std::string_view GradeWord(char grade) {
   switch (grade) {
@@ -61,12 +62,12 @@ std::size_t Left(std::size_t whole, std::size_t used) { return whole - std::min(
 
 std::string Spaces(std::size_t count) { return std::string(count, ' '); }
 
-/// A row of the bar: a part of the step, and the share in which the GPU works.
+/// A row of the bar chart: a part of the step. Shares are percent of the step.
 struct Part {
   std::string label;
   double share_pct = 0;
   double busy_pct = 0;
-  double begin_pct = 0;  ///< End of the part before it.
+  double begin_pct = 0;  ///< Position at which the bar begins: the end of the previous part.
 };
 
 class Summary {
@@ -80,7 +81,7 @@ class Summary {
     const std::string step = Section([this](TextPage& page) { WriteStep(page); });
     const std::string end = Section([this](TextPage& page) { WriteEnd(page); });
     const std::size_t fixed = Lines({head, verdict, step, end});
-    // Long paths make long commands. Then it shows fewer actions and shorter bars.
+    // Commands with long paths take more lines. Then fewer actions and parts are shown.
     std::string actions, parts;
     for (std::size_t count = kMaxActions + 1; count-- > 0;) {
       actions = Section([&](TextPage& page) { WriteActions(page, count); });
@@ -178,8 +179,8 @@ class Summary {
       page.Paragraph("", Sentence(file_.bottleneck.evidence.front()));
   }
 
-  /// Returns the GPU busy time of the steps that the step time averages. Without steps, returns
-  /// that of the recording.
+  /// Returns the GPU busy time of the steps that the step time averages. Without steps, returns the
+  /// GPU busy time of the recording.
   std::optional<DurationNs> GpuBusy() const {
     if (file_.gpu_time.empty()) return std::nullopt;
     if (const std::optional<StepTime> time = StepTimeOf(file_.steps)) return time->gpu_busy;
@@ -290,8 +291,7 @@ class Summary {
     parts.push_back(std::move(other));
   }
 
-  /// Writes parts one after the other: each begins where the previous one ends, and together they
-  /// make the step.
+  /// Writes the parts as a waterfall: each bar begins where the previous bar ends.
   void WriteParts(TextPage& page, std::size_t max_rows) const {
     auto [legend, parts] = Parts();
     KeepLargest(parts, max_rows);
@@ -326,9 +326,9 @@ class Summary {
     }
   }
 
-  /// Without an action, a user needs to know whether the job is fine or the trace is too poor.
+  /// Writes whether the job is fine or the trace lacks data, if there is no action.
   void WriteNoAction(TextPage& page) const {
-    if (job_.steps().count == 0) return;  // WriteEnd() says how to mark steps.
+    if (job_.steps().count == 0) return;  // The end of the page shows how to mark steps.
     if (!file_.gpu_time.empty()) {
       page.Paragraph("", "No change was found that saves 1 % of the step or more.");
     } else {
@@ -358,7 +358,7 @@ class Summary {
     if (shown.empty()) return write_others();
     constexpr std::size_t kSaves = 23, kSpeedup = 9;
     const Charset charset = options_.style.charset;
-    constexpr std::size_t kMaxWidth = 100;  // Limits the width: wider rows are hard to read across.
+    constexpr std::size_t kMaxWidth = 100;  // Wider rows are hard to read.
     const std::size_t title_width = std::min(options_.style.width, kMaxWidth) - kSaves - kSpeedup;
     page.Line({{"What to do", Style::kBold},
                {Spaces(title_width - 10)},

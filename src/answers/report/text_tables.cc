@@ -41,7 +41,7 @@ RowColumn<TimeRow> Bound() {
           }};
 }
 
-/// Returns the same column, but empty if there is no GPU work.
+/// Returns `column`, with empty cells if there is no GPU work.
 RowColumn<TimeRow> OfGpu(const TextContext& c, RowColumn<TimeRow> column) {
   if (!c.HasGpuWork()) column.cell = [](const TimeRow&) { return Span{}; };
   return column;
@@ -167,25 +167,24 @@ void WriteClasses(TextContext& c) {
 }
 
 void WriteSyncs(TextContext& c) {
-  WriteTable<SyncRow>(
-      c,
-      {"Synchronizations",
-       "Calls that block the host until the GPU is done. Each costs the GPU idle that follows it, "
-       "not the time that it waits.",
-       "No blocking calls were recorded."},
-      c.file.syncs,
-      {{"call", Kind::kName, [](const SyncRow& r) { return Span{r.name}; }},
-       {"called by", Kind::kName,
-        [](const SyncRow& r) { return Span{r.where.empty() ? "?" : r.where}; }},
-       Calls<SyncRow>(),
-       {"host blocked", Kind::kNumber, [](const SyncRow& r) { return Span{FormatMs(r.host)}; },
-        true},
-       {"GPU idle after", Kind::kNumber,
-        [](const SyncRow& r) {
-          return Span{FormatMs(r.gpu_idle), Style::kBold};
-        }},
-       {"in mean step", Kind::kNumber,
-        [](const SyncRow& r) { return Span{FormatMs(r.in_mean_step)}; }}});
+  WriteTable<SyncRow>(c,
+                      {"Synchronizations",
+                       "Calls that block the host until the GPU is done. The cost of a call is the "
+                       "GPU idle time after it, not the time that it blocks the host.",
+                       "No blocking calls were recorded."},
+                      c.file.syncs,
+                      {{"call", Kind::kName, [](const SyncRow& r) { return Span{r.name}; }},
+                       {"called by", Kind::kName,
+                        [](const SyncRow& r) { return Span{r.where.empty() ? "?" : r.where}; }},
+                       Calls<SyncRow>(),
+                       {"host blocked", Kind::kNumber,
+                        [](const SyncRow& r) { return Span{FormatMs(r.host)}; }, true},
+                       {"GPU idle after", Kind::kNumber,
+                        [](const SyncRow& r) {
+                          return Span{FormatMs(r.gpu_idle), Style::kBold};
+                        }},
+                       {"in mean step", Kind::kNumber,
+                        [](const SyncRow& r) { return Span{FormatMs(r.in_mean_step)}; }}});
 }
 
 void WriteEfficiency(TextContext& c) {

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace text_report_test {
 
-/// Puts `text` into every text of a report, as a hostile trace might.
+/// Returns a report with `text` in every string, as a hostile trace might contain.
 TraceReport Hostile(const std::string& text) {
   TraceReport report = DemoReport();
   report.input.path = report.input.format = text;
@@ -221,7 +221,7 @@ TEST(TextPage, ACommandTooLongForALineStaysCopyable) {
   ExpectFits(text);
   const std::string script =
       text.substr(text.find("headroom") + std::string("headroom report ").size());
-  // The shell joins the pieces.
+  // The shell joins the lines of the command.
   const std::string command = "sh <<'headroom-end'\nprintf '%s\\n' " + script + "\nheadroom-end\n";
   FILE* pipe = popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);

@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-/// Changes that duplicate flags of the network.
+/// Scenarios that --with refuses, because flags of `headroom scale` set the same.
 constexpr std::array kOfTheNetwork = {"data-parallel", "network-speed", "p3", "dgc", "blueconnect"};
 
 }  // namespace

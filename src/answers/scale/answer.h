@@ -33,22 +33,23 @@ struct ScaleQuestion {
   double bucket_mb = 25;            ///< MiB.
   std::int64_t exchange_every = 1;  ///< Steps from one exchange to the next.
   ModelParallel split = {};
-  std::string changes = {};  ///< `--with`.
+  std::string changes = {};  ///< Value of `--with`; empty without it.
   bool strong = false;
-  /// If it returns false, the answer is invalid.
+  /// Called during the work. After it returns false, the work stops and the answer is invalid.
   IsWanted is_wanted = AlwaysWanted;
 };
 
-/// A rank that is replayed for its whole job.
+/// A rank that is replayed on behalf of its whole job.
 struct ReplayedRankFacts {
-  std::optional<std::int64_t> number = {};  ///< Absent if its file is the only one.
-  std::int64_t compared = 1;                ///< Ranks on the same clock, including this one.
-  /// Returns the skew of its collectives in a job of `gpus` GPUs; empty if no other rank was
-  /// compared.
+  std::optional<std::int64_t> number = {};  ///< Rank; absent if only one file was given.
+  std::int64_t compared = 1;  ///< Number of ranks with aligned clocks, including this one.
+  /// Returns the skew of this rank's collectives in a job of `gpus` GPUs; empty if no other rank
+  /// was compared.
   std::function<CollectiveSkew(std::int64_t gpus)> skew = {};
 };
 
-/// One question about a job, asked of any kind of its recordings.
+/// Answers one question about a job: for a trace, a recording without GPU work, or a list of
+/// operators.
 class ScaleAnswer {
  public:
   /// Fails with kUsage if the question is wrong.
@@ -65,21 +66,22 @@ class ScaleAnswer {
   /// Answers for a recording without GPU work: the host is the device.
   Result<ScaleReport> OfLoop(const TraceStore& store, const ReferenceData& reference,
                              const AnalysisOptions& analysis) const;
-  /// Answers for the operators of a step.
+  /// Answers for a list of the operators of a step.
   Result<ScaleReport> OfList(const std::string& path, const OperatorList& list,
                              const DeviceRates& rates, const GpuModels& models) const;
-  /// Returns the report without an answer, with the reason.
+  /// Returns a report without an answer. It gives the reason `why`.
   ScaleReport Without(const std::string& path, const std::string& why) const;
 
  private:
   ScaleAnswer(ScaleQuestion question, NetworkChoice network)
       : question_(std::move(question)), network_(std::move(network)) {}
   Status Read();
-  /// Returns true if gradients are summed in buckets without other changes. Jobs without a graph
-  /// require it.
+  /// Returns true if the schedule only exchanges buckets, and --with changes nothing. Jobs without
+  /// a graph support nothing else.
   bool IsPlain() const;
   ScaleReport ReportOf(const std::string& path) const;
-  /// Splits a traced job. Fails with kNoAnswer if the trace lacks data for it.
+  /// Splits a traced job into tensor-parallel layers and pipeline stages. Fails with kNoAnswer if
+  /// the trace lacks data for that.
   Status SplitJob(const Job& job, std::int64_t recorded_gpus, std::optional<TracedLayers>& layers,
                   std::optional<TensorParallel>& sharing, PipelineStages& stages) const;
   /// Fills in the curves of a job with one or several stages.

@@ -20,11 +20,11 @@ struct ExchangeSchedule {
   bool per_tensor = false;  ///< Each bucket has one gradient.
   bool local_sgd = false;   ///< Averages parameters, not gradients.
 
-  /// Returns true if ranks share parts of a step, so that each step exchanges something.
+  /// Returns true for ZeRO: ranks share the training state, so every step must communicate.
   bool shards() const { return std::holds_alternative<ZeroStage>(schedule); }
 };
 
-/// Fails with kUsage, and lists the schedules.
+/// Parses a value of `--schedule`. Fails with kUsage, and lists the schedules.
 Result<ExchangeSchedule> ParseSchedule(std::string_view text);
 
 /// Returns the names of the schedules, without keys.

@@ -25,7 +25,7 @@ std::optional<std::int64_t> CountIn(std::string_view text) {
   return count;
 }
 
-/// Returns three digits, never a power of ten.
+/// Formats with three significant digits, never with an exponent.
 std::string ThreeDigits(double value) {
   constexpr double kWhole = 100;
   return value >= kWhole ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
@@ -115,7 +115,7 @@ Status NetworkChoice::LoadNetworks() {
     return Status::Usage(fmt::format("--latency-us must be from 0 to {}", kMaxLatencyUs));
   if (gpus_per_node < 1 || gpus_per_node > kMaxGpus)
     return Status::Usage(fmt::format("--gpus-per-node must be from 1 to {}", kMaxGpus));
-  // A text such as 4x2 already states the GPUs per machine.
+  // A value such as 4x2 already states the GPUs per machine.
   const bool as_asked =
       !question_.gpus_per_node &&
       std::any_of(asked_.begin(), asked_.end(), [](const Asked& a) { return a.nodes.has_value(); });

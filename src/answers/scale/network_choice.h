@@ -22,7 +22,7 @@ struct NamedNetwork {
 /// The question, with the names of the flags of `headroom scale`. Empty means not given.
 struct NetworkQuestion {
   std::vector<std::string> gpus = {"1", "2", "4", "8", "16", "32", "64"};
-  std::string cluster = {};  ///< A name or a path.
+  std::string cluster = {};  ///< Name of a known cluster, or path of a cluster file.
   std::vector<double> bandwidths_gbps = {};
   std::optional<double> latency_us = {};
   std::optional<std::int64_t> gpus_per_node = {};
@@ -35,15 +35,16 @@ struct NetworkQuestion {
 
 class NetworkChoice {
  public:
-  /// Reads the question and the file of its cluster. Fails with advice, also if a network has too
-  /// few GPUs.
+  /// Reads the question and its cluster file. Fails if the file is unreadable, a value is invalid,
+  /// or a network has too few GPUs.
   static Result<NetworkChoice> Make(NetworkQuestion question);
 
   const std::vector<NamedNetwork>& networks() const { return networks_; }
   Result<std::vector<Placement>> PlacementsOn(const Topology& topology) const;
   /// Returns true if the user named a network.
   bool is_given() const { return question_.names_network(); }
-  /// Returns a network that was fitted to the collectives of a recorded job.
+  /// Returns `topology`, which was fitted to the collectives of a recorded job, with its
+  /// description.
   static NamedNetwork AsRecorded(const Topology& topology);
 
   static std::string ListClusters(const std::vector<Topology>& clusters);

@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// Points over one network.
+/// Forecasts for one network.
 struct ScaleCurve {
   std::string cluster;                        ///< Name of the cluster; empty if flags describe the
                                               ///< network.
@@ -23,25 +23,26 @@ struct ScaleCurve {
 
 struct ScaleReport {
   std::string path;
-  std::string no_answer;  ///< Why there is no answer. Then only the path is valid.
+  /// Why there is no answer; empty if there is one. If set, only `path` is valid.
+  std::string no_answer;
   bool strong = false;
   std::string schedule;             ///< As the user wrote it.
   std::int64_t exchange_every = 1;  ///< Steps from one exchange to the next.
   ModelParallel split;              ///< Split of a replica over its GPUs.
-  std::string changes;              ///< The scenarios that were applied first; empty without any.
-  StepInterval step_ms;             ///< On one GPU, with those changes.
+  std::string changes;   ///< Value of --with: scenarios that were applied first; empty without any.
+  StepInterval step_ms;  ///< Step on one GPU, with `changes`.
   std::int64_t recorded_gpus = 1;
-  std::optional<std::int64_t> replayed_rank;  ///< Absent for a single file.
-  std::int64_t ranks = 0;                     ///< Ranks on the same clock, including the replayed
-                                              ///< one.
-  std::string recorded_network;               ///< Network between the recorded GPUs, in words;
-                                              ///< empty for one GPU.
+  std::optional<std::int64_t> replayed_rank;  ///< Rank that was replayed; absent for a single file.
+  std::int64_t ranks = 0;  ///< Number of ranks with aligned clocks, including the replayed one.
+  std::string recorded_network;  ///< Network between the recorded GPUs, in words;
+                                 ///< empty for one GPU.
   /// Slowdown of kernels during collectives. Absent for one GPU, or if too few kernels ran both
-  /// ways.
+  /// during collectives and alone.
   std::optional<OverlapSlowdown> overlap;
   std::optional<std::int64_t> samples;   ///< Samples per step and GPU, as recorded.
-  std::optional<double> gradient_bytes;  ///< Per step.
-  std::optional<double> deviation;       ///< Deviation of the recorded steps, as a share.
+  std::optional<double> gradient_bytes;  ///< Gradients of a step, in bytes; absent if unknown.
+  std::optional<double> deviation;       ///< Deviation of the recorded steps, as a share of their
+                                         ///< median; absent for too few steps.
   std::string source;       ///< "trace", "operators", or "loop" if the host is the device.
   std::string gpu;          ///< GPU whose models give the times of "operators".
   std::string calibration;  ///< As in ForecastReport.

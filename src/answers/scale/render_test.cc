@@ -21,7 +21,7 @@ ScalingPoint Point(std::int64_t gpus, std::int64_t nodes, double step_ms, double
   return point;
 }
 
-/// A forecast for 1, 8 and 64 GPUs from a trace of one GPU. The last has no answer.
+/// A forecast for 1, 8 and 64 GPUs from a trace of one GPU. 64 GPUs have no answer.
 ScaleReport Demo() {
   ScaleReport report;
   report.path = "a.json";
@@ -75,7 +75,7 @@ TEST(ScaleText, SaysWhatTheBaselineIsOf) {
   report.gpu = "H200";
   report.deviation.reset();
   ExpectHas(Text(report), "on H200 by its operators, kernels only, without an optimizer");
-  ExpectHas(Text(report), "without stragglers: nothing was recorded");
+  ExpectHas(Text(report), "without stragglers: a list of operators has no recorded steps");
   report.source = "trace";
   report.changes = "amp";
   report.recorded_gpus = 8;

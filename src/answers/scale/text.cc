@@ -15,15 +15,15 @@ namespace {
 
 constexpr double kPercent = 100;
 
-/// Explains a limit, after its name and a colon.
+/// Returns an explanation of a limit, to follow its name and a colon.
 std::string_view Meaning(ScalingLimit limit, bool loop) {
   switch (limit) {
     case ScalingLimit::kGpu:
       return "the GPU's own work";
     case ScalingLimit::kHost:
-      return loop ? "the host's own work" : "the host that launches it";
+      return loop ? "the host's own work" : "the CPU launches the GPU work too slowly";
     case ScalingLimit::kLoader:
-      return "its data loader";
+      return "the data loader";
     case ScalingLimit::kBandwidth:
       return "the bytes over the slowest link";
     case ScalingLimit::kLatency:
@@ -100,7 +100,7 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
           ? fmt::format("identical; a rank's steps vary by {}, and all wait for the slowest",
                         FormatPercent(kPercent * *report.deviation))
       : report.source == "operators"
-          ? "identical, without stragglers: nothing was recorded"
+          ? "identical, without stragglers: a list of operators has no recorded steps"
           : "identical, without stragglers: too few complete steps to measure how they vary",
       Style::kBold);
 }
@@ -123,8 +123,8 @@ void WriteSplit(TextPage& page, const ModelParallel& split) {
 }
 
 void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& curve) {
-  constexpr std::size_t kBeside = 60;  // In characters. Longer texts get a separate line below the
-                                       // title.
+  constexpr std::size_t kBeside = 60;  // Maximum width next to the title, in characters. Longer
+                                       // descriptions get a separate line.
   const bool fits = curve.description.size() <= kBeside;
   page.Heading(report.strong ? "Strong scaling" : "Weak scaling", fits ? curve.description : "",
                Style::kDim);

@@ -15,11 +15,11 @@
 
 namespace headroom {
 
-/// Parses each text. Fails with kUsage as ParseScenario() does.
+/// Parses each scenario. Fails with kUsage as ParseScenario() does.
 Result<std::vector<std::vector<ScenarioCall>>> ParseScenarios(
     std::span<const std::string> scenarios);
 
-/// Facts on a job that are shown with its forecasts.
+/// Facts about a job that its forecasts show.
 struct ForecastSource {
   std::string path;
   std::string calibration;  ///< CalibratedJob::calibration.
@@ -34,18 +34,20 @@ struct ForecastQuestion {
   bool self_check = false;
   /// Called after each scenario, with its plan if it applies. A failure ends the answer.
   std::function<Status(const Forecast&, const EditedPlan&)> after_each = {};
-  IsWanted is_wanted = AlwaysWanted;  ///< If it returns false, the answer is invalid.
+  IsWanted is_wanted = AlwaysWanted;  ///< Called during the work. After it returns false, the work
+                                      ///< stops and the answer is invalid.
 };
 
-/// Returns a row for each scenario, in this order. Fails only as `after_each` does.
+/// Returns a forecast for each scenario, in the order of `question`. Fails only if `after_each`
+/// fails.
 Result<ForecastReport> AnswerForecasts(const Job& job, const ForecastSource& source,
                                        const ForecastQuestion& question, Forecaster& forecaster);
 
-/// Sets the intervals by the scores of this machine.
+/// Adjusts the intervals to the scored forecasts of the job's machine.
 void AdjustIntervals(const Job& job, const ForecastRecord& record, ForecastReport& report);
 
-/// Returns the report of a job that cannot be replayed. Each scenario abstains for this reason, or
-/// the whole catalogue if none is named.
+/// Returns the report of a job that cannot be replayed. Every scenario abstains for the reason
+/// `why`: the named ones, or the whole catalogue if none is named.
 ForecastReport AnswerWithout(const std::string& path, const Status& why,
                              std::span<const std::string> scenarios);
 

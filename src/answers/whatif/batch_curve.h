@@ -17,7 +17,7 @@ std::string MemoryText(std::optional<std::int64_t> delta_bytes);
 
 /// Writes the value of the key `batch_curve`.
 void WriteBatchCurveJson(const BatchCurve& curve, JsonWriter& json);
-/// @param name  of the forecast, as the user wrote it
+/// @param name  name of the forecast, as the user wrote it
 void WriteBatchCurveText(std::string_view name, const BatchCurve& curve, TextPage& page);
 
 }  // namespace headroom

@@ -36,7 +36,7 @@ std::string RenderGraph(const Job& job, const std::string& path) {
       graph.recorded_step.ns(), OrNull(graph.queue_depth, graph.queue_depth > 0),
       graph.queue_depth_measured, graph.launch_latency.ns(), job.step_scale().factor(),
       job.step_scale().BeforeNs(job.corrected()));
-  // Neighbours often share a name, so each name is escaped once per run.
+  // Neighbouring nodes often share a name. Escapes it only once for a series of such nodes.
   std::string_view name;
   std::string escaped = "\"\"";
   for (TaskIndex index = 0; index < graph.tasks.size(); ++index) {

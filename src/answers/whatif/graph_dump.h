@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// @param path  of the trace, as the user named it
+/// @param path  path of the trace, as the user named it
 std::string RenderGraph(const Job& job, const std::string& path);
 
 }  // namespace headroom

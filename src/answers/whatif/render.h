@@ -16,12 +16,12 @@ namespace headroom {
 /// The answer of `headroom whatif` about one trace.
 struct ForecastReport {
   std::string path;
-  std::vector<std::string> arguments;  ///< Flags of commands that the text shows.
+  std::vector<std::string> arguments;  ///< Flags for the commands that the text suggests.
   Baseline baseline;
   std::string calibration;  ///< Source of the cost of recording.
-  std::string no_answer;    ///< Why the trace cannot be replayed, and the remedy. Then all other
-                            ///< fields are invalid.
-  bool ranked = false;      ///< True: sorted by savings. False: in the order of the command line.
+  std::string no_answer;  ///< Why the trace cannot be replayed, and the remedy; otherwise empty. If
+                          ///< set, `baseline` is invalid and all forecasts abstain.
+  bool ranked = false;    ///< True: sorted by savings. False: in the order of the command line.
   std::vector<Forecast> forecasts;
   std::vector<Forecast> abstaining;        ///< Scenarios of a ranking without a forecast, with the
                                            ///< reason.

@@ -18,7 +18,8 @@ namespace whatif_render_test {
 
 using Json = nlohmann::ordered_json;
 
-/// A forecast that applies, one that does not, and the rest of a ranking.
+/// A report with a forecast that applies, one that does not, and the abstaining scenarios of a
+/// ranking.
 ForecastReport Demo() {
   ForecastReport report;
   report.path = "a.json";

@@ -56,7 +56,7 @@ std::string RenderScoreText(const ScoreReport& report, const PageStyle& style) {
   page.Paragraph("  Forecast  ",
                  FormatTimeBetween(record.step_ms.mid, record.step_ms.low, record.step_ms.high),
                  Style::kBold);
-  // The step of a corrected trace is an estimate, too.
+  // The corrected step of a trace is also an estimate, so it is not called the truth.
   page.Paragraph(report.measured ? "  Truth     " : "  After     ",
                  fmt::format("{}, {} ({})", FormatMs(*record.actual_ms),
                              report.measured ? "measured" : "the trace without its profiler",
@@ -131,7 +131,7 @@ std::string RenderScoresText(std::span<const LedgerRecord> records, const std::s
     rows.push_back(std::move(row));
   }
   using Kind = TextColumn::Kind;
-  // Names share the remaining width. Short names leave it to the paths.
+  // Names and paths share the remaining width. If all names are short, the paths get it.
   constexpr std::size_t kShort = 24;
   const bool all_short =
       std::all_of(records.begin(), records.end(),
@@ -147,14 +147,14 @@ std::string RenderScoresText(std::span<const LedgerRecord> records, const std::s
                 {"held", Kind::kText}},
                rows);
   }
-  page.Paragraph(
-      "  Ledger  ",
-      records.empty()
-          ? fmt::format("no forecast is saved in {}; headroom whatif TRACE SCENARIO "
-                        "--save saves one",
-                        Printable(ledger))
-          : fmt::format("{}; to remove a record, delete its line there", Printable(ledger)),
-      Style::kBold);
+  page.Paragraph("  Ledger  ",
+                 records.empty()
+                     ? fmt::format("no forecast is saved in {}; headroom whatif TRACE SCENARIO "
+                                   "--save saves one",
+                                   Printable(ledger))
+                     : fmt::format("{}; to remove a record, delete its line from this file",
+                                   Printable(ledger)),
+                 Style::kBold);
   return std::move(page).Take();
 }
 

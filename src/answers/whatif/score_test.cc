@@ -86,7 +86,7 @@ TEST(ScoresText, ListsScoredAndOpenForecasts) {
   const std::string text = Text({Scored(), open});
   ExpectHas(text, "84 ms (70-90)  80.0 ms  +5.0 %  yes\n");
   ExpectHas(text, "84 ms (70-90)        -       -  -\n");
-  ExpectHas(text, "to remove a record, delete its line there");
+  ExpectHas(text, "to remove a record, delete its line from this file");
 }
 
 TEST(ScoresJson, OfAnOpenForecastIsNull) {

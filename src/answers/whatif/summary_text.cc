@@ -23,14 +23,14 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// Returns a text such as "-1.26 GB"; empty if memory does not change or the change is unknown.
+/// Returns the change in memory, such as "-1.26 GB"; empty if it is 0 or unknown.
 std::string MemoryText(const Forecast& forecast) {
   const std::int64_t bytes = forecast.memory_delta_bytes.value_or(0);
   if (bytes == 0) return "";
   return (bytes > 0 ? "+" : "") + FormatBytes(static_cast<double>(bytes));
 }
 
-/// Returns the hardware that is twice as fast in a forecast; empty for a change to the program.
+/// Returns the hardware that `scenario` makes twice as fast; empty for a change to the program.
 std::string_view HardwareOf(std::string_view scenario) {
   if (scenario == "gpu-speed") return "GPU";
   if (scenario == "host-speed") return "CPU";
@@ -38,8 +38,7 @@ std::string_view HardwareOf(std::string_view scenario) {
   return "";
 }
 
-/// Returns true if a second change adds little to a first that includes it or makes the same
-/// kernels faster.
+/// Returns true if a change in `before` includes `change`, or makes the same kernels faster.
 bool IsCovered(const std::string& change, const std::vector<std::string>& before) {
   return std::ranges::any_of(before, [&](const std::string& other) {
     return (change == "tf32" && other == "amp") || other.starts_with(change + "+") ||

@@ -26,17 +26,17 @@ std::string_view ValidityText(Validity validity) {
   return "";
 }
 
-/// One reason holds for every change.
+/// Writes the one reason why no change has a forecast.
 void WriteNoForecast(const ForecastReport& report, TextPage& page) {
   const Baseline& baseline = report.baseline;
   const double replayed_ms = baseline.traced_step_ms * (1 + baseline.replay_error_pct / 100);
-  page.Paragraph("  ",
-                 fmt::format("No forecast: a replay of the unchanged step takes {}, but {} was "
-                             "recorded ({:+.1f} %; the limit is 1 %). The trace lacks what decides "
-                             "this step.",
-                             FormatMs(replayed_ms), FormatMs(baseline.traced_step_ms),
-                             baseline.replay_error_pct),
-                 Style::kPlain, Style::kWarning);
+  page.Paragraph(
+      "  ",
+      fmt::format("No forecast: a replay of the unchanged step takes {}, but {} was recorded "
+                  "({:+.1f} %; the limit is 1 %). The trace lacks events that determine this step.",
+                  FormatMs(replayed_ms), FormatMs(baseline.traced_step_ms),
+                  baseline.replay_error_pct),
+      Style::kPlain, Style::kWarning);
   if (!baseline.steps_note.empty()) page.Paragraph("  ! ", baseline.steps_note, Style::kWarning);
   page.Paragraph("  ", "Record several steps after a warm-up, with CPU and GPU activity.");
   page.Line({{"  Where the time goes:", Style::kBold}});

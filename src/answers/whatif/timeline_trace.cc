@@ -14,12 +14,12 @@
 namespace headroom {
 namespace {
 
-/// Process of the tracks of channels. It is not a GPU, and no job has a process of this name.
+/// Process id of the tracks of transfer channels. Process ids of a job never have this value.
 constexpr std::string_view kTransfersProcess = R"("pid":"headroom transfers")";
 
 std::string Us(std::int64_t ns) { return DecimalOf(ns, 3); }
 
-/// Process and thread ids are numbers in most traces, and names in some.
+/// Returns a process or thread id as JSON: a number in most traces, a string in some.
 std::string IdJson(std::string_view text) {
   const bool number = !text.empty() && text.size() < 18 && text.front() != '0' &&
                       std::all_of(text.begin(), text.end(), [](char c) {
@@ -157,7 +157,8 @@ class TraceWriter {
     }
   }
 
-  /// Its category is not GPU work to the reader: it has no stream and no launch.
+  /// Uses a category that readers of the trace do not treat as GPU work, because a transfer has no
+  /// stream and no launch.
   void WriteTransfer(const TimelineSpan& transfer) {
     Event();
     Add(R"({{"ph":"X","cat":"headroom_transfer","name":{},{},"tid":{},"ts":{},"dur":{},)"
@@ -175,7 +176,7 @@ class TraceWriter {
     if (!context.op.valid()) return;
     const TraceStore& store = job_.store();
     Add(",\"operator\":{}", JsonString(store.Text(store.host_events.name[context.op.index()])));
-    // A different name than in a recording, because this file has no such operator.
+    // Not named "External id" as in a recording, because this file does not contain the operator.
     const std::int64_t external_id = store.host_events.external_id[context.op.index()];
     if (external_id != kUnknown) Add(",\"recorded_external_id\":{}", external_id);
   }

@@ -10,7 +10,8 @@ namespace headroom {
 /// Returns Chrome JSON in the form of PyTorch's profiler. Spans that a scenario changed or inserted
 /// have the argument `headroom` ("changed", "inserted"). Calls and GPU tasks name their operator.
 ///
-/// @param scenario  empty for the unchanged job, without its profiler
+/// @param scenario  scenario that made the timeline; empty for the unchanged job, without its
+/// profiler
 std::string RenderTimeline(const Job& job, const Timeline& timeline, const std::string& scenario);
 
 }  // namespace headroom

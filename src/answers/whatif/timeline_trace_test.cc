@@ -28,7 +28,7 @@ class RenderTimelineTest : public testing::Test {
     job_ = &builder_.Build();
   }
 
-  /// The recorded call and task, with the ones that a scenario inserts.
+  /// A timeline with the recorded call and task, and with those that a scenario inserts.
   Timeline Made() const {
     Timeline timeline;
     timeline.steps = {{.index = 7, .start_ns = 0, .duration_ns = 1'500, .thread = {}}};

@@ -33,7 +33,7 @@ Exit codes: 0 fine; 2 usage, or the name exists; 3 a file is unreadable, not a t
 whole step; 4 cannot write, or internal error.
 )";
 
-constexpr std::size_t kRows = 24;  ///< Rows of each table of a baseline.
+constexpr std::size_t kRows = 24;  ///< Maximum rows of each table that a baseline keeps.
 
 }  // namespace
 
@@ -97,7 +97,7 @@ Status BaselineCommand::Save() const {
   if (force_) {
     if (Status status = file.value().Commit(); !status.ok()) return status;
   } else {
-    // Another process may have saved a baseline of that name meanwhile.
+    // Another process may have saved a baseline of that name in the meantime.
     const Result<bool> is_new = file.value().CommitNew();
     if (!is_new.ok()) return is_new.status();
     if (!is_new.value()) return TakenName(path);

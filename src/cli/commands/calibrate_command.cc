@@ -122,10 +122,11 @@ CalibrateCommand::CalibrateCommand(Command parent) {
   command_ =
       parent.AddCommand("calibrate", "Measure this machine for forecasts", kCalibrateExamples);
   command_.AddFlag("--host", host_, "Cost of recording, from short training loops in PyTorch");
-  command_.AddFlag("--gpu", gpu_, "Times of operators on this machine's GPU, in PyTorch; needs -o");
+  command_.AddFlag("--gpu", gpu_,
+                   "Times of operators on this machine's GPU, in PyTorch; requires -o");
   command_.AddFlag(
       "--network", between_,
-      "Latency and bandwidth between machines, in PyTorch; run it on all of them; needs -o");
+      "Latency and bandwidth between machines, in PyTorch; run it on all of them; requires -o");
   command_.AddOption("--master", network_.master, "With --network: address of rank 0")
       .TypeName("ADDRESS:PORT");
   command_.AddOption("--rank", network_.rank, "With --network: rank of this machine")
@@ -139,7 +140,7 @@ CalibrateCommand::CalibrateCommand(Command parent) {
       .TypeName("NAME")
       .Check(OneOf({"gloo", "nccl"}));
   command_
-      .AddOption("-o,--output", output_path_, "Write to FILE instead of where later runs find it")
+      .AddOption("-o,--output", output_path_, "Write to FILE, not to the file that later runs read")
       .TypeName("FILE")
       .Check(NotEmpty());
   command_.AddOption("--python", python_, "Python that has PyTorch").TypeName("PATH");

@@ -15,7 +15,7 @@ namespace headroom::cli {
 /// that `headroom merge` made contributes all its ranks. Leaves out unreadable files of a folder,
 /// with a remark.
 ///
-/// @param rank  only this one
+/// @param rank  rank to write; nullopt writes all
 Status WriteChakraFiles(const TraceFiles& files, std::optional<std::int64_t> rank,
                         const OpenOptions& open, bool quiet, const std::string& prefix);
 

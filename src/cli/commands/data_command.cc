@@ -65,7 +65,7 @@ bool IsListOfCounts(const std::string& text) {
   return true;
 }
 
-/// Returns the loop as the median step shows it. If the analysis fails, returns the view of an
+/// Returns the figures of the loop in the mean step. If the analysis fails, returns the view of an
 /// empty report.
 LoopView ViewOf(const TraceStore& store, const std::string& path) {
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
@@ -99,7 +99,7 @@ DataCommand::DataCommand(Command parent) {
 
   bench_ = command_.AddCommand(
       "bench", "Benchmark a dataset or DataLoader: samples, stages, workers", kBenchExamples);
-  bench_.AddOption("MODULE:FUNCTION", function_, "Returns a DataLoader, or a dataset")
+  bench_.AddOption("MODULE:FUNCTION", function_, "Function that returns a DataLoader or a dataset")
       .Required()
       .TypeName("");
   bench_.AddOption("--workers", workers_, "Worker counts to drain the loader with [0,1,2,4]")
@@ -148,7 +148,7 @@ Status DataCommand::Run() {
     if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
       return status;
   }
-  // Checks the keys before it reads a large trace.
+  // Checks the keys before reading a large trace.
   const Result<std::vector<NamedLoadingChange>> changes = ParseLoadingChanges(changes_);
   if (!changes.ok()) return changes.status();
   const Result<std::unique_ptr<TraceStore>> store =

@@ -27,7 +27,7 @@ class DataCommand : public Subcommand {
   ExpansionLimit expansion_;
   bool json_ = false, full_ = false, quiet_ = false;
 
-  /// Replaces this process with Python's benchmark. Returns only if that fails.
+  /// Replaces this process with the benchmark in Python. Returns only if exec fails.
   Status RunBench() const;
 
   Command bench_;

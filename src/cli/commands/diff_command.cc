@@ -66,7 +66,7 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
   command_.AddFlag("--md", markdown_, "Markdown, e.g. for a pull request");
   command_
       .AddOption("--max-bytes", max_bytes_,
-                 fmt::format("Maximum length of --md, at least 1000; drops rows first [{}]",
+                 fmt::format("Maximum bytes of --md, at least 1000; drops rows first [{}]",
                              kMarkdownBytes))
       .TypeName("N")
       .Check(WholeNumber(1000, 1'000'000'000));
@@ -172,7 +172,7 @@ Result<JobProfile> DiffCommand::Read(const std::string& named, const std::vector
 
 Status DiffCommand::Run() {
   if (Status status = CheckArguments(); !status.ok()) return status;
-  // Checks the rules before it reads large traces.
+  // Checks the rules before reading large traces.
   const Result<std::vector<GateRule>> rules = Rules();
   if (!rules.ok()) return rules.status();
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();

@@ -23,7 +23,7 @@ class DiffCommand : public Subcommand {
  private:
   Status CheckArguments() const;
   Result<std::vector<GateRule>> Rules() const;
-  /// Reads one side with its repeats. A baseline already contains its own.
+  /// Reads one side with its repeated runs. A baseline already contains its repeated runs.
   Result<JobProfile> Read(const std::string& named, const std::vector<std::string>& also,
                           std::string_view flag, const ReferenceData& reference) const;
 

@@ -67,8 +67,8 @@ ExportCommand::ExportCommand(Command parent) {
   command_
       .AddOption(
           "-o,--output", output_path_,
-          "Write to FILE, whole or not at all (csv: into a folder; chakra: to "
-          "FILE.RANK.et); a trace is compressed if the name ends in .gz; - is stdout, for texts")
+          "Write to FILE, whole or not at all (csv: into a folder; chakra: to FILE.RANK.et); a "
+          "trace is compressed if the name ends in .gz; - is stdout, for text formats")
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();

@@ -26,7 +26,8 @@ class ExportCommand : public Subcommand {
   /// Writes one file per table into the folder, or only the requested table.
   Status WriteTables(const TraceStore& store) const;
   Status WriteMetrics(const TraceFiles& files) const;
-  /// Lists the contents of the written file on stderr. Prints nothing if the result went to stdout.
+  /// Prints on stderr how many items `of` the file contains. Prints nothing if the result went to
+  /// stdout.
   void RemarkOnWritten(std::int64_t count, std::string_view of) const;
   bool to_stdout() const { return output_path_ == "-"; }
 

@@ -46,7 +46,7 @@ McpCommand::McpCommand(const Program& program)
       .OneValueEach();
   command_
       .AddOption("--max-bytes", max_bytes_,
-                 "Maximum size of an answer, text and structured content together, at least 3000")
+                 "Maximum bytes of an answer, text and structured content together, at least 3000")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(3000, 1'000'000'000));

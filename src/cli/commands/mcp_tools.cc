@@ -27,12 +27,14 @@ struct Row {
                                         ///< it returns.
   std::vector<std::string_view> flags;  ///< Offered flags. A new flag is offered only if listed
                                         ///< here.
-  std::vector<std::string_view> text;   ///< Flags of the text answer; empty: the command's plain
-                                        ///< text.
-  bool fits_text = false;               ///< True if the command has --max-bytes.
-  std::vector<std::string_view> always = {};    ///< Flags of every call.
-  std::vector<std::string_view> required = {};  ///< Inputs that only the tool requires.
-  std::vector<std::string_view> one_of = {};    ///< Each call requires at least one of these.
+  /// Flags that select the text answer; empty for the command's default text.
+  std::vector<std::string_view> text;
+  bool fits_text = false;                     ///< True if the command has --max-bytes.
+  std::vector<std::string_view> always = {};  ///< Flags of every call.
+  /// Inputs that the tool requires, but the command does not.
+  std::vector<std::string_view> required = {};
+  /// Inputs of which each call requires at least one; empty: no such rule.
+  std::vector<std::string_view> one_of = {};
 };
 
 const std::vector<Row>& Rows() {
@@ -159,8 +161,8 @@ enum class Kind { kSwitch, kText, kWord, kInteger, kNumber, kPath, kNameOrPath }
 
 /// One property of a tool's input.
 struct Input {
-  std::string property = {};  ///< Such as "measured_step_ms".
-  std::string flag = {};      ///< "--measured-step-ms"; empty for a positional argument.
+  std::string property = {};  ///< Name of the property, such as "measured_step_ms".
+  std::string flag = {};  ///< Flag, such as "--measured-step-ms"; empty for a positional argument.
   Kind kind = Kind::kText;
   bool is_list = false;
   std::vector<std::string> words = {};
@@ -211,7 +213,7 @@ Result<std::string> WordOf(const Input& input, const json& value, const OpenFold
   } else if (value.is_number() && std::isfinite(value.get<double>())) {
     word = fmt::format("{}", value.get<double>());
   } else {
-    return Status::Usage(fmt::format("{}: must be a text or a number", input.property));
+    return Status::Usage(fmt::format("{}: must be a string or a number", input.property));
   }
   if (word.size() > kLongestValue || word.find('\0') != std::string::npos)
     return Status::Usage(
@@ -249,7 +251,8 @@ struct Prepared {
   std::vector<std::string> text;
   std::vector<Input> inputs;
   std::vector<std::string> required;
-  std::vector<std::string> one_of;  ///< Each call requires at least one; empty: no such rule.
+  /// Properties of which each call requires at least one; empty: no such rule.
+  std::vector<std::string> one_of;
 };
 
 Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
@@ -259,7 +262,7 @@ Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
     const std::string& key = item.key();
     const json& value = item.value();
     if (key == "select" && !value.is_null()) {
-      if (!value.is_string()) return Status::Usage("select: must be a text");
+      if (!value.is_string()) return Status::Usage("select: must be a string");
       call.select = value.get<std::string>();
     } else if (key == "from" && !value.is_null()) {
       if (!value.is_number_unsigned()) return Status::Usage("from: must be the number of a row");
@@ -283,7 +286,7 @@ Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
   }
   if (!tool.one_of.empty() && std::none_of(tool.one_of.begin(), tool.one_of.end(), is_given))
     return Status::Usage(
-        fmt::format("{}: this tool requires one of them", fmt::join(tool.one_of, ", ")));
+        fmt::format("this tool requires one of: {}", fmt::join(tool.one_of, ", ")));
   std::vector<std::string> flags, positions;
   for (const Input& input : tool.inputs) {
     const auto value = arguments.find(input.property);
@@ -314,7 +317,7 @@ mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFo
   prepared.text = {row.text.begin(), row.text.end()};
   prepared.one_of = {row.one_of.begin(), row.one_of.end()};
   prepared.command.insert(prepared.command.end(), row.always.begin(), row.always.end());
-  // The server gives the text at least a third of the answer.
+  // The server reserves at least a third of the answer for the text.
   if (row.fits_text) prepared.text.push_back(fmt::format("--max-bytes={}", max_bytes / 3));
   json properties = json::object(), required = json::array();
   const auto add = [&](const FlagDescription& flag, bool by_position) {

@@ -70,7 +70,7 @@ Result<JobTraces> MergeCommand::ReadRanks(const TraceFiles& files) const {
   if (!traces.ok()) return traces.status();
   const JobRanks& job = traces.value().ranks;
   if (job.ranks.size() < 2) {
-    // The other files may have ranks that the job does not have.
+    // Files may have been dropped because their ranks are not ranks of the job; the issue says so.
     return Status::Usage(
         fmt::format("merge requires the files of at least two ranks of one job; {}",
                     job.issues.empty() ? "there is only one" : job.issues.front().detail));

@@ -78,7 +78,8 @@ class FileLines : public Output {
   PrivateFile file_;
 };
 
-/// Writes to stdout. A closed reader ends the output without an error: see reader_left().
+/// Writes to stdout. If the reader closes the pipe, Write() succeeds and reader_left() becomes
+/// true.
 class PipeLines : public Output {
  public:
   Status Write(const SystemSampler& sampler, const Reading& reading) override {
@@ -97,7 +98,7 @@ class PipeLines : public Output {
 class Terminal : public Output {
  public:
   Terminal(std::string title, Charset charset) : title_(std::move(title)), charset_(charset) {
-    Print("\x1b[?25l");  // Hides the cursor, which would jump about.
+    Print("\x1b[?25l");  // Hides the cursor, which would otherwise jump around.
   }
   ~Terminal() override { Print("\x1b[?25h"); }
 
@@ -231,7 +232,7 @@ Status MonitorCommand::Run() {
 
   SystemSampler sampler(std::move(options));
   if (list_) {
-    sampler.Sample();  // Devices and interfaces join at the first sample.
+    sampler.Sample();  // The first sample adds devices and network interfaces.
     return WriteResult(ListOf(sampler, charset), "");
   }
   const TimeNs begin = MonotonicNow();

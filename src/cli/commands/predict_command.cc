@@ -32,10 +32,11 @@ Ranges are 80 % intervals, measured on GPUs that were not used to fit the models
 
 Exit codes: 0 fine, also if the report states that a trace cannot be replayed; 2 usage, or an
 unknown GPU; 3 an input is unreadable, or lacks the GPU, the steps or the shapes that the question
-needs; 4 cannot write, or internal error.
+requires; 4 cannot write, or internal error.
 )";
 
-/// The speeds of contemporary machines differ less. Times beyond these factors could overflow.
+/// Limits of --host-factor. Machines in use differ by less, and times beyond these factors could
+/// overflow.
 constexpr double kMinHostFactor = 1e-3, kMaxHostFactor = 1e3;
 
 void AddPlanFlags(Command command, JobPlanQuestion& plan) {
@@ -59,7 +60,9 @@ void AddPlanFlags(Command command, JobPlanQuestion& plan) {
       .AddOption("--pue", plan.pue,
                  "Overhead of the data centre: a number, or an operator [survey]")
       .TypeName("X");
-  command.AddOption("--carbon", plan.carbon_path, "Grids and overheads over the built-in ones")
+  command
+      .AddOption("--carbon", plan.carbon_path,
+                 "Grids and overheads that add to or replace the built-in ones")
       .TypeName("FILE");
 }
 
@@ -80,7 +83,7 @@ PredictCommand::PredictCommand(Command parent) {
   gpus_.AddFlags(command_);
   command_
       .AddOption("--host-factor", host_factor_,
-                 "Speed of the other machine's host relative to this one")
+                 "Host speed of the target machine, relative to the recorded one")
       .ShowDefault()
       .TypeName("F")
       .Check(Between(kMinHostFactor, kMaxHostFactor));

@@ -63,7 +63,7 @@ QueryCommand::QueryCommand(Command parent) : timeout_s_(kTimeoutS), memory_mb_(k
   command_
       .AddOption(
           "SQL", words_,
-          "Statements, or a command such as .tables; without: a shell on a terminal, else stdin")
+          "Statements, or a command such as .tables; if missing, a shell on a terminal, else stdin")
       .TypeName("");
   const Flag csv = command_.AddFlag("--csv", csv_, "CSV (RFC 4180), one statement");
   command_.AddFlag("--json", json_, "JSON (headroom.query/1), one statement").Excludes(csv);
@@ -102,7 +102,8 @@ Status QueryCommand::Run() {
   }
   if (trace_.empty()) return Status::Usage("TRACE is required, except with --reference alone");
   if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok()) return status;
-  // Commands need no quotes. A statement needs them: the shell expands an unquoted "*".
+  // A command works without quotes. A statement requires quotes, because the shell expands an
+  // unquoted "*".
   if (words_.size() > 1 && !words_.front().starts_with('.')) {
     return Status::Usage(fmt::format("quote the statement: headroom query {} '{} ...'",
                                      ShellQuote(trace_),

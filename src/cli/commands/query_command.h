@@ -25,7 +25,7 @@ class QueryCommand : public Subcommand {
 
   Command command_;
   std::string trace_;
-  std::vector<std::string> words_;  ///< Several, because the shell splits unquoted text.
+  std::vector<std::string> words_;  ///< Words of the statement: several, if it was not quoted.
   std::string output_path_;
   bool csv_ = false, json_ = false, reference_ = false, quiet_ = false;
   std::optional<std::int64_t> max_rows_;

@@ -97,8 +97,8 @@ std::string Summary(const RecordedProcess& process) {
   return text;
 }
 
-/// Returns why no process sent timings. If a limit that the program inherits keeps its timers from
-/// sharing memory, names that limit.
+/// Returns why no process sent timings. Names the resource limit that keeps timers from sharing
+/// memory, if there is one.
 std::string WhyNothingWasTimed() {
   const auto is_below = [](auto which, std::uint64_t bytes, rlim_t& limit) {
     rlimit found{};
@@ -113,8 +113,8 @@ std::string WhyNothingWasTimed() {
                                            std::tuple(RLIMIT_AS, "ulimit -v", 2 * kShared)}) {
     if (!is_below(which, bytes, limit)) continue;
     return fmt::format(
-        "nothing was timed: the memory that timers share with the recorder needs {2} MB, but `{0}` "
-        "allows only {1} MB; raise it",
+        "nothing was timed: the memory that timers share with the recorder takes {2} MB, but `{0}` "
+        "allows only {1} MB; raise that limit",
         name, limit / 1'000'000, bytes / 1'000'000);
   }
   return "nothing was timed: the program has no Headroom timers and no PyTorch, or it started "
@@ -165,7 +165,7 @@ RecordCommand::RecordCommand(Command parent) {
 
 EnvironmentChanges RecordCommand::EnvironmentFor(
     const std::string& socket, const std::function<void(std::string_view)>& remark) const {
-  // Clears inherited variables of Headroom. An outer recorder has other steps and another socket.
+  // Clears inherited Headroom variables: an outer recorder has other steps and another socket.
   EnvironmentChanges environment = {{"HEADROOM_SOCKET", std::nullopt},
                                     {"HEADROOM_LEVEL", std::nullopt},
                                     {"HEADROOM_STEPS", std::nullopt},
@@ -177,7 +177,7 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
   };
   const InstalledFiles installed = FindInstalledFiles();
   const bool events = level_ != "metrics", gpu_work = events && level_ != "events";
-  // Each variable holds one library. Keeps that of another tool.
+  // Each variable can name only one library. Does not replace the library of another tool.
   const auto inject = [&](const char* variable, bool wanted) {
     const std::string there = now(variable);
     const bool ours = fs::path(there).filename() == kCuptiFile;
@@ -202,7 +202,7 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
   if (installed.inject.empty()) {
     remark(
         "the hooks that record PyTorch loops are not next to this program: build the target "
-        "headroom_hooks (needs python3-dev), or install lib/headroom/python");
+        "headroom_hooks (requires python3-dev), or install lib/headroom/python");
   } else {
     const std::string before = now("PYTHONPATH");
     environment["PYTHONPATH"] =
@@ -250,12 +250,14 @@ Status RecordCommand::Run() {
     return Status::Usage(fmt::format("cannot run {}: {}", command.front(), std::strerror(error)));
   }
   const HeldSignals held;
-  std::signal(SIGXFSZ, SIG_IGN);  // write() reports a file at its limit, as it reports a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);  // A write beyond the file-size limit then fails, like a write to
+                                  // a full disk, and does not end this process.
   Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(options_);
   if (!recorder.ok()) return recorder.status();
 
   if (probe_input_)
-    remark("--probe-input repeats batches and skips others: do not keep what this run learns");
+    remark(
+        "--probe-input repeats batches and skips others: discard the model that this run trains");
   WriteAbout(with_, command, *recorder.value());
   const EnvironmentChanges environment = EnvironmentFor(recorder.value()->socket_path(), remark);
   if (end_group_) AdoptOrphans();
@@ -283,7 +285,7 @@ Status RecordCommand::Run() {
                     error.code().message()));
   }
   exit_code_ = program.value().Wait();
-  if (end_group_) EndGroup();  // Also records the events until then.
+  if (end_group_) EndGroup();  // Also records their events until they end.
   if (metrics && !metrics->Stop())
     remark(
         "the operating system did not answer while metrics were read: the last metrics are "
@@ -300,7 +302,7 @@ Status RecordCommand::Run() {
   const std::vector<std::string> remarks = recorder.value()->Remarks();
   const char* const wish = std::getenv("HEADROOM");
   const bool is_off =
-      wish != nullptr && std::string_view(wish) == "0";  // A remark already says so.
+      wish != nullptr && std::string_view(wish) == "0";  // A remark has already reported that.
   if (processes.front().pid == 0 && level_ != "metrics" && !is_off && remarks.empty()) {
     const std::optional<std::int64_t> torch =
         metrics ? metrics->UntimedTorch() : std::optional<std::int64_t>();

@@ -23,8 +23,8 @@ class RecordCommand : public Subcommand {
   int exit_code() const override { return exit_code_; }
 
  private:
-  /// Returns the environment in which this recorder, and no other one of Headroom, records the
-  /// program at this level.
+  /// Returns changes to the environment, so that only this recorder records the program, at
+  /// `level_`.
   EnvironmentChanges EnvironmentFor(const std::string& socket,
                                     const std::function<void(std::string_view)>& remark) const;
 

@@ -32,16 +32,16 @@ namespace {
 
 constexpr const char* kRedactExamples = R"(Examples:
   headroom redact trace.json.gz -o share.json.gz                    removes all private data
-  headroom redact trace.json.gz -o share.json.gz --remove paths,hosts,users,arguments   names stay
+  headroom redact trace.json.gz -o share.json.gz --remove paths,hosts,users,arguments   keeps names
   headroom redact trace.json.gz -o share.json.gz --word bluebird    a project's name, everywhere
   headroom redact trace.json.gz -o share.json.gz --pattern 'JIRA-[0-9]+'   all matches
-  headroom redact trace.json.gz -o share.json.gz --keep GroupNorm2  a name that may stay
+  headroom redact trace.json.gz -o share.json.gz --keep GroupNorm2  a name to keep
   headroom redact trace.json.gz -o share.json.gz --map names.json   the replacements, for you only
 
-Times, sizes, shapes, the GPU and the names of public libraries stay. The copy is read back before
-it gets its name: its report must be the same, and it must contain no removed text. docs/redact.md
-lists what is removed and what stays. Exit codes: 0 fine; 2 usage; 3 the file is unreadable or not a
-trace; 4 the proof failed, cannot write, or internal error: no file is left.
+Times, sizes, shapes, the GPU and the names of public libraries are kept. The copy is read back
+before it gets its name: its report must be the same, and it must contain no removed text.
+docs/redact.md lists what is removed and what is kept. Exit codes: 0 fine; 2 usage; 3 the file is
+unreadable or not a trace; 4 the proof failed, cannot write, or internal error: no file is left.
 )";
 
 /// Fails with kUsage if `path` is a pipe or a device, which the final rename would replace.
@@ -139,7 +139,8 @@ Status RedactCommand::WriteMap(const std::vector<Replacement>& removed) const {
                                         {"replaced", std::move(rows)}};
   Status written = file.value().Append(
       whole.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  if (!written.ok()) unlink(map_path_.c_str());  // This run created the file, so it may remove it.
+  // This run created the file, so removing it is safe.
+  if (!written.ok()) unlink(map_path_.c_str());
   return written;
 }
 
@@ -171,7 +172,7 @@ Status RedactCommand::Run() {
     return MeanTheSame(*reference.value(), a, b, role);
   };
   TextRedactor redactor(names.value(), std::move(options).value());
-  // Learns this machine's name: the trace may be of this machine.
+  // Adds this machine's name to the names to remove, because the trace may be from this machine.
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) == 0) redactor.LearnHost(host.data());
   ChangedColumns changed;

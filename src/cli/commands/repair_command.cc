@@ -31,11 +31,12 @@ Perfetto's format; any other name selects Chrome's. Exit codes: 0 fine, also if 
 repair; 2 usage; 3 the file is unreadable or not a trace; 4 cannot write, or internal error.
 )";
 
-/// Issues of one kind that the reader found.
+/// Issues of one kind that the reader found, with their number.
 struct Met {
   ImportIssue issue;
   std::int64_t count;
-  std::vector<const ImportLogRow*> places;  ///< The first few; empty if the issue has no place.
+  /// Its first occurrences; empty if the reader recorded no place and no detail.
+  std::vector<const ImportLogRow*> places;
 };
 
 /// Returns the issues that `is_wanted` accepts, in the order of their declaration.
@@ -53,8 +54,8 @@ std::vector<Met> IssuesOf(const ImportLog& log, bool (*is_wanted)(ImportIssue)) 
   return met;
 }
 
-/// Returns true for damage that remains in the copy. The copy also carries mere notes, but no list
-/// names them.
+/// Returns true for damage that remains in the copy. Excludes notes (kInfo), which the copy also
+/// keeps but the output does not list.
 bool IsDamageOfCopies(ImportIssue issue) {
   return CarriesToCopies(issue) && DocOf(issue).severity != Severity::kInfo;
 }

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxLimit =
-    1'000'000'000'000;  ///< Upper bound of numbers without another limit.
+    1'000'000'000'000;  ///< Maximum of numeric flags without another limit.
 constexpr const char* kFormats = "Output";
 constexpr const char* kSelection = "Selection";
 constexpr const char* kHost = "The cost of recording";
@@ -93,7 +93,7 @@ ReportCommand::ReportCommand(Command parent) {
       .Group(kFormats);
   command_
       .AddOption("--max-bytes", max_bytes_,
-                 fmt::format("Maximum length of --md, at least 1000; lists the omitted parts [{}]",
+                 fmt::format("Maximum bytes of --md, at least 1000; lists the omitted parts [{}]",
                              kMarkdownBytes))
       .TypeName("N")
       .Check(WholeNumber(1000, kMaxLimit))
@@ -229,7 +229,7 @@ Status ReportCommand::Run() {
   if (!request.ok()) return request.status();
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
   if (!reference.ok()) return reference.status();
-  // Every process reads files. Their names and heads show which files belong together.
+  // Every process reads files, so every process must know which files belong together.
   if (Result<TraceFiles> found = FindTraceFiles(traces_); found.ok())
     request.value().recordings = FindRecordings(found.value().paths);
   SharedReading reading(*communicator.value(), [&](const std::string& path, int threads) {

@@ -31,12 +31,12 @@ class ReportCommand : public Subcommand {
   Status CheckOutputs() const;
   struct ReadFiles {
     std::vector<TraceReport> reports;
-    std::vector<RankTimeline> timelines;  ///< One per file, if there are several files.
+    std::vector<RankTimeline> timelines;  ///< One per file; empty for a single file.
     std::vector<std::string> unreadable;  ///< Unreadable files of folders, with the reason.
-    CallsByPath calls;                    ///< Calls of the row that --show names.
-    std::string log;                      ///< Log of the processes, if there are several.
+    CallsByPath calls;  ///< Calls of the row that --show names; empty without --show.
+    std::string log;    ///< Time and memory of each process; empty for a single process.
   };
-  /// Returns the request that the flags make of each file.
+  /// Returns the options of the report on each file, from the flags.
   Result<FileRequest> MakeRequest() const;
   /// Does the work of the leading process.
   Status Report(SharedReading& reading, FileRequest& request);

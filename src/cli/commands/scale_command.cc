@@ -221,7 +221,7 @@ Status ScaleCommand::Run() {
   const Result<TraceFiles> files = FindTraceFiles(traces_);
   if (!files.ok()) return files.status();
   if (Status status = CheckFlags(files.value()); !status.ok()) return status;
-  // Checks the flags before it reads a large trace.
+  // Checks the flags before reading a large trace.
   Result<NetworkChoice> network = NetworkChoice::Make(network_);
   if (!network.ok()) return network.status();
   const Result<ScaleAnswer> answer = ScaleAnswer::Make(question_, std::move(network).value());

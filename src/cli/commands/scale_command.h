@@ -1,4 +1,4 @@
-// `headroom scale`: forecasts the step on other numbers of GPUs, and what limits it there.
+// `headroom scale`: forecasts the step on other numbers of GPUs, and names its limit.
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ any other name selects Chrome's. docs/export.md lists what is kept. Exit codes: 
 file is unreadable or not a trace; 4 cannot write, or internal error.
 )";
 
-/// Parses "A:B", in milliseconds after `zero`. An end that is left out is open.
+/// Parses "A:B", in milliseconds after `zero`. An omitted end leaves the range open.
 Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
   const Status wrong =
       Status::Usage(fmt::format("--time {}: give A:B, milliseconds after the first event of the "
@@ -145,7 +145,7 @@ Status SliceCommand::Run() {
       PartOf(store, {.window = window ? std::optional(window->time) : std::nullopt, .rank = {}});
   if (part->host_events.rows() + part->gpu_tasks.rows() == 0)
     return Status::Usage(
-        "nothing was recorded there; `headroom report` shows how long the trace is");
+        "nothing was recorded in this range; `headroom report` shows how long the trace is");
   const Result<std::int64_t> events =
       WriteTrace(*part, FormatOfName(output_path_), output_path_, open_.expansion);
   if (!events.ok()) return events.status();

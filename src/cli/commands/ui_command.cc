@@ -37,7 +37,7 @@ constexpr const char* kUiExamples = R"(Examples:
   headroom ui old.pftrace --run '...'    begins with old.pftrace; the page starts a run
 
 The page reloads a file that was written anew. --run records, as headroom record does, into
-headroom-ui-N.pftrace in the working directory. Ctrl-C ends it and a running program.
+headroom-ui-N.pftrace in the working directory. Ctrl-C ends the server and a running program.
 
 Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or not a trace, or --run
 recorded nothing; 4 internal error, or cannot write.
@@ -50,9 +50,9 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this-machine";
 }
 
-/// Opens `link` with the desktop's opener. A missing opener is not a failure. The opener may live
-/// as long as the browser, so it inherits only stderr, and a separate thread waits for it. Returns
-/// the opened page, which must exist until the end.
+/// Opens `link` with xdg-open. Prints a remark if that is impossible. xdg-open may run as long as
+/// the browser, so it inherits only stderr, and a separate thread waits for it. The caller must
+/// keep the returned page while the browser may load it.
 std::optional<LinkPage> OpenInBrowser(const std::string& link) {
   Result<LinkPage> page = LinkPage::Write(link);
   if (!page.ok()) {
@@ -197,7 +197,7 @@ std::vector<std::string> UiCommand::FilesWith(const std::string& recording,
 
 RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
                                     std::unique_ptr<TraceSession>& first) const {
-  // The reservation of the current run.
+  // Reserved recording of the current run.
   const auto reserved = std::make_shared<std::optional<ReservedRecording>>();
   const auto name = [reserved]() -> Result<std::string> {
     const Result<ReservedRecording> made = ReservedRecording::Make();
@@ -212,13 +212,13 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
       if (!options_.quiet) echo->Append(printed);
       take(printed);
     };
-    // Names this program, even if its file was replaced meanwhile.
+    // /proc/self/exe is this program, even if its file was replaced after the start.
     Result<int> code = RunToEnd({.arguments = {"/proc/self/exe", "record", "--force", "--end-group",
                                                "-o", path, "--", "sh", "-c", run_},
                                  .take = tell,
                                  .is_stopped = is_stopped});
     echo->Flush();  // Remarks must follow the program's output.
-    // An empty recording means that the code is the recorder's, not the program's.
+    // If the recording is empty, the recorder failed: `code` is not the program's exit code.
     if (code.ok() && (*reserved)->IsEmpty())
       return Status::Environment("nothing was recorded; the recorder printed the reason");
     return code;
@@ -242,7 +242,7 @@ Result<bool> UiCommand::RunFirst(RepeatedRun& run, const EndSignals& signals) co
   }
   const RepeatedRun::State state = run.Now();
   if (state.shown.ok()) return true;
-  if (options_.quiet) {  // Without --quiet, they were printed already.
+  if (options_.quiet) {  // Without --quiet, the lines were already printed.
     for (const std::string& line : state.lines)
       Remark(Printable(line, CharsetOfEnvironment()) + "\n");
   }

@@ -25,10 +25,10 @@ class UiCommand : public Subcommand {
   Status Run() override;
 
  private:
-  /// Arguments with which check commands, and those of forecasts, give the report's figures.
+  /// Returns arguments with which the check commands of findings give the report's figures.
   std::vector<std::string> CheckArguments() const;
   std::vector<std::string> ForecastArguments(std::optional<double> measured_step_ms) const;
-  /// @param measured_step_ms  of that trace; nullopt: unknown
+  /// @param measured_step_ms  step time of `trace` without a profiler; nullopt: unknown
   Result<std::unique_ptr<TraceSession>> Open(const std::string& trace,
                                              std::optional<double> measured_step_ms) const;
   /// Opens all files. Returns the first, which refers to the others.
@@ -36,16 +36,16 @@ class UiCommand : public Subcommand {
   /// Returns true if --run recorded the job, so it is not a TRACE.
   bool IsRecordedHere(const std::vector<std::string>& files) const;
 
-  /// Returns the work of a run. `live` is empty until the first files are open. `first` then
-  /// receives them.
+  /// Returns the functions with which a RepeatedRun records and shows a recording. If `live` is
+  /// empty, opens the recording into `first`.
   RepeatedRun::Work WorkOf(std::optional<LiveSession>& live,
                            std::unique_ptr<TraceSession>& first) const;
   /// Returns a new recording and the files that it is compared with: the job before it, and each
   /// TRACE.
   std::vector<std::string> FilesWith(const std::string& recording, const std::string& before) const;
-  /// Records and opens the first files. Returns false if a signal came first.
+  /// Records and opens the first recording. Returns false if an end signal comes before that.
   Result<bool> RunFirst(RepeatedRun& run, const EndSignals& signals) const;
-  /// Serves requests until a signal comes.
+  /// Serves requests until an end signal comes.
   Status Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
                const EndSignals& signals) const;
 

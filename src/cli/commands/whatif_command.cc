@@ -112,7 +112,7 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (!inputs.ok()) return inputs.status();
   if (Status status = CheckOutput(inputs.value()); !status.ok()) return status;
   if (Status status = views_.Check(inputs.value(), scenarios_); !status.ok()) return status;
-  // Checks the names before it reads a large trace.
+  // Checks the scenario names before reading a large trace.
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(scenarios_);
   if (!calls.ok()) return calls.status();
   sharing.Begin();
@@ -241,9 +241,10 @@ Status WhatifCommand::RefuseOtherJob(const Job& after) const {
   const std::optional<std::int64_t> gradients_after = GradientsAStep(after);
   if (!gradients_after) return Status::Ok();
   JobOptions options = options_;
-  options.measured_step_ms.reset();  // It belongs to the changed job.
+  options.measured_step_ms.reset();  // The measured step time belongs to the changed job.
   const Result<OpenedJob> before = OpenJob(score_.first, options);
-  if (!before.ok()) return Status::Ok();  // The score does not need this check.
+  // This check is optional: the score does not depend on it.
+  if (!before.ok()) return Status::Ok();
   const std::optional<std::int64_t> gradients_before = GradientsAStep(*before.value().job);
   if (CanBeOneJob(gradients_before, gradients_after)) return Status::Ok();
   return Status::Usage(fmt::format(

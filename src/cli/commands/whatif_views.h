@@ -20,10 +20,10 @@ class WhatifViews {
   bool explains() const { return explain_; }
   bool sweeps() const { return sweep_; }
   bool checks() const { return self_check_; }
-  /// Returns the error for a trace without a graph. It names the flag that needs one, and the
-  /// reason. Requires Asked().
+  /// Returns the error for a trace without a graph. The error names the flag that requires a graph,
+  /// and the reason `why`. Requires Asked().
   Status RefuseWithoutGraph(const std::string& trace, const Status& why) const;
-  /// Checks what it can before the trace is read. `inputs` are files that must not be overwritten.
+  /// Checks the flags before the trace is read. `inputs` are files that must not be overwritten.
   Status Check(const std::vector<std::string>& inputs,
                const std::vector<std::string>& scenarios) const;
   /// Writes the files of the unchanged job.
@@ -31,7 +31,7 @@ class WhatifViews {
                   const std::vector<std::string>& scenarios) const;
   /// Writes the timeline of a scenario. Fails (kUsage) if it does not apply.
   ///
-  /// @param plan  of the forecast, if it applies
+  /// @param plan  plan of `forecast`; not read unless the forecast applies
   Status WriteScenario(const Job& job, const Forecast& forecast, const EditedPlan& plan) const;
   /// Fails with kGateFailed if a check of the report failed.
   static Status Gate(const ForecastReport& report);

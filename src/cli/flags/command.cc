@@ -109,7 +109,8 @@ class HelpFormatter : public CLI::Formatter {
   HelpText help_;
 };
 
-/// Returns the error if `app` requires a command and the line gives none; empty if there is none.
+/// Returns the error if `app` requires a command and the command line gives none; otherwise an
+/// empty string.
 std::string WrongCommand(const CLI::App& app) {
   const bool is_needed = app.get_parent() == nullptr || app.get_require_subcommand_min() > 0;
   if (!is_needed || !app.get_subcommands().empty()) return "";
@@ -178,8 +179,8 @@ Flag Flag::ShowDefault() const {
   option_->capture_default_str();
   option_->description(
       fmt::format("{} [{}]", option_->get_description(), option_->get_default_str()));
-  option_->default_str("");  // Only for the help: CLI11 would use it as the default of a missing
-                             // value.
+  option_->default_str("");  // CLI11 would use the string as the default of a missing value, but it
+                             // is only for the help.
   return *this;
 }
 
@@ -284,8 +285,8 @@ CLI::App* CommandNamedBy(CLI::App& app, const std::string& word) {
   return nullptr;
 }
 
-/// Returns the first flag with an empty value ("--dir="), for which CLI11 would take the next word,
-/// or "". Ignores the words of a program to record.
+/// Returns the first flag with an empty value ("--dir="), or an empty string. CLI11 would take the
+/// next word as the value. Ignores the words of a program to record.
 std::string FlagWithEmptyValue(const CLI::App* command, const std::vector<std::string>& arguments) {
   const bool starts_program = command != nullptr && command->get_prefix_command();
   for (std::size_t i = 0; i < arguments.size(); ++i) {

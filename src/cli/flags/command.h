@@ -1,7 +1,7 @@
 // Declares the commands of a program and their flags. The declarations make the parser, the help,
 // the completions and the manual pages.
 //
-// CLI11 parses. In src/, only command.cc includes it, because CLI11 adds ten seconds of compile
+// The parser is CLI11. In src/, only command.cc includes CLI11, which adds ten seconds of compile
 // time per file.
 #pragma once
 
@@ -54,7 +54,7 @@ class Command {
   Command() = default;
   explicit Command(CLI::App* app) : app_(app) {}
 
-  /// @param footer  the end of the help, printed verbatim: examples and exit codes
+  /// @param footer  end of the help, printed verbatim: examples and exit codes
   Command AddCommand(const std::string& name, const std::string& summary,
                      const std::string& footer) const;
   /// Requires that `target` outlives Parse(). T is one of the types at the end of command.cc.
@@ -92,19 +92,19 @@ struct ParsedCommandLine {
 
   Request request = Request::kRun;
   Command asked = {};      ///< The innermost command given, or the program.
-  std::string wrong = {};  ///< The error; only for kRefused.
+  std::string wrong = {};  ///< The error; empty unless `request` is kRefused.
 };
 
 /// Returns the message for a word that names no command.
 ///
-/// @param before  the outer commands with a space at the end: "data "
+/// @param before  outer commands, with a space at the end: "data "; empty for the program
 std::string NoSuchCommand(const std::string& before, std::string_view word,
                           const std::vector<std::string>& names);
 
 /// The root of all commands.
 class Program {
  public:
-  /// @param help  makes the help of a command from its description
+  /// @param help  returns the help of a command, given its description
   Program(const std::string& name, const std::string& summary, const std::string& version,
           const std::string& footer, std::function<std::string(const CommandDescription&)> help);
   ~Program();

@@ -9,15 +9,15 @@ namespace headroom::cli {
 /// A flag or a positional argument.
 struct FlagDescription {
   std::vector<std::string> names = {};  ///< "-o", "--output", or an argument's name.
-  std::string value = {};               ///< The name of the value: "FILE".
+  std::string value = {};  ///< Name of the value, such as "FILE"; empty without a value.
   bool takes_value = false;
-  std::vector<std::string> words = {};  ///< Known values.
+  std::vector<std::string> words = {};  ///< Known values; empty if unknown.
   std::string description = {};
   std::string group = {};
   bool is_list = false;    ///< Takes several values.
   bool is_joined = false;  ///< Takes several values in one word, separated by commas.
   bool is_required = false;
-  bool takes_others = false;  ///< Also takes values outside `words`.
+  bool takes_others = false;  ///< Accepts values that are not in `words`, too.
 };
 
 struct CommandDescription {

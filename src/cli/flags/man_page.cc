@@ -8,7 +8,7 @@
 namespace headroom::cli {
 namespace {
 
-/// Escapes text for roff: it contains no request or escape, and hyphens can be copied.
+/// Escapes text for roff: the result contains no request or escape, and its hyphens can be copied.
 std::string Roff(std::string_view text) {
   std::string escaped;
   bool begins_line = true;

@@ -12,9 +12,9 @@ namespace headroom::cli {
 /// Returns a name such as "headroom-data-bench".
 std::string ManPageName(const CommandDescription& command);
 
-/// Returns the page of section 1 of one of `commands`, in roff's man macros (man(7)).
+/// Returns the section 1 page of `command`, one of `commands`, in the man macros of roff (man(7)).
 ///
-/// @param program  with its version: "headroom 1.2"
+/// @param program  name and version of the program: "headroom 1.2"
 std::string ManPage(std::span<const CommandDescription> commands, const CommandDescription& command,
                     std::string_view program);
 

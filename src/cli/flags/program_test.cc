@@ -76,7 +76,7 @@ TEST(ProgramTable, NamesEachFlagOnceInACommand) {
 }
 
 TEST(ProgramTable, DeclaresSharedFlagsAlike) {
-  // A long name has the same names, value and words in every command.
+  // A flag with the same long name has the same short name, value and words in every command.
   std::map<std::string, FlagDescription> first;
   ForEachFlag([&](const CommandDescription&, const FlagDescription& flag, const std::string& at) {
     const std::string& name = flag.names.back();
@@ -94,7 +94,7 @@ TEST(ProgramTable, DeclaresSharedFlagsAlike) {
 TEST(ProgramTable, HelpFitsAndHasEachFlag) {
   for (const CommandDescription& command : Commands()) {
     const std::string help = HelpText(command);
-    // The footer is verbatim.
+    // The footer is verbatim, so its lines may be longer.
     for (std::size_t at = 0; at < help.size() - command.footer.size();) {
       const std::size_t end = std::min(help.find('\n', at), help.size());
       EXPECT_LE(end - at, PageStyle::kWidth) << help.substr(at, end - at);

@@ -1,4 +1,4 @@
-// A subcommand, as main() needs it: its flags in the parser, and a way to run it.
+// Interface of a subcommand for main(): its flags in the parser, and a function that runs it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class Subcommand {
  public:
   virtual ~Subcommand() = default;
 
-  /// The command with its flags. Its is_chosen() is true if the user named it.
+  /// Returns the command with its flags. is_chosen() of the command is true if the user named it.
   virtual Command command() const = 0;
   /// Takes the words after `--` on the command line. Returns true if the command uses them.
   /// Otherwise `--` only ends the flags.
@@ -23,8 +23,8 @@ class Subcommand {
   /// Returns true if several processes of a launcher run this command together
   /// (cli/inputs/join_processes.h). Then only the first one prints.
   virtual bool shares_work() const { return false; }
-  /// The program's exit code after Run() succeeds. If it is not 0, it also replaces the code of a
-  /// failure.
+  /// Returns the program's exit code after Run() succeeds. A code other than 0 also replaces the
+  /// code of a failure.
   virtual int exit_code() const { return 0; }
 };
 

@@ -14,7 +14,7 @@
 namespace headroom::cli {
 namespace {
 
-/// Returns the finite number that fills the whole text, if any.
+/// Parses the whole text as a finite number. Returns nullopt if it is not one.
 std::optional<double> NumberIn(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

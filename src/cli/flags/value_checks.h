@@ -23,7 +23,7 @@ ValueCheck OneOf(std::vector<std::string> words);
 /// Lists known words for help and completions. Accepts all values: the command checks them.
 ValueCheck Known(std::span<const std::string_view> words);
 
-/// Requires a text that is not empty. An unset shell variable gives an empty one.
+/// Requires a non-empty value. An unset shell variable expands to an empty one.
 ValueCheck NotEmpty();
 
 /// Requires a comma-separated list of names, none of them empty.

@@ -13,8 +13,8 @@
 namespace headroom::cli {
 namespace {
 
-/// Returns the whole store if the file is of that rank, or the rank's part of it. Returns null if
-/// the file has no such rank.
+/// Returns the whole store if the file is the trace of `rank`, or the part of `rank` from a merged
+/// file. Returns null if the file lacks `rank`.
 std::unique_ptr<TraceStore> RankOf(std::unique_ptr<TraceStore> store, const std::string& path,
                                    std::int64_t rank) {
   if (HasProcessesOfRank(*store, rank)) return PartOf(*store, {.window = {}, .rank = rank});

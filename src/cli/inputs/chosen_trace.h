@@ -19,10 +19,10 @@ struct ChosenTrace {
   std::unique_ptr<TraceStore> store;
 };
 
-/// Reads the trace. It chooses the file that states `rank`, or else the file with `rank` in its
-/// name. From a file that `headroom merge` made, it takes only that rank's part. Fails as
-/// OpenTrace() does. Fails with kUsage if the files hold no such rank, or if `rank` is needed to
-/// choose.
+/// Reads the chosen trace: the first file that has `rank` in its content, or else in its name. From
+/// a file that `headroom merge` made, takes only the part of that rank. Fails as OpenTrace() does.
+/// Fails with kUsage if no file has `rank`, or if several files require a choice and `rank` is
+/// nullopt.
 Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::int64_t> rank,
                                     const OpenOptions& open, bool quiet);
 

@@ -88,8 +88,7 @@ Status Fill(const std::string& path, const ReferenceData& reference, const FileR
         CallsOf(*store.value(), names, analyzed.value(),
                 ScopeOf(*store.value(), analyzed.value().steps, analysis), row->table, row->name);
   }
-  analyzed.value().attribution.reset();  // Frees its memory before the forecasts, which need their
-                                         // own.
+  analyzed.value().attribution.reset();  // Frees memory for the forecasts.
   log.Enter("forecast");
   TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
   Status status = ForecastFindings(*store.value(), reference, request.calibration,
@@ -97,8 +96,8 @@ Status Fill(const std::string& path, const ReferenceData& reference, const FileR
   if (further != request.recordings.end()) {
     report.input.recordings += static_cast<std::int64_t>(further->second.size());
     for (Finding& finding : report.findings) {
-      finding.of_set = true;     // A check needs all files.
-      finding.scenario.clear();  // `whatif` takes a single file.
+      finding.of_set = true;     // The check command must name all files.
+      finding.scenario.clear();  // `headroom whatif` takes only a single file.
     }
   }
   return status;

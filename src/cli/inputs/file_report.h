@@ -14,18 +14,18 @@
 
 namespace headroom::cli {
 
-/// The request for each file.
+/// Options of the report on each file.
 struct FileRequest {
   OpenOptions open;
-  AnalysisOptions analysis;  ///< Without a path.
+  AnalysisOptions analysis;  ///< Analysis options without a path.
   CalibrationFlags calibration;
   std::optional<double> measured_step_ms;
-  std::string show;      ///< Id of a row for `report --show`, which needs its calls; empty without
-                         ///< one.
+  std::string show;  ///< Id of the row whose calls `report --show` prints; empty without --show.
   bool compare = false;  ///< True if ranks are to be compared.
   bool progress = false;
-  std::vector<std::string> captures;  ///< Traces that hold the captures of the file's graphs.
-  Recordings recordings;              ///< Files that are read together with a file, as one trace.
+  /// Traces that contain the captures of the file's CUDA graphs.
+  std::vector<std::string> captures;
+  Recordings recordings;  ///< Files of one process that are read together, as one trace.
 };
 
 /// Reads, analyzes and forecasts one file. Frees the memory of the trace before it returns. If

@@ -20,7 +20,7 @@ class GpuChoice {
   std::vector<std::string> Inputs() const;
   bool is_given() const { return !gpus_.empty(); }
 
-  /// Reads the files that the flags name. The functions below require it.
+  /// Reads the files that the flags name. Must precede calls of the functions below.
   Status Load();
   const GpuModels& models() const { return *models_; }
   /// The user's device files.
@@ -28,7 +28,7 @@ class GpuChoice {
 
   /// Returns each requested GPU once. Without a request, returns all GPUs with enough data.
   ///
-  /// @param quiet  does not remark on those that are left out
+  /// @param quiet  true prints no remark on GPUs that are left out
   Result<std::vector<DeviceRates>> Chosen(bool quiet) const;
 
  private:

@@ -45,7 +45,8 @@ Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions&
   if (!reference.ok()) return reference.status();
   std::vector<RankTimeline> timelines;
   std::vector<TraceReport> reports;
-  std::map<std::string, std::pair<DurationNs, TimeNs>> zeros;  ///< Unix base, and first timestamp.
+  /// Unix base and first timestamp of each file, by path.
+  std::map<std::string, std::pair<DurationNs, TimeNs>> zeros;
   Status failed;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     const std::string& path = files.paths[i];
@@ -68,7 +69,7 @@ Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions&
                                          trace.value(), analysis));
     timelines.back().host = HostOfFileName(path);
     zeros[path] = {UnixBaseOf(*store.value()), FirstTime(*store.value())};
-    TraceReport report;  // The next steps need only its rank.
+    TraceReport report;  // Only the rank of the report is used below.
     report.input = trace.value().report.input;
     reports.push_back(std::move(report));
   }

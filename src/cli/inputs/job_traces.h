@@ -10,9 +10,9 @@
 namespace headroom::cli {
 
 struct JobTracesOptions {
-  AnalysisOptions analysis;  ///< Options for each file. The path is set for each.
+  AnalysisOptions analysis;  ///< Options of the analysis of each file; the path is set per file.
   OpenOptions open = {};
-  bool quiet = false;  ///< No remarks and no progress.
+  bool quiet = false;  ///< True prints no remarks and no progress.
 };
 
 /// Gives each file its rank as AssignRanks() does, and compares ranks as AnalyzeJobRanks() does. A

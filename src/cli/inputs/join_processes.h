@@ -8,8 +8,8 @@
 
 namespace headroom::cli {
 
-/// Calls JoinProcesses() with the module of this program. Afterwards processes that do not lead
-/// print nothing. A process that cannot join reports the reason, with its host.
+/// Calls JoinProcesses() with this program's MPI module. Afterwards only the leading process
+/// prints. A process that cannot join reports the reason, with its host.
 Result<std::unique_ptr<Communicator>> JoinOthers();
 
 /// Returns true if a launcher started several processes and this is not the first.

@@ -21,10 +21,11 @@ namespace headroom::cli {
 struct JobOptions {
   std::string step_marker;
   std::string steps;    ///< "A:B", as ParseStepRange() reads it; empty for all steps.
-  std::string capture;  ///< A trace, or a folder of traces, with the captures of its graphs.
+  std::string capture;  ///< Trace, or folder of traces, with the captures of the CUDA graphs; empty
+                        ///< for none.
   std::optional<double> measured_step_ms;
   CalibrationFlags calibration;
-  std::vector<NamedText> device_files;  ///< Added to the built-in ones.
+  std::vector<NamedText> device_files;  ///< Device files in addition to the built-in ones.
   OpenOptions open = {};                ///< AddJobFlags() sets `threads`.
   bool quiet = false;
 };
@@ -32,19 +33,19 @@ struct JobOptions {
 /// Adds the flags of a recorded job, which have the same names in every command. Each command
 /// itself adds `quiet` and its device files.
 void AddJobFlags(Command command, JobOptions& options);
-/// Returns the words of a command line with these options, for a command that the text shows.
+/// Returns these options as words of a command line, for commands that the output suggests.
 std::vector<std::string> ArgumentsOf(const JobOptions& options);
 /// Adds --capture, for commands that read one trace.
 void AddCaptureFlag(Command command, JobOptions& options);
 inline constexpr const char* kCaptureHelp =
     "Trace or folder of traces with the captures of the replayed graphs";
 
-/// A job with the data that it refers to. `store` holds the requested steps.
+/// A job with the data that it refers to. `store` contains only the requested steps.
 struct OpenedJob {
   std::unique_ptr<ReferenceData> reference;
   std::unique_ptr<TraceStore> store;
   std::unique_ptr<Job> job;
-  std::string calibration;          ///< Shows the user the source of the cost of recording.
+  std::string calibration;          ///< Source of the calibrated cost of recording, for the user.
   std::string note;                 ///< CalibratedJob::note.
   Status forecasts = Status::Ok();  ///< CalibratedJob::forecasts
 };

@@ -11,7 +11,7 @@
 
 namespace headroom::cli {
 
-/// Returns the default of --threads: one thread per processor.
+/// Returns the default of --threads: one thread per logical CPU.
 int DefaultThreads();
 
 /// Adds --max-expansion.
@@ -22,7 +22,7 @@ void AddOpenFlags(Command command, OpenOptions& options);
 /// Opens a trace like OpenTrace(). Shows a progress line on stderr while reading takes longer than
 /// a second.
 ///
-/// @param quiet  shows no progress line
+/// @param quiet  true shows no progress line
 Result<std::unique_ptr<TraceStore>> OpenWithProgress(const std::string& path, OpenOptions options,
                                                      bool quiet);
 

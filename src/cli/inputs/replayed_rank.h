@@ -16,14 +16,15 @@ namespace headroom::cli {
 
 struct ReplayedRank {
   std::string path;
-  std::optional<std::int64_t> number;  ///< Absent if its file is the only one.
-  std::int64_t compared = 1;           ///< Ranks on the same clock, including this one.
-  JobRanks job;                        ///< Empty if its file is the only one.
+  std::optional<std::int64_t> number;  ///< Rank; absent if only one file was given.
+  std::int64_t compared = 1;           ///< Number of ranks with aligned clocks, including this one.
+  JobRanks job;                        ///< All ranks of the job; empty if only one file was given.
   std::size_t index = 0;               ///< Index of the rank in `job`.
 
-  /// Returns the skew of its collectives; empty unless several ranks could be compared.
+  /// Returns the skew of the collectives of this rank; empty unless several ranks could be
+  /// compared.
   ///
-  /// @param gpus  of the job
+  /// @param gpus  number of GPUs of the forecast job
   CollectiveSkew SkewOf(std::int64_t gpus) const;
 };
 

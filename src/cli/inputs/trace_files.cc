@@ -31,8 +31,8 @@ constexpr std::array<std::string_view, 6> kCompressions = {".gz", ".zst", ".zstd
 constexpr std::array<std::string_view, 8> kFormats = {
     ".json", ".pftrace", ".pb", ".perfetto-trace", ".et", ".sqlite", ".nsys-rep", "results.db"};
 
-/// Returns true for a name such as run.pftrace.4711, which `headroom record` gives the file of a
-/// further process.
+/// Returns true for a name such as run.pftrace.4711. `headroom record` gives such names to the
+/// files of further processes.
 bool IsOfAFurtherProcess(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot != std::string_view::npos && dot + 1 < name.size() &&
@@ -129,7 +129,7 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
   return Status::Ok();
 }
 
-/// Returns the number after `key`, searched from `from` on.
+/// Returns the number after the first `key` at or after position `from`.
 std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view key,
                                          std::size_t from) {
   std::size_t at = text.find(key, from);
@@ -143,7 +143,7 @@ std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view
 }
 
 /// Returns the process and the rank (-1: no rank) from the head of a trace of PyTorch's profiler.
-/// Never reads a pipe, because its data can be read only once.
+/// Never reads a pipe, whose data could not be read again.
 std::optional<std::pair<std::int64_t, std::int64_t>> PeekProcess(const std::string& path) {
   constexpr std::size_t kHead = std::size_t{1} << 20;
   std::error_code error;

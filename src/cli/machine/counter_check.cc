@@ -49,7 +49,7 @@ bool HasCapability(std::string_view status, int capability) {
 
 bool IsRefusal(int error) { return error == EACCES || error == EPERM; }
 
-/// Returns true if the processor has no such counter, as in some virtual machines.
+/// Returns true if the CPU has no such counter, as in some virtual machines.
 bool IsMissing(int error) { return error == ENOENT || error == EOPNOTSUPP || error == ENODEV; }
 
 }  // namespace
@@ -74,7 +74,8 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
   const std::string setting =
       answers.paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *answers.paranoid)
                        : std::string("kernel.perf_event_paranoid is unknown");
-  constexpr int kProgramsOfOnesOwn = 2;  // The least strict value that still allows them.
+  // Maximum perf_event_paranoid that lets users count their own programs.
+  constexpr int kProgramsOfOnesOwn = 2;
   const int error = answers.software_error != 0 ? answers.software_error : answers.program_error;
   if (error == ENOSYS) {
     check.finding = "the kernel has no perf_event_open";
@@ -91,8 +92,7 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
   } else if (answers.software_error != 0) {
     check.finding = fmt::format("perf_event_open fails: {}", std::strerror(error));
   } else if (IsMissing(answers.program_error)) {
-    check.finding =
-        fmt::format("the processor has no counters here, only the kernel has; {}", setting);
+    check.finding = fmt::format("the CPU has no counters here, only the kernel has; {}", setting);
     check.fix =
         "enable counters in the virtual machine (QEMU: -cpu host,pmu=on), or use a machine without "
         "a hypervisor";
@@ -102,7 +102,7 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
       check.fix = "stop the programs that use the counters (perf, a watchdog)";
   } else if (answers.kernel_error != 0) {
     check.finding = fmt::format("programs can be counted, but the kernel cannot ({})", setting);
-    check.matters = "perf shows no time in the kernel; Headroom does not need it";
+    check.matters = "perf shows no time in the kernel; Headroom does not use this counter";
     check.fix = "sudo sysctl kernel.perf_event_paranoid=1";
   } else {
     check = {.name = "counters",

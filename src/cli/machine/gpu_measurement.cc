@@ -28,7 +28,7 @@ namespace {
 /// Measured operators of one kind and type.
 struct Measured {
   int operators = 0;
-  std::vector<double> log_errors;  ///< log(measured / modelled), if the GPU is known.
+  std::vector<double> log_errors;  ///< ln(measured / modelled time); empty for an unknown GPU.
 };
 
 std::string Render(const std::map<std::pair<std::string, DType>, Measured>& kinds,
@@ -71,7 +71,7 @@ std::string Render(const std::map<std::pair<std::string, DType>, Measured>& kind
 }  // namespace
 
 Status MeasureGpu(const std::string& python, double seconds, const std::string& path) {
-  // Checks that the file can be written before it measures for a minute.
+  // Checks that the file can be written before measuring for a minute.
   if (const Result<AtomicFile> place = AtomicFile::Write(path, ""); !place.ok())
     return place.status();
   const Result<TemporaryFolder> folder = TemporaryFolder::Make();

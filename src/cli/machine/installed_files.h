@@ -6,8 +6,8 @@
 
 namespace headroom::cli {
 
-/// They are in a build folder, installed (bin/ and lib/headroom/), or in the Python package, into
-/// which pip installs the program.
+/// The files are in a build folder, in an installation (bin/ and lib/headroom/), or in the Python
+/// package, into which pip installs the program.
 struct InstalledFiles {
   std::string package;  ///< Folder of the Python package `headroom`; empty if missing.
   std::string inject;   ///< Folder for PYTHONPATH; empty if missing.
@@ -15,7 +15,8 @@ struct InstalledFiles {
   std::string mpi;  ///< Module that joins processes (distributed/communicator.h); empty if missing.
 };
 
-/// Name of the library for the CUDA driver. It distinguishes the library from that of another tool.
+/// Name of the library for the CUDA driver. The name distinguishes the library from the library of
+/// another tool.
 inline constexpr char kCuptiFile[] = "libheadroom_cupti.so";
 
 InstalledFiles FindInstalledFiles();

@@ -42,11 +42,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Time limit for a driver. An unused driver first starts its GPUs, one after the other.
+/// Time limit for the answer of a driver. A driver that is not in use first initializes its GPUs,
+/// one after the other.
 constexpr std::chrono::seconds kDriverPatience{10};
 
 /// Returns the result of `check`. Runs it on a separate thread, because a faulty driver may never
-/// answer. Returns nullopt after the time limit, and abandons the thread.
+/// answer. After the time limit, returns nullopt and abandons the thread.
 std::optional<MachineCheck> AskDriver(MachineCheck (*check)()) {
   std::packaged_task<MachineCheck()> task(check);
   std::future<MachineCheck> answer = task.get_future();
@@ -71,7 +72,7 @@ std::string Environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// Returns a word for sh with any bytes, including newlines. The function in escape.h is for text
+/// Quotes a word of any bytes, including newlines, for sh. ShellQuote() in escape.h is for commands
 /// that people copy.
 std::string ShellWord(std::string_view text) {
   std::string word = "'";
@@ -87,14 +88,16 @@ MachineCheck CheckClock() {
             .finding = fmt::format("invariant counter; kernel clock source: {}",
                                    source.empty() ? "unknown" : source)};
   }
-  return {.name = "clock",
-          .state = CheckState::kLimited,
-          .finding = fmt::format("no invariant counter (kernel clock source: {})",
-                                 source.empty() ? "unknown" : source),
-          .matters = "a region needs two calls of clock_gettime, two to three times as slow",
-          .fix = source == "hpet" || source == "acpi_pm"
-                     ? "boot with tsc=reliable if the processors' counters are known to agree"
-                     : ""};
+  return {
+      .name = "clock",
+      .state = CheckState::kLimited,
+      .finding = fmt::format("no invariant counter (kernel clock source: {})",
+                             source.empty() ? "unknown" : source),
+      .matters = "a region takes two calls of clock_gettime, two to three times as slow",
+      .fix =
+          source == "hpet" || source == "acpi_pm"
+              ? "boot with tsc=reliable if the time-stamp counters of all CPUs are known to agree"
+              : ""};
 }
 
 MachineCheck CheckTimers() {
@@ -146,7 +149,7 @@ MachineCheck CheckDisk(const std::string& folder) {
     return {.name = "disk",
             .state = CheckState::kMissing,
             .finding = fmt::format("cannot write in {}", folder),
-            .matters = "headroom record writes recordings there",
+            .matters = "headroom record writes recordings in this folder",
             .fix = "change to another folder, or use -o FILE"};
   }
   const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
@@ -169,7 +172,7 @@ MachineCheck CheckCgroup() {
             .state = CheckState::kLimited,
             .finding = "no CPU or memory controller is visible",
             .matters = "limits and throttling of a container are unknown",
-            .fix = "in a container, mount /sys/fs/cgroup (read-only will do)"};
+            .fix = "in a container, mount /sys/fs/cgroup (read-only is enough)"};
   }
   std::optional<double> cores, memory;
   const auto least = [](std::optional<double>& into, std::optional<double> value) {
@@ -209,22 +212,23 @@ MachineCheck CheckEnergy() {
     if (!fs::exists(path, error)) continue;
     there = true;
     if (access(path.c_str(), R_OK) == 0)
-      return {.name = "energy", .finding = "the processors' energy counters can be read"};
+      return {.name = "energy", .finding = "the CPU energy counters can be read"};
   }
   if (there) {
     return {.name = "energy",
             .state = CheckState::kLimited,
-            .finding = "only root can read the processors' energy counters",
+            .finding = "only root can read the CPU energy counters",
             .matters = "energy of the host stays unknown",
             .fix = "sudo chmod a+r /sys/class/powercap/*/energy_uj"};
   }
   return {.name = "energy",
           .state = CheckState::kLimited,
-          .finding = "the processors have no energy counters (usual in a virtual machine)",
+          .finding = "the CPUs have no energy counters (typical of a virtual machine)",
           .matters = "energy of the host stays unknown"};
 }
 
-/// @param ask_gpus  lets PyTorch ask for GPUs, which takes as long as their driver needs
+/// @param ask_gpus  true if PyTorch looks for GPUs, which takes as long as their driver takes to
+/// answer
 std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) {
   constexpr const char* kNameThePython = "name the Python that trains with --python PATH";
   const bool is_named = python != kUsualPython;
@@ -239,7 +243,7 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
       printed.append(buffer.data(), n);
     pclose(pipe);
   }
-  // A site's own start-up code may print text before it.
+  // Start-up code of the Python installation may print text before the JSON.
   const std::size_t begin = printed.rfind("\n{");
   const nlohmann::json found = nlohmann::json::parse(
       begin == std::string::npos ? printed : printed.substr(begin + 1), nullptr, false);
@@ -247,7 +251,7 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
     return {{.name = "python",
              .state = CheckState::kLimited,
              .finding = fmt::format("{} cannot be run", python),
-             .matters = "PyTorch and the module of Headroom cannot be checked",
+             .matters = "PyTorch and Headroom's module cannot be checked",
              .fix = is_named ? fmt::format("{} -V shows the reason; name a Python that runs",
                                            ShellWord(python))
                              : kNameThePython}};
@@ -269,7 +273,8 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
     if (!kineto) {
       torch.state = CheckState::kLimited;
       torch.finding += ", built without Kineto";
-      torch.matters = "its own profiler records no GPU work; headroom record needs no Kineto";
+      torch.matters =
+          "PyTorch's profiler records no GPU work; headroom record works without Kineto";
     }
   } else {
     torch.state = CheckState::kLimited;
@@ -347,7 +352,7 @@ std::string FixOf(cupti::Result result) {
              "/etc/modprobe.d/nvidia-profiling.conf, and reboot; in a container: --cap-add "
              "SYS_ADMIN";
     default:
-      return "add the folder of a CUPTI of the driver's CUDA version to LD_LIBRARY_PATH";
+      return "add the folder of a CUPTI for the driver's CUDA version to LD_LIBRARY_PATH";
   }
 }
 
@@ -355,7 +360,7 @@ MachineCheck CheckCupti(bool has_gpu) {
   MachineCheck check{
       .name = "cupti",
       .state = CheckState::kMissing,
-      .matters = "headroom record takes no kernels and copies here, only regions and metrics"};
+      .matters = "headroom record records no kernels and copies here, only regions and metrics"};
   cupti::Library library;
   std::string why;
   if (!cupti::OpenLibrary(&library, &why)) {
@@ -428,8 +433,8 @@ struct GpuChecks {
   bool silent = false;  ///< True if a driver did not answer.
 };
 
-/// Asks NVML first, which answers best if a driver is faulty. Asks no more questions of a driver
-/// that hangs.
+/// Queries NVML first, because it is most likely to answer if the driver is faulty. Does not query
+/// a driver again after it hangs.
 GpuChecks CheckGpus() {
   constexpr const char* kNoWork = "no GPU work can be recorded here";
   constexpr const char* kNoMetrics = "use, memory, power and clocks of GPUs stay unknown";
@@ -478,7 +483,7 @@ MachineCheck CheckInjection() {
   return {.name = "injection",
           .state = CheckState::kLimited,
           .finding = fmt::format("CUDA_INJECTION64_PATH is {}", path),
-          .matters = "another tool uses the variable that headroom record needs for GPU work",
+          .matters = "another tool uses the variable that headroom record requires for GPU work",
           .fix = "unset CUDA_INJECTION64_PATH"};
 }
 
@@ -500,7 +505,7 @@ std::vector<MachineCheck> CheckMachine(const std::string& python, const std::str
   std::vector<MachineCheck> checks = {
       CheckClock(),  CheckTimers(),   CheckRecording(), CheckDisk(folder),
       CheckCgroup(), CheckPressure(), CheckEnergy(),    CounterCheck(AskForCounters())};
-  // Asks the GPUs before Python does.
+  // Queries the GPUs before Python does, because a driver that hangs would block Python.
   GpuChecks gpus = CheckGpus();
   for (MachineCheck& check : CheckPython(python, /*ask_gpus=*/!gpus.silent))
     checks.push_back(std::move(check));

@@ -20,7 +20,7 @@ struct MachineCheck {
   CheckState state = CheckState::kOk;
   std::string finding = {};  ///< The state that was found.
   std::string matters = {};  ///< The consequence for Headroom, unless the state is kOk.
-  std::string fix = {};      ///< The fix; empty if none is needed or possible.
+  std::string fix = {};      ///< The fix; empty if there is nothing to fix, or no known fix.
 };
 
 /// Default of --python.
@@ -29,7 +29,7 @@ inline constexpr const char* kUsualPython = "python3";
 /// Runs all checks, the cheap ones first. Starts `python` to list its modules. Opens the libraries
 /// of GPUs as recording would. Changes nothing.
 ///
-/// @param folder  for the recordings
+/// @param folder  folder for recordings
 std::vector<MachineCheck> CheckMachine(const std::string& python, const std::string& folder);
 
 }  // namespace headroom::cli

@@ -18,8 +18,8 @@ constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 class Server : public MetricsServer {
  public:
   Server() {
-    server_.set_keep_alive_max_count(1);  // Scrapes are seconds apart, so keeping connections open
-                                          // has no use.
+    // Scrapes are seconds apart, so open connections would only waste resources.
+    server_.set_keep_alive_max_count(1);
     server_.set_pre_routing_handler([this](const httplib::Request& request,
                                            httplib::Response& response) {
       if (request.get_header_value_count("Host") == 1 &&

@@ -58,7 +58,7 @@ std::string Render(const std::vector<MeasuredAllReduce>& measured, const Network
 Status MeasureNetwork(const NetworkMeasurement& measurement) {
   const bool writes = measurement.rank == 0;
   if (writes) {
-    // Checks that the file can be written before it measures.
+    // Checks that the file can be written before measuring.
     if (const Result<AtomicFile> place = AtomicFile::Write(measurement.path, ""); !place.ok())
       return place.status();
   }

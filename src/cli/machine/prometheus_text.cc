@@ -12,10 +12,11 @@
 namespace headroom::cli {
 namespace {
 
-/// A unit of Headroom, as Prometheus writes it.
+/// A unit of Headroom's metrics, and its base unit in Prometheus.
 struct BaseUnit {
   std::string_view unit;
-  std::string_view ending;  ///< Ending of Headroom's names with this unit, if they have one.
+  /// Ending that names of Headroom's metrics with this unit have; empty for none.
+  std::string_view ending;
   std::string_view base;
   double scale;
 };

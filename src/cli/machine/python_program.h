@@ -1,4 +1,4 @@
-// Runs a Python program that is built into this one, with the user's Python.
+// Runs a Python program that is embedded in this executable, with the user's Python.
 #pragma once
 
 #include <string>
@@ -31,8 +31,8 @@ std::string LastLine(std::string text);
 /// Returns the output of the program. Fails with kUsage if the program fails, with its last line as
 /// the reason.
 ///
-/// @param what    purpose for messages: "run the training loops"
-/// @param folder  receives the program and its errors
+/// @param what    purpose of the program, for messages: "run the training loops"
+/// @param folder  folder for the program and its stderr
 Result<std::string> RunPythonProgram(const std::string& python, const NamedText& program,
                                      const std::vector<std::string>& arguments,
                                      const std::string& folder, const std::string& what);

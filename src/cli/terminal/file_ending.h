@@ -11,7 +11,7 @@ namespace headroom::cli {
 
 /// A format in which a result can be written.
 struct OutputForm {
-  std::string_view ending;  ///< Usual ending, such as ".csv".
+  std::string_view ending;  ///< File-name ending of the format, such as ".csv".
   std::string_view flag;    ///< Flag that selects it: "--csv", "--to chrome".
 };
 
@@ -19,7 +19,7 @@ struct OutputForm {
 /// empty. Ignores the ending of compression.
 ///
 /// @param written  flag of the written format; empty if it has none
-/// @param what     was written: "a plain-text table"
+/// @param what     description of the written data, such as "a plain-text table"
 std::string RemarkOnEnding(const std::string& path, std::string_view written, std::string_view what,
                            std::span<const OutputForm> forms);
 

@@ -10,10 +10,10 @@
 
 namespace headroom::cli {
 
-/// Every user of the machine can read the arguments of a program. So the opener and the browser get
-/// the name of a file with the link, which only this user can read. The file is in a separate
-/// folder, in the user's runtime folder or else in the one for temporary files. The destructor
-/// removes both.
+/// Every user of the machine can read the arguments of a program. So xdg-open and the browser get
+/// the name of a file that contains the link, which only this user can read. The file is in a
+/// separate folder, in the user's runtime folder or else in the one for temporary files. The
+/// destructor removes both.
 class LinkPage {
  public:
   /// Fails if the file cannot be written.

@@ -33,7 +33,8 @@ void MetricLines::Describe(const std::vector<Metric>& metrics) {
     values_.push_back({.before = std::move(before), .metric = metric});
     before.clear();
   };
-  // Metrics with instances are objects. Instances of one name may have joined at different times.
+  // Metrics with instances are objects. Instances of one metric may have been added at different
+  // times, so they are not adjacent.
   std::vector<bool> written(metrics.size(), false);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     if (written[i]) continue;

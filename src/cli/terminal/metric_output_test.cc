@@ -60,7 +60,7 @@ TEST(MetricLines, GroupsInstancesAndKeepsWhatIsMissing) {
   EXPECT_TRUE(json["users"][1]["memory_bytes"].is_null());
   EXPECT_EQ(json["users"][1]["in_tree"], true);
 
-  // One metric joins later, and one gets its first value later.
+  // One metric is added later, and another gets its first value later.
   sampled.Add(OnDevice("disk_busy_pct", "%", "a\"b"), 1e300);
   sampled.reading.values[1] = 0;
   sampled.reading.users.clear();

@@ -16,7 +16,7 @@ constexpr std::size_t kHistory = 200;
 constexpr std::size_t kNameWidth = 30, kInstanceWidth = 18, kValueWidth = 13;
 constexpr std::size_t kUserLines = 3;
 constexpr std::size_t kShortest = 8;  ///< Minimum width of a shortened name.
-constexpr std::size_t kFewBars = 11;  ///< Narrower columns have no bars.
+constexpr std::size_t kFewBars = 11;  ///< If at most this width is left for bars, omits them.
 
 bool AlwaysShown(std::string_view name) {
   constexpr std::array kNames = {
@@ -49,7 +49,7 @@ struct Columns {
   std::size_t name = kNameWidth, instance = kInstanceWidth, value = kValueWidth, bars = 0;
 };
 
-/// Drops bars first, then shortens names, before it would cut a number.
+/// Drops bars first, then shortens names. Never cuts a number.
 Columns ColumnsOf(std::size_t width, std::size_t widest_value, std::size_t widest_instance) {
   Columns columns;
   columns.value = std::max(columns.value, widest_value);

@@ -14,7 +14,7 @@ namespace headroom::cli {
 /// Writes a result to stdout, or atomically to `path` if it is neither empty nor "-". A reader that
 /// closes the pipe is not a failure.
 Status WriteResult(std::string_view text, const std::string& path);
-/// Writes data that contains unescaped texts of a trace (CSV, stacks, metrics). Escapes them with
+/// Writes data that contains unescaped strings of a trace (CSV, stacks, metrics). Escapes them with
 /// PrintableLines() only on a terminal.
 Status WriteData(std::string_view text, const std::string& path);
 
@@ -23,7 +23,7 @@ Status WriteData(std::string_view text, const std::string& path);
 Status WritePaged(std::string_view text, const std::string& path);
 
 /// Fails with kUsage if `target` is one of the traces, under any name: writing would destroy it.
-/// `flag` is the user's flag, for the message.
+/// `flag` is the flag that names `target`, for the message.
 Status RefuseToOverwrite(std::string_view flag, const std::string& target,
                          const std::vector<std::string>& traces);
 
@@ -34,7 +34,8 @@ Status WriteFolder(const std::string& folder, std::vector<NamedFile> files);
 /// Prints to stderr. Ignores failures.
 void Remark(std::string_view text);
 
-/// If `mute`, Remark() prints nothing from now on, because another process of the command prints.
+/// If `mute`, Remark() prints nothing from now on. For processes of a command in which another
+/// process prints.
 void MuteRemarks(bool mute);
 bool RemarksAreMuted();
 

@@ -7,8 +7,8 @@
 
 namespace headroom::cli {
 
-/// Shows how much of a file is read, after the first second. The destructor clears the line.
-/// Requires that one thread at a time uses it.
+/// Shows how much of a file is read, after the first second. The destructor clears the line. Not
+/// thread-safe.
 class Progress {
  public:
   /// `enabled` false shows nothing. `what` is shown verbatim. Requires printable text.

@@ -10,7 +10,7 @@
 namespace headroom::cli {
 namespace {
 
-/// Maximum columns of one text in a table.
+/// Maximum width of a string in a table, in columns of the terminal.
 constexpr std::size_t kWidestText = 64;
 
 std::string HexOf(std::string_view bytes) {

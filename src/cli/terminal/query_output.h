@@ -17,8 +17,9 @@ enum class QueryFormat { kTable, kCsv, kJson };
 
 struct QueryOutputOptions {
   QueryFormat format = QueryFormat::kTable;
-  std::optional<std::int64_t> max_rows = {};  ///< The user's limit; 0: all rows.
-  std::int64_t most_bytes = 0;                ///< Limit of the text; 0: no limit.
+  /// The user's limit; 0: all rows; nullopt: the default of the format.
+  std::optional<std::int64_t> max_rows = {};
+  std::int64_t most_bytes = 0;  ///< Maximum bytes of the result; 0: no limit.
   Charset charset = Charset::kUtf8;
 
   /// Maximum rows to keep; 0: all. Tables for people have a default limit. Formats for programs do
@@ -36,7 +37,7 @@ class QueryOutput : public QuerySink {
 
   void Begin(std::span<const std::string> columns) override;
   bool Add(std::span<const QueryValue> row) override;
-  /// Returns true if some rows were dropped.
+  /// Returns true if rows were dropped because of the limit.
   bool cut() const { return cut_; }
   /// Returns true after a statement began.
   bool began() const { return began_; }

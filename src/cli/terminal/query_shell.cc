@@ -56,7 +56,7 @@ class LastResort {
       constexpr int kLimitReached = 4;
       Remark(fmt::format(
           "headroom: the query was stopped after {} s, inside one call of a function on a long "
-          "text; use shorter texts (substr), or more time with --timeout-s N (0: no limit)\n",
+          "string; use shorter strings (substr), or more time with --timeout-s N (0: no limit)\n",
           limit.ms() / 1e3));
       std::_Exit(kLimitReached);
     });
@@ -80,8 +80,8 @@ class LastResort {
   std::thread thread_;
 };
 
-/// State of the prompt, and true after Ctrl-C emptied the line. libedit reads both through
-/// functions.
+/// `continues`: the prompt continues a statement. `cancelled`: Ctrl-C emptied the line. Global,
+/// because libedit calls plain functions.
 bool continues = false;
 bool cancelled = false;
 
@@ -260,7 +260,7 @@ Status QuerySession::RunStatements(std::string_view whole, std::size_t begin, st
 Status QuerySession::RunAll(std::string_view text, std::string& out, std::string& remarks) {
   const std::string_view all = text;
   std::string statements;
-  std::size_t begin = 0;  // Position of the statements.
+  std::size_t begin = 0;  // Position of `statements` in `all`.
   while (!text.empty() && !quit_) {
     if (statements.empty()) begin = all.size() - text.size();
     const std::size_t end = std::min(text.find('\n'), text.size());

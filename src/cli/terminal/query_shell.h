@@ -22,8 +22,8 @@ class QuerySession {
         output_(output),
         holds_one_result_(output.format != QueryFormat::kTable) {}
 
-  /// Runs all of a text: commands (lines that begin with a point) and statements. Appends their
-  /// output to `out`, and remarks to `remarks`. Stops at the first failure.
+  /// Runs all commands (lines that begin with a dot) and statements of `text`. Appends their output
+  /// to `out`, and remarks to `remarks`. Stops at the first failure.
   Status RunAll(std::string_view text, std::string& out, std::string& remarks);
   /// Reads a terminal until its end or .quit.
   Status RunTerminal();
@@ -33,7 +33,7 @@ class QuerySession {
   /// `sql` begins at `begin` in `whole`.
   Status RunStatements(std::string_view whole, std::size_t begin, std::string_view sql,
                        std::string& out, std::string& remarks);
-  /// Appends a result to `out`. `asked` is the text of its query.
+  /// Appends a result to `out`. `asked` is its statement or command.
   Status Append(const QueryOutput& output, std::string_view asked, std::string& out,
                 std::string& remarks);
 
@@ -42,7 +42,7 @@ class QuerySession {
   QueryLimits limits_;
   QueryOutputOptions output_;
   int results_ = 0;
-  /// True for a CSV or JSON file. With .mode, the text may hold several results.
+  /// True for CSV and JSON until .mode is used: then the output may contain several results.
   bool holds_one_result_;
   bool quit_ = false;
   bool on_terminal_ = false;

@@ -12,7 +12,8 @@ namespace headroom::cli {
 /// Adds up wall time per stage. A stage that is entered again continues.
 class ResourceLog {
  public:
-  /// Ends the current stage and begins or continues another. Requires that `stage` outlives this.
+  /// Ends the current stage and begins or continues another. Requires that `stage` outlives this
+  /// object.
   void Enter(const char* stage);
   /// Ends the current stage.
   void Leave();

@@ -99,8 +99,9 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 400 bytes per node");
+  return Status::Environment(path +
+                             ": out of memory while reading, which requires about 400 bytes per "
+                             "node; free memory, or use a larger machine");
 }
 
 }  // namespace headroom::chakra

@@ -1,10 +1,10 @@
-// Reads Chakra execution traces (MLCommons, `*.et`): work as nodes that depend on each other. Each
-// message follows its length.
+// Reads Chakra execution traces (MLCommons, `*.et`): nodes of work that depend on each other. In
+// the file, the length of each message precedes it.
 //
 // - Output of `headroom export --to chakra`: every table is restored.
-// - Output of other tools: work of the host and of GPUs, its threads and streams, collectives,
-//   sizes, groups and shapes. Such files rarely state when work began; then its dependencies
-//   determine the start. Outputs, values of inputs, and storage operations are dropped.
+// - Output of other tools: host and GPU work with threads, streams, collectives, sizes, groups and
+//   shapes. If a file does not state when work began, as most do not, the dependencies determine
+//   the start. Outputs, values of inputs, and storage operations are dropped.
 //
 // Reads in one pass on one thread. Rows of work are made at the end, because nodes may be in any
 // order.

@@ -38,7 +38,7 @@ bool ReadIo(std::string_view message, IoInfo& out) {
   return !reader.damaged();
 }
 
-/// The key of the name, which comes first.
+/// The first byte of an attribute: the key of its name field.
 constexpr char kAttributeBegin = static_cast<char>(FieldKey(AttrField::kName, WireType::kBytes));
 
 bool IsNodeField(std::uint32_t field, WireType type) {

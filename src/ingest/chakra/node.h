@@ -45,7 +45,7 @@ struct Metadata {
   const Attribute* Find(std::string_view attribute) const;
 };
 
-/// Returns false if the message is not well-formed; the fields read before the damage stay.
+/// Returns false if the message is not well-formed; the fields read before the damage are kept.
 bool ReadMetadata(std::string_view message, Metadata& out);
 
 struct IoInfo {

@@ -119,7 +119,8 @@ Result<bool> NodeStream::Next(MessageText& message) {
         at_ = end;
         return true;
       }
-      // A node with damage inside, whose length is correct.
+      // If a node or the end follows, the length is correct and only the content of this node is
+      // damaged.
       const Result<bool> behind = IsNodeOrEnd(end);
       if (!behind.ok()) return behind.status();
       if (behind.value()) {

@@ -41,13 +41,13 @@ class NodeStream {
 
   /// Returns the number of decompressed bytes read so far.
   std::int64_t bytes() const { return offset_ + static_cast<std::int64_t>(buffer_.size()); }
-  /// Returns the number of unreadable places.
+  /// Returns the number of unreadable places, each of which was skipped.
   std::int64_t lost() const { return lost_; }
 
  private:
   enum class Found : std::uint8_t { kMessage, kNone, kTooLarge, kCut };
 
-  /// Checks for a message at `at`. If there is one, marks its text and end.
+  /// Checks for a message at `at`. If there is one, sets its text and end.
   Result<Found> MessageAt(std::size_t at, std::uint64_t limit, std::string_view& text,
                           std::size_t& end);
   /// Returns true if the place is the end of the file or a message that can only be a node.
@@ -56,7 +56,7 @@ class NodeStream {
   Status Resynchronize();
   /// Returns true if `size` bytes from `at` on are available; reads more as needed.
   Result<bool> Have(std::size_t at, std::uint64_t size);
-  /// Drops the bytes of earlier messages once they are numerous.
+  /// Drops the bytes of earlier messages once they fill half of the buffer.
   void DropPassed();
 
   ByteSource& source_;

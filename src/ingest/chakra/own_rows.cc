@@ -17,10 +17,11 @@
 namespace headroom::chakra {
 namespace {
 
-/// Sums of later times overflow.
+/// Latest valid time in ns; sums of later times could overflow.
 constexpr std::int64_t kFurthest = INT64_MAX / 4;
 
-/// The values of a row of work: attributes of its node, some with other names.
+/// The values of a row of work: attributes of its node, some of which are not named like their
+/// columns.
 class NodeValues {
  public:
   NodeValues(const Node& node, std::span<const Renamed> names) : node_(node), names_(names) {}
@@ -184,7 +185,7 @@ HEADROOM_CHAKRA_TABLE(Counter, HEADROOM_COUNTER_COLUMNS)
 HEADROOM_CHAKRA_TABLE(MemoryEvent, HEADROOM_MEMORY_EVENT_COLUMNS)
 HEADROOM_CHAKRA_TABLE(Instant, HEADROOM_INSTANT_COLUMNS)
 HEADROOM_CHAKRA_TABLE(Collective, HEADROOM_COLLECTIVE_COLUMNS)
-// A task's stream has two attributes.
+// Two attributes, `device` and `stream`, state a task's stream.
 #define HEADROOM_CHAKRA_TASK_CELL(type, member, unit, null, sentence) \
   if constexpr (!std::same_as<type, StreamId>) {                      \
     HEADROOM_CHAKRA_CELL(type, member, unit, null, sentence)          \
@@ -306,7 +307,7 @@ void OwnRows::AddHostEvent(const Node& node, std::int64_t offset) {
 }
 
 StreamId OwnRows::StreamOf(std::int64_t device, std::int64_t number) {
-  // Streams of the tables, which precede work.
+  // Adds the streams from tables first; tables precede work.
   for (; streams_seen_ < store_.streams.rows(); ++streams_seen_) {
     const DeviceId of = store_.streams.device.Pending(streams_seen_);
     streams_.try_emplace(

@@ -1,5 +1,5 @@
-// Restores the rows of a trace that `headroom export --to chakra` wrote. Nodes of work state their
-// row. Nodes of metadata contain the rows that no work represents.
+// Restores the rows of a trace that `headroom export --to chakra` wrote. Each node of work states
+// the number of its row. Nodes of metadata contain the rows that no node of work represents.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace headroom::chakra {
 
-/// One value in place of a column, so that tables of these are rows.
+/// One value in place of a column, so that a table of cells is a row.
 template <typename T>
 struct Cell {
   using value_type = T;
   T value = UnknownValue<T>();
 };
 
-/// Maps row numbers of the exported trace, by which other rows refer to them, to rows of the store.
-/// Damage may have removed some.
+/// Maps row numbers of the exported trace to rows of the store. Other rows refer to these numbers.
+/// Rows that were lost to damage are missing.
 struct OwnRowNumbers {
   using Rows = std::map<std::int64_t, std::uint32_t>;
   Rows processes, threads, devices, streams;
@@ -48,8 +48,8 @@ class OwnRows {
   explicit OwnRows(TraceStore& store) : store_(store) {}
 
   void ReadMetadata(const Metadata& metadata);
-  /// Adds the rows of a node: several, one, or none. Work between events and intervals without work
-  /// are in no table.
+  /// Adds the rows of a node: several, one, or none. Nodes for host work between events, and for
+  /// idle intervals, have no rows.
   void Add(const Node& node, std::int64_t offset);
   /// Sorts rows by number, because only the number distinguishes rows with equal times.
   void Finish();
@@ -78,8 +78,8 @@ class OwnRows {
   std::vector<Collective> collectives_;
   std::map<std::pair<std::int64_t, std::int64_t>, StreamId> streams_;  ///< Key: device, number.
   std::size_t streams_seen_ = 0;
-  std::int64_t work_nodes_ =
-      0;  ///< Number of nodes still to come, if the file states how many it has.
+  /// Number of work nodes that are still expected; at most 0 if the file does not state a number.
+  std::int64_t work_nodes_ = 0;
 };
 
 }  // namespace headroom::chakra

@@ -35,7 +35,7 @@ bool IsCommunication(NodeType type) {
   return type == NodeType::kCommColl || type == NodeType::kCommSend || type == NodeType::kCommRecv;
 }
 
-/// Returns a name for a node's type if the node's name does not show communication.
+/// Returns the prefix for a communication node whose name does not show that it communicates.
 std::string_view NameOf(NodeType type) {
   return type == NodeType::kCommSend   ? "COMM_SEND_NODE"
          : type == NodeType::kCommRecv ? "COMM_RECV_NODE"
@@ -49,13 +49,14 @@ bool TellsCommunication(std::string_view name) {
          lower.find("comm_") != std::string::npos;
 }
 
-/// Returns the last id. The format allows several callers; a writer of several puts the actual
+/// Returns the last id. The format allows several callers. Writers that list several put the actual
 /// caller last.
 std::optional<std::uint64_t> LastOf(const std::vector<std::uint64_t>& ids) {
   return ids.empty() ? std::nullopt : std::optional(ids.back());
 }
 
-/// Returns nested lists of numbers, as Python and JSON both write them; empty for other texts.
+/// Returns the text if it is a nested list of numbers, in the syntax that Python and JSON share;
+/// otherwise an empty string.
 std::string_view Shapes(std::string_view text) {
   const bool is_list = text.starts_with('[') && text.ends_with(']') &&
                        text.find_first_not_of("0123456789-[], ") == std::string_view::npos;
@@ -155,7 +156,7 @@ void WorkRows::Add(const Node& node, std::int64_t offset) {
   ++store_.metadata.events;
   if (node.type == NodeType::kMetadata) {
     if (node.name == kGroupsNode) ReadGroups(node.inputs.values);
-    // Its duration is 0, but other nodes may depend on it.
+    // Keeps the metadata node: its duration is 0, but other nodes may depend on it.
   }
   Work work;
   work.id = node.id;
@@ -344,8 +345,8 @@ void WorkRows::StretchCallers() {
     // Nodes are visited in descending order of their ends, so each caller is visited once.
     for (std::uint32_t at = node; work_[at].has_caller;) {
       const std::uint32_t caller = IndexOf(work_[at].caller);
-      // Pieces contain no other nodes: their converter leaves ids of another numbering in
-      // `ctrl_deps`.
+      // Pieces contain no other nodes: in their `ctrl_deps`, the converter leaves ids of a
+      // different numbering.
       if (caller == kNoNode || !work_[caller].on_cpu || work_[caller].is_piece ||
           !nodes_[caller].has_time || work_[caller].thread != work_[node].thread ||
           nodes_[caller].start > nodes_[node].start || around_[caller] >= end)
@@ -467,8 +468,8 @@ void WorkRows::AppendTasks() {
     has_launches_ = true;
     rows.correlation.MutablePending(row) = i;
     const std::size_t call = AppendUnknown(calls);
-    // The launch is at the end of the launcher's self time and still inside it; the next node
-    // begins there.
+    // Places the launch 1 ns before the end of the launcher, so that it is inside. The next node
+    // begins at the end.
     const DurationNs before = std::max(DurationNs(0), nodes_[launcher].duration - DurationNs(1));
     calls.start.MutablePending(call) = nodes_[launcher].start + before;
     calls.duration.MutablePending(call) = DurationNs(0);
@@ -508,7 +509,8 @@ void WorkRows::AppendCollective(std::size_t index, GpuTaskId task) {
   }
   if (members) rows.group_size.MutablePending(row) = *members;
   if (work.bytes == kUnknown) return;
-  // The input of one rank. An element is a byte, because the file has no data type.
+  // The size is that of the input of one rank. An element is a byte, because the file has no data
+  // type.
   rows.dtype.MutablePending(row) = store_.strings.Intern("Byte");
   std::int64_t in = work.bytes, out = work.bytes;
   const auto type = static_cast<CommType>(work.comm_type);

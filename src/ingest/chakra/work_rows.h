@@ -43,7 +43,7 @@ class WorkRows {
     std::int64_t bytes = kUnknown;
     std::int64_t comm_type = -1;
     StringId group;
-    std::uint64_t caller = 0;  ///< From `ctrl_deps`.
+    std::uint64_t caller = 0;  ///< Id of the calling node, from `ctrl_deps`.
     bool has_caller = false;
   };
 

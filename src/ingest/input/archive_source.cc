@@ -72,7 +72,8 @@ class Archive {
     return Next::kDamage;
   }
 
-  /// Reads up to out.size() bytes. Fewer bytes mean that the file ends there; damage() states why.
+  /// Reads up to out.size() bytes. Fewer bytes mean that the file ended; damaged() is then true if
+  /// it ended early.
   Result<std::size_t> Read(std::span<char> out) {
     std::size_t filled = 0;
     while (filled < out.size() && !failed_) {
@@ -97,13 +98,13 @@ class Archive {
     return filled;
   }
 
-  /// Skips the file.
+  /// Skips the rest of the current file.
   Status Skip() {
     if (archive_entry_size_is_set(entry_) != 0) {
       Note(archive_read_data_skip(archive_.get()));
       return status_;
     }
-    // The length follows the content, so the file must be unpacked.
+    // The archive states the size after the content, so the file must be unpacked to find its end.
     std::vector<char> scratch(kBlockBytes);
     for (std::size_t n = scratch.size(); n == scratch.size();) {
       const Result<std::size_t> got = Read(scratch);
@@ -156,7 +157,7 @@ class Archive {
   std::unique_ptr<ByteSource> bytes_;
   ExpansionGuard guard_;
   std::vector<char> block_;
-  Status status_;  ///< Status of the source.
+  Status status_;  ///< First error of the source.
   bool out_of_memory_ = false;
   bool failed_ = false;
   bool any_read_ = false;

@@ -15,7 +15,7 @@ namespace headroom {
 
 enum class ArchiveKind : std::uint8_t { kXz, kBzip2, kTar, kZip };
 
-/// Number of first bytes that ArchiveKindOf() needs.
+/// Number of first bytes that ArchiveKindOf() requires.
 inline constexpr std::size_t kArchiveHeadBytes = 512;
 
 /// Returns the archive kind that the first bytes of a stream show, or nullopt.
@@ -26,8 +26,9 @@ constexpr bool HoldsFiles(ArchiveKind kind) {
   return kind == ArchiveKind::kTar || kind == ArchiveKind::kZip;
 }
 
-/// Reads an archive to its end. Fails with kBadInput if it does not contain exactly one file.
-/// Folders, links and the files that macOS adds do not count. `path` appears in messages.
+/// Reads an archive to its end. Fails with kBadInput if it does not contain exactly one file. Does
+/// not count folders, links, files that macOS adds, README*, LICENSE* and *.md files. `path`
+/// appears in messages.
 ///
 /// Requires HoldsFiles(kind).
 Status CheckHoldsOneFile(std::unique_ptr<ByteSource> bytes, ArchiveKind kind,

@@ -20,8 +20,8 @@ namespace archive_source_test {
 
 using Files = std::vector<std::pair<std::string, std::string>>;  // Pairs of name and text.
 
-/// Returns libarchive's archive of files; names that end in '/' are folders. A filter without an
-/// archive format takes one file.
+/// Returns an archive of the files, written by libarchive. Names that end in '/' are folders. With
+/// a compression filter but no archive format, `files` must contain exactly one file.
 std::string Packed(const Files& files, int format, int filter = ARCHIVE_FILTER_NONE) {
   const std::unique_ptr<archive, decltype(&archive_write_free)> out(archive_write_new(),
                                                                     &archive_write_free);
@@ -147,7 +147,7 @@ TEST_F(ArchiveSourceTest, RefusesSeveralFilesByTheirNames) {
   }
   for (int i = 0; i < 5; ++i) files.emplace_back("c" + std::to_string(i), Noise(9000));
   EXPECT_TRUE(Fails(Read(Zip(files)), ", c0, c1, c2 and 2 more;"));
-  // An archive as the only file of an archive.
+  // The archive contains only another archive.
   EXPECT_TRUE(Fails(Read(Zip({{"a.tar", Tar(files)}})), "contains 7 files"));
 }
 

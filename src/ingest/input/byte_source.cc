@@ -33,7 +33,7 @@ bool Begins(std::span<const char> bytes, std::string_view magic) {
   return std::string_view(bytes.data(), bytes.size()).starts_with(magic);
 }
 
-/// Returns true for Zstd's frames of user data, which decompress to nothing.
+/// Returns true for zstd's skippable frames: user data that decompresses to nothing.
 bool IsSkippableFrame(std::span<const char> bytes) {
   return bytes.size() >= 4 && (bytes[0] & '\xf0') == '\x50' &&
          Begins(bytes.subspan(1), "\x2a\x4d\x18");
@@ -74,7 +74,7 @@ class FileSource final : public ByteSource {
   std::int64_t bytes_read_ = 0;
 };
 
-/// A layer that can show its first bytes before they are read.
+/// A layer whose first bytes can be inspected before they are read.
 class PeekedSource final : public ByteSource {
  public:
   explicit PeekedSource(std::unique_ptr<ByteSource> below) : below_(std::move(below)) {}
@@ -128,8 +128,8 @@ class InflatingSource : public ByteSource {
   /// Returns the next compressed bytes; empty at the end of the file.
   Result<std::span<char>> NextBlock() { return BlockFrom({}); }
 
-  /// Returns the bytes after a complete stream. If `rest` is too short to contain a magic number,
-  /// adds more of the file.
+  /// Returns `rest`, the bytes left after a complete stream, followed by the next bytes of the
+  /// file.
   Result<std::span<char>> BlockFrom(std::span<const char> rest) {
     assert(rest.size() <= block_.size());
     if (!rest.empty()) std::memmove(block_.data(), rest.data(), rest.size());
@@ -138,8 +138,8 @@ class InflatingSource : public ByteSource {
     return std::span<char>(block_.data(), rest.size() + n.value());
   }
 
-  /// Checks the bytes after the last complete stream. Zeros are padding from tapes and some copies.
-  /// Other bytes set has_trailing_bytes_.
+  /// Checks the bytes after the last complete stream. Zeros are padding, which tapes and some copy
+  /// programs add. Other bytes set has_trailing_bytes_.
   Status CheckPadding(std::span<const char> rest) {
     for (;;) {
       if (std::any_of(rest.begin(), rest.end(), [](char c) { return c != 0; })) {
@@ -188,8 +188,8 @@ class GzipSource final : public InflatingSource {
         state_.avail_in = static_cast<std::uint32_t>(block.value().size());
       }
       if (between_members_) {
-        // A file may contain several members in sequence. As in gzip, bytes without a member's
-        // magic number are not a member.
+        // A file may contain several members in sequence. As in the gzip program, bytes that do not
+        // begin with the magic number are not a member.
         std::span<const char> rest(reinterpret_cast<const char*>(state_.next_in), state_.avail_in);
         if (rest.size() < kGzipMagic.size()) {
           const Result<std::span<char>> block = BlockFrom(rest);
@@ -221,7 +221,7 @@ class GzipSource final : public InflatingSource {
       } else if (state_.block_state == ISAL_BLOCK_FINISH) {
         between_members_ = true;
       } else if (file_ended &&
-                 produced == 0) {  // Stop only now, because the decoder may still hold bytes.
+                 produced == 0) {  // Stop only now: the decoder may still have held output.
         damage_ = "the gzip stream is truncated";
         finished_ = true;
       }
@@ -250,7 +250,7 @@ class ZstdSource final : public InflatingSource {
         Result<std::span<char>> block = NextBlock();
         if (!block.ok()) return block.status();
         if (block.value().empty()) {
-          // The decoder may still hold bytes.
+          // The decoder may still hold output.
           const std::size_t before = to.pos;
           const std::size_t hint = ZSTD_decompressStream(context_.get(), &to, &from_);
           if (to.pos > before && !ZSTD_isError(hint)) continue;
@@ -295,7 +295,7 @@ class ZstdSource final : public InflatingSource {
   Status Refusal(ZSTD_ErrorCode error) const {
     const char* why = nullptr;
     if (error == ZSTD_error_frameParameter_windowTooLarge) {
-      why = "needs a window above 128 MiB to decompress; compress it again without --long";
+      why = "requires a window above 128 MiB to decompress; compress it again without --long";
     } else if (error == ZSTD_error_dictionary_wrong) {
       why = "was compressed with a dictionary; compress it again without one";
     } else if (error == ZSTD_error_memory_allocation) {
@@ -310,7 +310,7 @@ class ZstdSource final : public InflatingSource {
   bool finished_ = false;
 };
 
-/// Opens the file without decompression; `is_file` is false for a pipe.
+/// Opens the file without decompression. Sets `is_file` to false for a pipe.
 Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path, bool& is_file) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
@@ -336,11 +336,12 @@ Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path, bool& is_f
   return {std::move(file)};
 }
 
-/// Real files have two layers: a .tar.gz, a .json.gz in a .zip.
+/// Real files have at most two layers, such as .tar.gz or a .json.gz in a .zip.
 constexpr int kMaxLayers = 4;
 
-/// Opens the file and its layers of compression. Reads an archive that was not yet checked to its
-/// end, counts it in `checked` and returns an empty pointer. The file must then be opened again.
+/// Opens the file and its layers of compression. If an archive was not checked before, reads it to
+/// its end, increments `checked` and returns an empty pointer. The caller must then open the file
+/// again.
 Result<std::unique_ptr<ByteSource>> OpenLayers(const std::string& path, ExpansionLimit limit,
                                                int& checked) {
   bool is_file = false;

@@ -23,7 +23,7 @@ class ByteSource {
   /// damage: see damage(). Fails if the device fails or the expansion limit is exceeded.
   virtual Result<std::size_t> Read(std::span<char> out) = 0;
 
-  /// Returns why the stream ended early ("the gzip stream is truncated", ...), or an empty text.
+  /// Returns why the stream ended early ("the gzip stream is truncated", ...), or an empty string.
   virtual std::string_view damage() const { return {}; }
   /// Returns true if bytes follow a complete compressed stream that are neither zeros nor another
   /// stream. They are not read. Valid only at the end of the stream.

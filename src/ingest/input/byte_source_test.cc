@@ -81,7 +81,7 @@ class ByteSourceTest : public testing::Test {
     std::string text;
     std::string damage;
     bool trailing = false;
-    std::string error;  ///< Error of opening or reading.
+    std::string error;  ///< Error from opening or reading; empty if both succeeded.
   };
 
   /// Reads a file to its end, `step` bytes at a time.
@@ -209,7 +209,7 @@ TEST_F(ByteSourceTest, CompressionThatCannotBeUndoneIsRefusedWithTheRemedy) {
   const std::string path = File(out.substr(0, to.pos));
   EXPECT_EQ(
       ReadAll(path, 1000).error,
-      path + ": needs a window above 128 MiB to decompress; compress it again without --long");
+      path + ": requires a window above 128 MiB to decompress; compress it again without --long");
 
   const std::string dictionary = Noise(1000);
   std::string with_dictionary(ZSTD_compressBound(text.size()), '\0');
@@ -217,7 +217,7 @@ TEST_F(ByteSourceTest, CompressionThatCannotBeUndoneIsRefusedWithTheRemedy) {
   with_dictionary.resize(ZSTD_compress_usingDict(context.get(), with_dictionary.data(),
                                                  with_dictionary.size(), text.data(), text.size(),
                                                  dictionary.data(), dictionary.size(), 3));
-  // A raw dictionary has no number. Give the frame one: an additional byte after the descriptor.
+  // A raw dictionary has no id. Give the frame an id: an additional byte after the descriptor.
   with_dictionary[4] = static_cast<char>(with_dictionary[4] | 1);
   with_dictionary.insert(5, 1, '\x07');
   EXPECT_NE(ReadAll(File(with_dictionary), 1000).error.find("with a dictionary"),

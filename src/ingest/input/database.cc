@@ -14,11 +14,12 @@ namespace {
 
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
 constexpr int kStepsBetweenChecks = 1000;
-/// A row has at least 4 bytes. Reading one takes a few steps, plus one per column.
+/// A row occupies at least 4 bytes. Reading it takes a few steps of SQLite's virtual machine, plus
+/// one per column.
 constexpr std::int64_t kStepsPerByte = 64;
-/// Reading looks up a page once for each column in it, if a row fills a page.
+/// If a row fills a page, SQLite looks up the page once per column.
 constexpr std::int64_t kLookupsPerPage = 64;
-/// A text is read once or twice, and grows by half when converted to UTF-8.
+/// Each text is read once or twice. Conversion from UTF-16 to UTF-8 enlarges it by up to half.
 constexpr std::int64_t kTextPerByte = 4;
 constexpr std::int64_t kAlways = 1'000'000;
 
@@ -29,7 +30,8 @@ std::string UriOf(const std::string& path) {
     const bool plain = IsLetter(c) || IsDigit(c) || c == '/' || c == '.' || c == '_' || c == '-';
     uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
-  // Immutable: takes no lock, rolls back no journal of another process, and writes no other file.
+  // With immutable=1, SQLite takes no lock, rolls back no journal of another process, and writes no
+  // other file.
   return uri + "?mode=ro&immutable=1";
 }
 
@@ -62,7 +64,7 @@ void RowScan::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_fina
 bool RowScan::Next() {
   if (!statement_) return false;
   if (budget_->text_bytes < 0) {
-    damage_ = "its rows share texts longer than the file";
+    damage_ = "its rows repeat more text than the file size allows";
     statement_.reset();
     return false;
   }
@@ -81,7 +83,8 @@ bool RowScan::Next() {
     damage_ = sqlite3_errmsg(connection);
   }
   statement_.reset();
-  // SQLite checks a page when it enters the cache, and keeps a page that fails as if it had passed.
+  // SQLite checks a page only when the page enters the cache, and keeps even a page that failed.
+  // Empties the cache, so that the next scan checks the page again.
   if (!damage_.empty()) sqlite3_db_release_memory(connection);
   return false;
 }
@@ -198,8 +201,8 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes,
       },
       budget_.get());
 
-  // A list of tables must be readable although later pages are missing, so SQLite's error about the
-  // whole file must not count. Rows continue until a missing page.
+  // The list of tables must be readable even if later pages are missing, so SQLite's error about
+  // the file size must be suppressed. Rows are then read up to the first missing page.
   unsigned char header[32] = {};
   if (file != nullptr && file->pMethods != nullptr && bytes_ >= 32 &&
       file->pMethods->xRead(file, static_cast<void*>(header), 32, 0) == SQLITE_OK) {
@@ -215,7 +218,7 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes,
     // Used only if the page count is valid: old versions of SQLite did not update it.
     missing_bytes_ = std::max<std::int64_t>(0, big_endian(28, 32) * page_bytes_ - bytes_);
   }
-  if (missing_bytes_ > 0) {  // The file is still opened read-only.
+  if (missing_bytes_ > 0) {  // The file itself stays open read-only.
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
     sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
   }
@@ -235,7 +238,7 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes,
     damage = scan.damage();
   };
   std::string damage;
-  // Without it, SQLite reads a record that exceeds its page from the memory after the page.
+  // Without this check, SQLite reads memory beyond the page if a record exceeds its page.
   query("PRAGMA main.cell_size_check = ON", damage, [](const RowScan&) {});
   // Only real tables have a root page; views and virtual tables do not.
   query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0", damage,
@@ -249,18 +252,19 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes,
                     name, damage));
   }
   for (DatabaseTable& table : tables_) {
-    // This list omits computed columns.
+    // table_info omits computed columns.
     std::string of_table;
     query(fmt::format("PRAGMA main.table_info({})", Quoted(table.name)), of_table,
           [&](const RowScan& row) { table.columns.emplace_back(row.Text(1)); });
   }
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  // SQLite reports this for lengths that damage made absurd.
-  return Status::BadInput(name +
-                          ": is an SQLite database whose list of tables needs more memory than is "
-                          "available; export or copy "
-                          "it again");
+  // Damage can make a length absurdly large; SQLite then reports that memory ran out.
+  return Status::BadInput(
+      name +
+      ": is an SQLite database whose list of tables requires more memory than is "
+      "available; export or copy "
+      "it again");
 }
 
 const DatabaseTable* Database::Find(std::string_view name) const {

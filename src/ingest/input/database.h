@@ -19,13 +19,14 @@ struct sqlite3_value;
 
 namespace headroom::sqlite {
 
-/// Limits the cost of reading a database by the size of its file. In a hostile file, pages may
-/// refer to each other in cycles, and a million rows may each refer to one long text.
+/// The remaining cost that reading a database may have, in proportion to the size of its file. In a
+/// hostile file, pages may refer to each other in cycles, and a million rows may each refer to one
+/// long text.
 struct ReadingBudget {
-  std::int64_t steps;  ///< Virtual machine steps of SQLite.
-  std::int64_t pages;  ///< Page lookups.
-  std::int64_t text_bytes;
-  std::int64_t rows;  ///< Table rows, counted at each reading of a table.
+  std::int64_t steps;       ///< Remaining steps of SQLite's virtual machine.
+  std::int64_t pages;       ///< Remaining page lookups.
+  std::int64_t text_bytes;  ///< Remaining bytes of text values.
+  std::int64_t rows;        ///< Remaining rows; a row counts each time its table is read.
   sqlite3* connection = nullptr;
   int lookups = 0;  ///< Page lookups of the connection so far, as SQLite counts them.
 };
@@ -42,13 +43,14 @@ struct DatabaseTable {
 /// The rows of one table, in file order.
 class RowScan {
  public:
-  /// Steps to the next row. Returns false at the end and at damage.
+  /// Steps to the next row. Returns false at the end or at damage.
   bool Next();
-  /// Returns why the rows ended early, in SQLite's words; empty if they did not.
+  /// Returns why the rows ended early; empty if they did not end early.
   const std::string& damage() const { return damage_; }
 
   /// Columns are numbered by their position in the list given to Database::Scan(). A column that
-  /// the table lacks is null in every row. Values are not converted to other types.
+  /// the table lacks is null in every row. Values are not converted: for another type, the
+  /// functions return `otherwise`.
   bool IsNull(int column) const;
   bool IsText(int column) const;
   std::int64_t Integer(int column, std::int64_t otherwise) const;
@@ -71,17 +73,17 @@ class RowScan {
 class Database {
  public:
   /// Opens a file. `path` may contain any character. Fails with kBadInput if the file is not a
-  /// database, or its description is damaged or encrypted. Messages begin with `name`.
+  /// database, or its schema is damaged or encrypted. Messages begin with `name`.
   ///
-  /// @param max_rows  maximum rows of all tables together; after that, tables end and rows_left()
-  /// is negative
+  /// @param max_rows  maximum number of rows of all tables together; after that, tables end and
+  /// rows_left() is negative
   static Result<Database> Open(const std::string& path, const std::string& name,
                                std::int64_t max_text_bytes, std::int64_t max_rows = INT64_MAX);
   /// Opens bytes in memory, which must outlive the database: for tests and fuzzing.
   static Result<Database> OpenBytes(std::span<const char> bytes, const std::string& name,
                                     std::int64_t max_text_bytes);
 
-  /// Returns a table by its name, without regard to case; null if there is none.
+  /// Returns the table with this name, ignoring case; null if none exists.
   const DatabaseTable* Find(std::string_view name) const;
   /// Returns the tables in file order.
   const std::vector<DatabaseTable>& tables() const { return tables_; }
@@ -93,9 +95,9 @@ class Database {
   std::int64_t bytes() const { return bytes_; }
   /// Returns the number of bytes read from the file so far, for progress.
   std::int64_t bytes_read() const;
-  /// Returns by how many bytes the file is shorter than its header states; 0 if complete.
+  /// Returns the number of bytes that the file lacks according to its header; 0 if it is complete.
   std::int64_t missing_bytes() const { return missing_bytes_; }
-  /// Returns true if its writer kept a write-ahead log (`-wal`), which is not read.
+  /// Returns true if the database uses a write-ahead log (`-wal`), which Headroom does not read.
   bool has_log() const { return has_log_; }
 
  private:
@@ -114,7 +116,7 @@ class Database {
   bool has_log_ = false;
 };
 
-/// Returns true if a file begins as SQLite databases do. `head` needs 16 bytes.
+/// Returns true if a file begins like an SQLite database. `head` must contain its first 16 bytes.
 bool LooksLikeDatabase(std::string_view head);
 
 }  // namespace headroom::sqlite

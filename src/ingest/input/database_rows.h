@@ -22,8 +22,8 @@ inline bool HasColumn(const DatabaseTable& table, std::string_view column) {
                      [&](const std::string& other) { return SameName(other, column); });
 }
 
-/// The columns to read of a table. A row returns a value by its column's name, as in
-/// `row.Integer(kColumns["start"], 0)`. The compiler resolves the name, and rejects an unknown one.
+/// The columns to read from a table. Maps the name of a column to its position, as in
+/// `row.Integer(kColumns["start"], 0)`. An unknown name does not compile.
 template <std::size_t kSize>
 struct NamedColumns {
   std::array<std::string_view, kSize> names;
@@ -47,8 +47,8 @@ struct NamedColumns {
 template <typename... Names>
 NamedColumns(Names...) -> NamedColumns<sizeof...(Names)>;
 
-/// Calls `row` with each row of a table. The first `needed` columns are mandatory. A table that
-/// lacks one, or ends in damage, is logged by name. `progress` may be empty.
+/// Calls `row` with each row of a table. The first `needed` columns are mandatory. Logs the name of
+/// a table that lacks one, or that ends in damage. `progress` may be empty.
 template <typename Row>
 void ForEachRow(const Database& database, const DatabaseTable& table,
                 std::span<const std::string_view> columns, std::size_t needed, ImportLog& log,

@@ -41,8 +41,8 @@ std::pair<int, std::string> RowsOf(const Database& database, const DatabaseTable
 TEST(Database, ADamagedPageIsDamageEachTimeItIsRead) {
   std::string bytes =
       DatabaseOf("CREATE TABLE numbers (value); INSERT INTO numbers VALUES (1), (2), (3);");
-  // The page of a table: its header of 8 bytes, then the place of each row. The second row begins
-  // in the last byte of the page and so exceeds it.
+  // A table page has a header of 8 bytes, then the position of each row. The second row begins in
+  // the last byte of the page and so exceeds it.
   constexpr std::size_t kSecondRow = kPage + 8 + 2;
   bytes[kSecondRow] = static_cast<char>((kPage - 1) >> 8);
   bytes[kSecondRow + 1] = static_cast<char>((kPage - 1) & 0xff);

@@ -1,4 +1,5 @@
-// A table of texts that rows refer to by ids, and the store's ids of the texts in use.
+// Maps the ids by which a database's rows refer to texts to the texts, and to the store's ids of
+// the texts in use.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ class Texts {
   /// Returns a text without adding it to the store; empty if no row has this id. Valid until the
   /// next Set().
   std::string_view TextOf(std::int64_t id);
-  /// Returns the store's id of a text; none if no row has this id.
+  /// Returns the store's id of the text with this id; none if no row has the id.
   StringId Of(std::int64_t id);
 
  private:
@@ -31,7 +32,7 @@ class Texts {
   Entry* EntryOf(std::int64_t id);
 
   TraceStore& store_;
-  // A separate pool, because no kept row uses most texts of a profiler's database.
+  // A separate pool, because the kept rows use few of the texts in a profiler's database.
   StringPool texts_;
   std::size_t rows_ = 0;
   std::vector<Entry> dense_;  ///< Indexed by id. Ids count from 0, except in damaged files.

@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-/// Counts the bytes that one layer of compression unpacks. Each nested layer has its own guard, and
-/// all compare with the bytes of the file.
+/// Counts the bytes that one layer of compression unpacks. Each nested layer has a separate guard,
+/// and all guards compare with the bytes of the file on disk.
 class ExpansionGuard {
  public:
   ExpansionGuard(std::string path, ExpansionLimit limit) : path_(std::move(path)), limit_(limit) {}

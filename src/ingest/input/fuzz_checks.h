@@ -24,7 +24,7 @@ inline void Require(bool holds, const char* what) {
   std::abort();
 }
 
-/// Returns true if `args` are members of an object that any tool reads. Text nested too deep for
+/// Returns true if `args` are valid members of a JSON object. Text nested too deep for
 /// AreJsonMembers() also counts as sound.
 inline bool AreSound(std::string_view args) {
   constexpr std::ptrdiff_t kMaxOpen = 64;

@@ -125,7 +125,8 @@ class Grammar {
   std::size_t depth_ = 0;
 };
 
-/// Returns the end of a member as a reader split them: the next comma outside quotes and brackets.
+/// Returns the end of the member at `at`: the next comma outside quotes and brackets, where readers
+/// split members.
 std::size_t EndOfMember(std::string_view members, std::size_t at) {
   std::size_t depth = 0;
   for (; at < members.size(); ++at) {
@@ -152,7 +153,7 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 /// Returns the member with null in place of a number that JSON does not allow, such as NaN. Returns
-/// an empty text for other members.
+/// an empty string for other members.
 std::string WithNull(std::string_view member) {
   for (const std::string_view word : {"NaN", "-NaN", "nan", "-nan", "Infinity", "-Infinity"}) {
     if (!member.ends_with(word)) continue;

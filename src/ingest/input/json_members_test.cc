@@ -10,7 +10,7 @@ namespace json_members_test {
 
 struct Case {
   std::string text;
-  std::string sound;  ///< The sound members.
+  std::string sound;  ///< Expected result of SoundMembers().
 };
 
 TEST(JsonMembersTest, WhatIsJsonStaysAndTheRestGoes) {
@@ -48,8 +48,8 @@ TEST(JsonMembersTest, NestingHasALimit) {
   EXPECT_EQ(SoundMembers("\"a\": " + std::string(100'000, '[')), "");
 }
 
-/// Replaces each byte of sound members by each of some others: any tool must read members that
-/// count as sound.
+/// Replaces each byte of valid members with several other bytes. Both parsers must agree on which
+/// results are valid.
 TEST(JsonMembersTest, AgreesWithAnotherParserOnEveryDamagedByte) {
   const std::string whole =
       R"("In": [[8, 4], []], "t": ["float", "\u0041"], "x": {"y": -1.5e3}, "z": null)";

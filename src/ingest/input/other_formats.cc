@@ -8,7 +8,7 @@ namespace headroom {
 namespace {
 
 struct OtherFormat {
-  std::string_view magic;  ///< In lower case, after any blanks.
+  std::string_view magic;  ///< First bytes in lower case, after any blanks.
   std::string_view what;
 };
 
@@ -16,11 +16,11 @@ constexpr std::string_view kWebPage =
     "a web page; download the file itself (on GitHub: \"Download raw file\")";
 
 constexpr std::string_view kRocprofTable =
-    "a table of rocprof without host events; pass the trace next to it (rocprof "
+    "a rocprof table without host events; pass the trace next to it (rocprof "
     "--hip-trace: results.json), or record with rocprofv3 --output-format json";
 
 constexpr std::string_view kExecutionTrace =
-    "an execution trace of PyTorch, which has no times; pass the profiler's trace of "
+    "a PyTorch execution trace, which has no times; pass the profiler's trace of "
     "the same run, or the output of chakra_trace_link and chakra_converter for both";
 
 constexpr OtherFormat kOtherFormats[] = {
@@ -39,7 +39,7 @@ constexpr OtherFormat kOtherFormats[] = {
     {"rar!\x1a\x07", "a RAR archive; unpack it and name the trace"},
 };
 
-/// Returns the first bytes in lower case, without a byte order mark and blanks.
+/// Returns the first bytes in lower case, without a byte order mark or leading blanks.
 std::string Beginning(std::string_view head) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   constexpr std::size_t kLongestMagic = 48;

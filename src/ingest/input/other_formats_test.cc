@@ -16,10 +16,10 @@ TEST(OtherFormats, AreToldByTheirFirstBytes) {
       {"\n  <!DOCTYPE HTML PUBLIC", "a web page"},
       {"\xef\xbb\xbf<html lang=\"en\">", "a web page"},
       {"<?xml version=\"1.0\"?><Error>", "an XML document"},
-      {"\"Index\",\"KernelName\",\"gpu-id\"", "a table of rocprof"},
-      {"Index,KernelName,gpu-id,queue-id", "a table of rocprof"},
-      {"\"Kind\",\"Agent_Id\",\"Queue_Id\"", "a table of rocprof"},
-      {"{\n  \"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1", "an execution trace of PyTorch"},
+      {"\"Index\",\"KernelName\",\"gpu-id\"", "a rocprof table"},
+      {"Index,KernelName,gpu-id,queue-id", "a rocprof table"},
+      {"\"Kind\",\"Agent_Id\",\"Queue_Id\"", "a rocprof table"},
+      {"{\n  \"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1", "a PyTorch execution trace"},
       {"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"},
   };
   for (const auto& c : kCases) EXPECT_TRUE(OtherFormatOf(c.head).starts_with(c.what)) << c.head;

@@ -1,4 +1,4 @@
-// Limits the size of texts that a file contains once and its events refer to.
+// Limits the total size of texts that a file contains once and its events repeat by reference.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class ReferenceBudget {
  public:
   explicit ReferenceBudget(ExpansionLimit limit) : limit_(limit) {}
 
-  /// @param bytes  bytes of the file on disk read so far
+  /// @param bytes  number of bytes read so far from the file on disk
   void HasRead(std::int64_t bytes) { read_ = bytes; }
   /// Returns true if a text of `bytes` bytes may be read or written once more, and counts it.
   bool Take(std::size_t bytes) {

@@ -18,7 +18,8 @@ class RowBudget {
   RowBudget(std::string path, ExpansionLimit limit, const ByteSource& source)
       : path_(std::move(path)), limit_(limit), source_(source) {}
 
-  /// Counts rows. Returns true if the file may have that many; after false, status() states why.
+  /// Counts rows. Returns true if the file may have that many rows. After a return of false,
+  /// status() states why.
   bool Add(std::int64_t rows) { return Allows(rows_ += rows); }
   /// Checks rows that are counted elsewhere in the same way.
   bool Allows(std::int64_t rows) {
@@ -35,7 +36,7 @@ class RowBudget {
   ExpansionLimit limit_;
   const ByteSource& source_;
   std::int64_t rows_ = 0;
-  std::int64_t allowed_ = 0;  ///< Limit from the bytes read at the last check.
+  std::int64_t allowed_ = 0;  ///< Row limit that follows from the bytes read at the last check.
   Status status_;
 };
 

@@ -29,7 +29,7 @@ struct TraceExtent {
 /// by the starts of spans of unknown kinds.
 void SeeStarts(const TraceStore& store, TraceExtent& known, TraceExtent& other);
 /// Returns the extent of an unfrozen trace. Spans of unknown kinds count only if there are no
-/// others: some profilers draw frames around the trace with timestamps of another clock.
+/// others: some profilers write spans around the whole trace with timestamps of another clock.
 TraceExtent ExtentOfStarts(const TraceStore& store);
 
 /// Clips host events that end beyond the limit to the next start on their thread, or to the last

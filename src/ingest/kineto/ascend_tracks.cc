@@ -27,7 +27,7 @@ struct AscendTrack {
   enum class Role : std::uint8_t { kOther, kPython, kCalls, kStream, kCollectives, kDerived };
   Role role = Role::kOther;
   StreamId stream;
-  ThreadId thread;  ///< For calls: their thread.
+  ThreadId thread;  ///< Thread of the calls; none for other roles.
 };
 
 std::int64_t NumberOr(std::string_view text, std::int64_t fallback) {
@@ -78,7 +78,7 @@ class AscendTracks {
     return store_.Text(store_.processes.name.Pending(process.index()));
   }
 
-  /// Returns the number of the program. The file writes one program as several processes.
+  /// Returns the number of the program. One program appears in the file as several processes.
   std::int64_t ProgramOf(ProcessId process) const {
     return NumberOr(store_.Text(store_.processes.pid.Pending(process.index())), 0) / kLayers;
   }
@@ -118,7 +118,7 @@ class AscendTracks {
       // "Group 0 Communication" has the collectives, "Plane 0" their parts.
       const bool has_collectives = thread.find("Communication") != std::string_view::npos;
       track.role = has_collectives ? AscendTrack::Role::kCollectives : AscendTrack::Role::kDerived;
-      constexpr std::int64_t kFirstNumber = 1'000'000;  // No stream of the device uses it.
+      constexpr std::int64_t kFirstNumber = 1'000'000;  // No stream of the device uses this number.
       if (has_collectives)
         track.stream = StreamOf(process, kFirstNumber + static_cast<std::int64_t>(t));
     } else if (!name.empty()) {

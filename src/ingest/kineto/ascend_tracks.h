@@ -13,8 +13,8 @@ namespace headroom::kineto {
 /// - Spans of "Python" become operators, ranges and frames.
 /// - Waits of a stream, the parts of a collective, and derived tracks become annotations.
 ///
-/// Does nothing in other traces. Requires that no other settling has run and that the store is not
-/// frozen. Call it once.
+/// Does nothing in other traces. Requires that no other Settle...() function has run and that the
+/// store is not frozen. Call it once.
 void SettleAscendTracks(TraceStore& store);
 
 }  // namespace headroom::kineto

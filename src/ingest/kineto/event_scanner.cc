@@ -406,7 +406,7 @@ bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_ar
     }
     case '}': {
       if (is_key || in_array) return false;
-      // The end of args or of the event must precede another brace, a comma, a ']' or the end.
+      // The brace ends args or the event, so another brace, a comma, a ']' or the end must follow.
       const std::size_t after = SkipSpace(text, at + 1);
       return after >= text.size() || text[after] == '}' || text[after] == ',' || text[after] == ']';
     }

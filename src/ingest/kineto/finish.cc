@@ -60,7 +60,7 @@ void ForEachTimedTable(TraceStore& store, F f) {
   f(store.instants, store.instants.time);
 }
 
-/// Returns true if the other timestamps show that 0 is not a time of the trace.
+/// Returns true if the other timestamps show that 0 means "no timestamp" rather than a time.
 bool IsZeroNoTime(const StampFacts& stamps, const TraceStore& store) {
   constexpr std::int64_t kMinute = 60'000'000'000;
   if (stamps.unix_times > stamps.other_times) return true;
@@ -152,7 +152,8 @@ void CountOutOfOrder(TraceStore& store) {
 }
 
 void SettleTimeUnit(LateRows& late, TraceStore& store) {
-  std::vector<double> ratios;  // Read duration / duration from bandwidth.
+  // Duration as read, divided by the duration that bytes and bandwidth imply.
+  std::vector<double> ratios;
   for (const BandwidthSample& sample : late.bandwidths) {
     const double by_bandwidth_ns = static_cast<double>(sample.bytes) / sample.gigabytes_per_second;
     ratios.push_back(static_cast<double>(sample.duration.ns()) / by_bandwidth_ns);

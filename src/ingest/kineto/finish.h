@@ -13,17 +13,17 @@ namespace headroom::kineto {
 /// its buffers overrun. Timestamp 0 counts as lost in two cases:
 ///
 /// - Most other timestamps are Unix times.
-/// - The file has a base time, only events without length are at 0, and all others start over a
-///   minute later. Their distance to 0 must also exceed the length of the trace.
+/// - The file has a base time, only events without duration are at 0, and all others start over a
+///   minute later. The time from 0 to the first of them must also exceed the length of the trace.
 ///
 /// Also removes GPU tasks whose timestamps are not Unix times while most others are, or the
 /// reverse. Profilers subtract a base time from a lost timestamp, too. At most half of the GPU
 /// tasks are removed this way.
 void DropLostStamps(LateRows& late, TraceStore& store);
 
-/// Counts the events that start before an earlier one of their track and kind. A profiler writes
-/// operators, frames and calls as separate sorted runs, so only going back within one kind shows
-/// lost order. Ranges drawn over streams have no order and do not count.
+/// Counts the events that start before the previous event of their track and kind in the file. A
+/// profiler writes operators, frames and calls as separate sorted runs, so only a step back within
+/// one kind shows lost order. Annotations on streams have no order and do not count.
 void CountOutOfOrder(TraceStore& store);
 
 /// Tries to prove from the data that timestamps are microseconds: they have decimals, or copies
@@ -35,7 +35,7 @@ void CountOutOfOrder(TraceStore& store);
 void SettleTimeUnit(LateRows& late, TraceStore& store);
 
 /// Returns the extent of the trace. Spans of unknown kinds count only if there are no others: some
-/// profilers draw frames around the trace with timestamps of another clock.
+/// profilers write spans around the whole trace with timestamps of another clock.
 TraceExtent ExtentOf(const LateRows& late, const TraceStore& store);
 
 }  // namespace headroom::kineto

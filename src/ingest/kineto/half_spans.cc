@@ -15,7 +15,7 @@
 namespace headroom::kineto {
 namespace {
 
-/// Returns the members of both. Those of the end come last, so they win for equal keys.
+/// Returns the members of both. The members of the end come last, so they win for equal keys.
 StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
   if (!begin.valid() || !end.valid()) return begin.valid() ? begin : end;
   std::string joined(store.Text(begin));
@@ -32,14 +32,14 @@ TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
     end = std::max(end,
                    store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
   }
-  // Uses no ends of GPU tasks: a damaged duration must not stretch spans that never ended.
+  // Ignores the ends of GPU tasks: a damaged duration must not stretch spans that never ended.
   for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row) {
     end = std::max(end, store.gpu_tasks.start.Pending(row));
   }
   return end;
 }
 
-/// Builds from two halves the row that one complete event would give.
+/// Builds, from the two halves of a span, the row that one complete event would give.
 class PairedEvents {
  public:
   PairedEvents(Merger& merger, TraceStore& store) : merger_(merger), store_(store) {}
@@ -78,7 +78,7 @@ class PairedEvents {
   }
 
  private:
-  /// Returns an event with the arguments of both. Its text stays valid until the next call.
+  /// Returns an event with the arguments of both halves. Its text stays valid until the next call.
   RawEvent Whole(const HalfSpan& begin, StringId end_args) {
     const StringId args = JoinArgs(begin.args, end_args, store_);
     text_ = R"({"ph":"X","args":{)";
@@ -118,14 +118,14 @@ class PairedEvents {
   std::string text_;
 };
 
-/// Pairs the halves of each thread or operation in turn.
+/// Pairs the halves of one thread or operation at a time.
 class Pairing {
  public:
   Pairing(TimeNs end_of_trace, TraceStore& store, PairedEvents& events)
       : end_of_trace_(end_of_trace), store_(store), events_(events) {}
 
-  /// Pairs `halves`: all those that may pair, in order of time. Calls `appended(begin, row)` for
-  /// each span. O(n) in the number of halves.
+  /// Pairs `halves`: all halves of one thread or operation, in order of time. Calls
+  /// `appended(begin, row)` for each span. O(n) in the number of halves.
   template <typename Half, typename Appended>
   void Pair(std::span<const Half> halves, Appended appended) {
     NoteNamedEnds(halves);
@@ -137,7 +137,8 @@ class Pairing {
     };
     const auto close_unfinished = [&](std::size_t i, TimeNs end) {
       store_.log.Add(ImportIssue::kUnfinishedSpan, halves[i].offset);
-      // The kernel's end is unknown, and the enclosing span is not a kernel.
+      // A kernel gets length 0: its end is unknown, and the end of the enclosing span says nothing
+      // about it.
       close(i, events_.IsTask(halves[i]) ? halves[i].time : end);
     };
     for (std::size_t i = 0; i < halves.size(); ++i) {
@@ -153,7 +154,7 @@ class Pairing {
         store_.log.Add(ImportIssue::kUnmatchedEnd, half.offset);
         continue;
       }
-      // Inner spans that never end are closed with it. Those that end later overlap it.
+      // Also closes the inner spans that never end. Inner spans that end later overlap this span.
       for (std::size_t inner = spans_[ended].inside; inner != kNone && !spans_[inner].has_end;) {
         const std::size_t next = spans_[inner].inside;
         close_unfinished(inner, half.time);
@@ -167,10 +168,10 @@ class Pairing {
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
 
-  /// An open span, indexed by its beginning.
+  /// State of the span that a half begins; unused for ends.
   struct OpenSpan {
-    std::size_t around = kNone, inside = kNone;  ///< The adjacent open spans.
-    std::size_t around_of_name = kNone;  ///< The next outer span of its name; may be closed.
+    std::size_t around = kNone, inside = kNone;  ///< The next outer and inner open spans.
+    std::size_t around_of_name = kNone;  ///< The next outer span of that name; may be closed.
     bool has_end = false;                ///< An end with its name follows.
     bool is_open = false;
   };
@@ -182,7 +183,7 @@ class Pairing {
     return found == innermost_of_name_.end() ? kNone : found->second;
   }
 
-  /// Sets `has_end` of the beginnings.
+  /// Sets `has_end` for each half that begins a span.
   template <typename Half>
   void NoteNamedEnds(std::span<const Half> halves) {
     spans_.assign(halves.size(), OpenSpan());
@@ -254,7 +255,7 @@ struct Stretch {
   TimeNs start;
   std::int64_t offset;  ///< Offset of its first event.
   TimeNs end;
-  std::size_t first, last;  ///< Range of its spans.
+  std::size_t first, last;  ///< Indices of its spans: [first, last).
 };
 
 /// Sorts the spans of one operation, spans[first, ...), and adds their stretches.

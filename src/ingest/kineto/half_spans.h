@@ -20,8 +20,8 @@ inline constexpr std::size_t kMaxAsyncTracks = 64;
 ///   unfinished GPU task has length 0.
 ///
 /// Asynchronous spans nest only with spans of their operation. They get separate tracks of their
-/// process, named "async 1", "async 2" and so on; names of its threads are skipped. A group of
-/// nested spans is placed on the first free track. O(n log n).
+/// process, named "async 1", "async 2" and so on; names that its threads already use are skipped. A
+/// group of nested spans is placed on the first free track. O(n log n).
 void PairHalfSpans(LateRows& late, Merger& merger, TraceStore& store);
 
 }  // namespace headroom::kineto

@@ -74,7 +74,7 @@ class TextBuffer {
 /// A piece of the file. All but the last end just before an apparent event start.
 struct Piece {
   std::int64_t number = 0;
-  std::int64_t offset = 0;  ///< Place of the text in the decompressed file.
+  std::int64_t offset = 0;  ///< Offset of the text in the decompressed file.
   TextBuffer text;
   bool last = false;
   bool oversized =
@@ -120,7 +120,8 @@ class PieceSource {
         piece.text.Finish(from + cut);
         break;
       }
-      // Twice the limit: an event of exactly the maximum size may follow the prologue in one piece.
+      // Allows twice the limit: an event of exactly the maximum size may follow the prologue in one
+      // piece.
       if (static_cast<std::int64_t>(piece.text.size()) / 2 > options_.max_event_bytes) {
         piece.oversized = true;
         skipping_ = true;
@@ -138,7 +139,7 @@ class PieceSource {
 
  private:
   /// Drops text up to the next event. Returns false if no event starts yet, and keeps the end of
-  /// the text, because an event start may straddle reads.
+  /// the text, because an event start may straddle two reads.
   bool SkipToEvent(Piece& piece) {
     const std::string_view text = piece.text.view();
     std::size_t keep_from = FindEventStart(text, 0);
@@ -211,8 +212,8 @@ class EventsReader {
         const std::size_t after = SkipSeparators(at + 1);
         if (after == text_.size() && !last_ && !oversized_)
           return {at};  // The next piece shows whether the list ends here.
-        // The list ends here, unless events follow, or a member without the comma that a real end
-        // would have.
+        // The list continues if events follow, or a member without the comma that a real end would
+        // have. Otherwise it ends here.
         const bool at_member = after < text_.size() && text_[after] == '"' &&
                                text_.substr(at, after - at).find(',') == std::string_view::npos;
         if (after == text_.size() || (text_[after] != '{' && !at_member)) return {at + 1, true};
@@ -257,7 +258,8 @@ class EventsReader {
             Log(ImportIssue::kTruncated, at, "");
             return {text_.size()};
           }
-          [[fallthrough]];  // The event swallowed others, so it is damaged.
+          // The text of the event contains the start of another, so it is damaged.
+          [[fallthrough]];
         case ScanResult::kDamaged:
           at = Repair(at);
           break;
@@ -285,10 +287,10 @@ class EventsReader {
 
   /// An element of the list that is not an object.
   struct NonObject {
-    std::size_t end;  ///< Where reading continues.
+    std::size_t end;  ///< Position at which reading continues.
     bool damaged =
         false;  ///< Not a valid element; the text after it may be part of another element.
-    bool needs_more = false;  ///< More text may change the answer.
+    bool needs_more = false;  ///< True if more text may change the result.
   };
 
   /// Continues after a valid element. After an invalid one, continues at the next '{' that no
@@ -329,7 +331,7 @@ class EventsReader {
     logged_oversized_ = true;
   }
 
-  /// Returns the position of the next event after `at`; pieces end at one.
+  /// Returns the position of the next apparent event start after `at`, or the end of the piece.
   std::size_t Resync(std::size_t at) const {
     return std::min(FindEventStart(text_, at + 1), text_.size());
   }
@@ -350,13 +352,13 @@ class EventsReader {
     if (ScanEvent(std::string_view(repaired).substr(0, size), 0, event_, next) ==
             ScanResult::kEvent &&
         event_.phase.present()) {
-      // The text after the event (a comma; at the end of the file, the rest of it) must be
-      // unchanged.
+      // The text after the event (a comma, or the rest of the file) must be unchanged.
       const std::size_t rest = size - next;
       if (rest <= end - at &&
           text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
         Log(ImportIssue::kRepairedEvent, at, "");
-        // If the start of the next event was overwritten, this event now contains its members.
+        // If the start of the next event was overwritten, this event also contains that event's
+        // members.
         CountLost(CountPhases(text_.substr(at, end - rest - at)) - 1, at);
         Add(at);
         return end - rest;
@@ -663,7 +665,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
   DropLostStamps(reading.late(), store);
-  // A copy states what its events are.
+  // A copy already states the kinds of its events.
   const bool is_copy = !store.metadata.copied_from.empty();
   const bool is_named = !is_copy && SettleNamedTracks(store);
   const bool is_xla = !is_copy && !is_named && SettleXlaTracks(store);
@@ -675,15 +677,16 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   const TraceExtent extent = ExtentOf(reading.late(), store);
   ClipOverflowingSpans(extent, store);
   PairHalfSpans(reading.late(), reading.merger(), store);
-  ClipOverflowingSpans(extent, store);  // Clips the spans that were pairs.
+  ClipOverflowingSpans(extent, store);  // Clips the spans that PairHalfSpans() added.
   if (!is_xla && !is_named) SettlePlainSpans(store);
   if (store.metadata.format.empty()) store.metadata.format = kKinetoFormat;
   store.Freeze(options.threads);
   ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 120 bytes per event");
+  return Status::Environment(path +
+                             ": out of memory while reading, which requires about 120 bytes per "
+                             "event; free memory, or use a larger machine");
 }
 
 }  // namespace headroom::kineto

@@ -6,7 +6,7 @@
 // - the object form ({"traceEvents": [...], ...}) and the bare array form
 // - all categories of Kineto for NVIDIA and AMD, old and new
 // - tracks of JAX and TensorFlow (xla_tracks.h)
-// - phases X, B/E, i, C, s/t/f, M; others are kept as instants
+// - phases X, B/E, b/e, S/F, i, C, s/t/f, M; others are kept as instants
 //
 // Ignores viewer settings (sort order, colour names). Repairs or skips damage and logs it, see
 // store/import_log.h; reading resumes at the next event.

@@ -81,7 +81,7 @@ TEST(KinetoReaderTest, CategoriesOfHostEvents) {
   }
 }
 
-// PyTorch 1.8 has one category for both.
+// PyTorch 1.8 gives ranges and operators the same category.
 TEST(KinetoReaderTest, RangesOfPyTorchAmongOperatorsAreAnnotations) {
   for (const auto& [name, kind] :
        {std::pair("Optimizer.step#Adam.step", HostEventKind::kAnnotation),
@@ -193,8 +193,8 @@ TEST(KinetoReaderTest, CategoriesOfGpuTasks) {
 struct KeptCase {
   const char* category;
   const char* args;
-  const char* key;   ///< Expected to stay in the text of args...
-  const char* text;  ///< ...with this value; empty if it went to its column.
+  const char* key;   ///< Argument that is expected to stay in `args`.
+  const char* text;  ///< Its expected value there; empty if it moved to its column.
 };
 
 const KeptCase kKeptArgs[] = {
@@ -510,7 +510,7 @@ TEST(KinetoReaderTest, WhatAnAsynchronousIdHoldsInTellsOperationsApart) {
   const auto spans = [](const Lines& events) {
     return SpansOf(*Read(fmt::format("[{}]", fmt::join(events, ","))));
   };
-  // An id holds for the file, or only for its process if it says so.
+  // An id is valid in the whole file, a local id only in its process.
   EXPECT_EQ(spans({Async('b', "a", 1, R"("id":1)"), Async('e', "a", 3, R"("id":1)", other)}),
             (Lines{"1/async 1 a 1+2"}));
   const char* const local = R"("id2":{"local":"1"})";
@@ -627,7 +627,7 @@ TEST(KinetoReaderTest, EventsThatDamageJoinsAreCountedEach) {
   const auto event = [](int i) {
     return fmt::format(R"({{"ph":"X","name":"{0}","pid":1,"tid":1,"ts":{0},"dur":1}})", i);
   };
-  // Once the end of an event is overwritten, once also the beginnings of the next two.
+  // The first case overwrites the end of an event, the second also the beginnings of the next two.
   const std::pair<std::string, std::int64_t> cases[] = {
       {event(1).substr(0, 30) + "\1\2[" + event(2) + "," + event(3), 1},
       {event(1).substr(0, 30) + "####" + event(2).substr(1, 40) + "[" + event(3).substr(1) + "," +
@@ -782,7 +782,7 @@ TEST(KinetoReaderTest, SpansOfNobodyKnownAreAnnotations) {
     EXPECT_EQ(store->host_events.kind[row], HostEventKind::kAnnotation);
   EXPECT_EQ(store->Text(store->host_events.category[0]), "user_annotation");
   EXPECT_EQ(store->Text(store->host_events.args[0]), R"("cat": "mine")");
-  // In a trace with a profiler's events they are details of that profiler.
+  // In a trace with a profiler's events, plain spans are details of that profiler.
   const auto known = Read(
       "[" + plain +
       R"(, {"name": "aten::mm", "cat": "cpu_op", "ph": "X", "ts": 20, "dur": 3, "pid": 1, "tid": 1,
@@ -809,7 +809,7 @@ TEST(KinetoReaderTest, AFewSpansOfAKnownCategoryMakeNoProfile) {
   for (std::size_t row = 0; row < 3; ++row)
     EXPECT_EQ(few->host_events.kind[row], HostEventKind::kAnnotation);
   EXPECT_EQ(few->log.Count(ImportIssue::kToldByCategory), 0);
-  // Half of them do, which is logged.
+  // Half of the spans have a known category, which is logged.
   const auto half = Read(fmt::format("[{},{}]", own, known));
   EXPECT_EQ(half->metadata.format, kKinetoFormat);
   ASSERT_EQ(half->log.Count(ImportIssue::kToldByCategory), 1);
@@ -899,7 +899,7 @@ TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
       "trace again (the gzip stream is truncated)");
 }
 
-/// Fails after some reads, as a device may.
+/// Fails after some reads, like a failing device.
 class FailingSource final : public ByteSource {
  public:
   Result<std::size_t> Read(std::span<char> out) override {

@@ -19,7 +19,7 @@ ThreadId Merger::Map(ThreadId local, const WorkerIds& ids, IdMap& map) {
   ThreadId& global = map.threads[local.index()];
   if (!global.valid()) {
     const WorkerIds::Track track = ids.tracks()[local.index()];
-    // Map them in sequence: the order assigns the ids of new strings.
+    // Maps the process before the thread, because the order determines the ids of new strings.
     const StringId process = Map(track.process, ids, map);
     const StringId thread = Map(track.thread, ids, map);
     global = ThreadOf(process, thread);
@@ -123,7 +123,7 @@ void Merger::Append(RowBatch& batch, const WorkerIds& ids, IdMap& map) {
       *id = Map(*id, ids, map);
     late_.async_halves.push_back(half);
   }
-  // Keep the first ones of the file, so that the result does not depend on pieces.
+  // Keeps the file's first samples, so that the result does not depend on pieces.
   const std::size_t room = kBandwidthSamples - std::min(late_.bandwidths.size(), kBandwidthSamples);
   late_.bandwidths.insert(late_.bandwidths.end(), batch.bandwidths.begin(),
                           batch.bandwidths.begin() +

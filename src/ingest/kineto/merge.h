@@ -14,7 +14,7 @@ namespace headroom::kineto {
 
 /// Data kept while a file is read, in addition to the tables.
 struct LateRows {
-  std::vector<HalfSpan> half_spans;  ///< Ids of the store, here and below.
+  std::vector<HalfSpan> half_spans;  ///< With the store's ids, like the fields below.
   std::vector<AsyncHalf> async_halves;
   std::vector<BandwidthSample> bandwidths;
   StampFacts stamps;

@@ -89,7 +89,7 @@ class NamedTracks {
     bool is_used = false;
   };
 
-  /// Sorts by names in the file, because the order of rows depends on the reading order.
+  /// Sorts threads by their names in the file, because the order of rows may vary between readings.
   std::vector<ThreadId> ThreadsInOrder() const {
     const auto texts = [&](ThreadId thread) {
       const ProcessId process = store_.threads.process.Pending(thread.index());
@@ -110,7 +110,7 @@ class NamedTracks {
   }
 
   Exporter FindExporter() const {
-    // Check all rows, because their order depends on the reading order.
+    // Checks all rows, because their order may vary between readings.
     bool has_functions = false, has_streams = false;
     bool has_calls = false, has_gpu = false, has_operators = false;
     for (std::size_t row = 0; row < store_.processes.rows(); ++row) {
@@ -244,8 +244,8 @@ class NamedTracks {
     return tracks_[store_.host_events.thread.Pending(row).index()];
   }
 
-  /// Records where the operators that launch GPU work begin. For a node, this is the operator on
-  /// the GPU's track.
+  /// Records each operator as a possible launch of the GPU tasks with its node name. The first
+  /// operator with a node name wins.
   void FindNodes() {
     const auto& host = store_.host_events;
     for (std::size_t row = 0; row < host.rows(); ++row) {
@@ -285,7 +285,8 @@ class NamedTracks {
       calls_.try_emplace(launches_[i].place, static_cast<std::int64_t>(i));
   }
 
-  /// Returns which spans of the autograd profiler's GPU tracks contain others.
+  /// Returns one flag per host event: true if it is on a GPU track of the autograd profiler and
+  /// contains another span.
   std::vector<bool> FindOuter() const {
     const auto& host = store_.host_events;
     std::vector<bool> outer(host.rows());
@@ -331,7 +332,7 @@ class NamedTracks {
     ranges_.Mark(store_);
   }
 
-  /// Returns the index of a task's launch, or kUnknown.
+  /// Returns the index in launches_ of a task's launch, or kUnknown.
   std::int64_t LaunchOf(std::size_t row) {
     const auto& host = store_.host_events;
     if (exporter_ == Exporter::kTensorFlow) {
@@ -372,7 +373,7 @@ class NamedTracks {
   }
 
   /// Sets the kind, category and thread of a host event.
-  /// @param kept  the row that it becomes
+  /// @param kept  row of the event after tasks are removed
   void TellHostEvent(std::size_t row, const NamedTrack& track, std::size_t kept) {
     auto& host = store_.host_events;
     const auto tell = [&](HostEventKind kind, std::string_view category) {

@@ -15,11 +15,11 @@ namespace headroom::kineto {
 ///   repeat the work of other streams; these repeats become ranges.
 /// - rocprof before rocprofv3: "CPU HIP API", "CPU HSA API", "COPY", "GPU0".
 ///
-/// Arrows join tasks to their launches; in timelines, node names do. If the profiler recorded no
-/// calls, a call "(launch)" of length 0 is added where the operator begins. Returns false, and does
-/// nothing, in other traces.
+/// Arrows join tasks to their launches. In timelines, node names join them. If the profiler
+/// recorded no calls, a call "(launch)" of length 0 is added where the operator begins. Returns
+/// false, and does nothing, in other traces.
 ///
-/// Call it once, before the other settling and before the store is frozen.
+/// Call it once, before the other Settle...() functions and before the store is frozen.
 bool SettleNamedTracks(TraceStore& store);
 
 }  // namespace headroom::kineto

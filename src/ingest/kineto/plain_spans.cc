@@ -24,9 +24,9 @@ bool HasIdOfProfiler(const TraceStore& store, std::size_t row) {
          events.record_function.Pending(row) != kUnknown32;
 }
 
-/// Returns true if the categories of the spans come from a profiler. At least half of them are then
-/// known, or one known span has a profiler's id. A program may by chance use a category such as
-/// "kernel" or "Operator".
+/// Returns true if the categories of the spans come from a profiler. At least half of the spans
+/// must have a known category, or one of these spans a profiler's id. One known category is not
+/// enough, because any program may use a category such as "kernel" or "Operator".
 bool CategoriesTellOfProfiler(TraceStore& store) {
   const auto& events = store.host_events;
   std::size_t known = 0;
@@ -56,7 +56,7 @@ bool TellsOfProfiler(TraceStore& store) {
   return CategoriesTellOfProfiler(store);
 }
 
-/// Returns the arguments plus the category, under a key that none of them has.
+/// Returns the arguments plus the category, under a key that the arguments do not contain.
 std::string WithCategory(std::string_view category, std::string_view others) {
   std::string key = "cat";
   while (!FindMember(others, key).empty()) key += '_';

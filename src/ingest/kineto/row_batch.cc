@@ -59,7 +59,7 @@ bool IsUnixNanoseconds(std::string_view text) {
   return ParseInteger(text, count) && count >= kYear2001 && count < kYear2096;
 }
 
-/// Three integers as in "[8, 16, 5]"; unknown if the text differs.
+/// Three integers as in "[8, 16, 5]"; unknown if the text has another form.
 struct Extent {
   std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
   bool operator==(const Extent&) const = default;
@@ -603,7 +603,7 @@ void RowBuilder::AddMetadata(const RawEvent& event) {
 
 StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t in_columns,
                                 std::int64_t offset) {
-  // Usually one run of adjacent members; then its text is used unchanged.
+  // The remaining members are usually adjacent; their text is then used unchanged.
   const auto rest = [&](const ArgMember& arg) {
     return arg.key == KinetoArg::kOther || (in_columns & Bit(arg.key)) == 0;
   };

@@ -78,7 +78,7 @@ struct StampFacts {
       zero_offsets;  ///< Offsets of events with timestamp 0, at most as many as the log keeps.
 
   void See(TimeNs time);
-  /// Counts an event that becomes rows unless its timestamp is 0.
+  /// Counts an event whose rows are dropped later if its timestamp is 0 and 0 is not a time.
   void SeeEvent(TimeNs time, DurationNs duration, std::int64_t offset);
   void Append(const StampFacts& later);
 };
@@ -86,7 +86,7 @@ struct StampFacts {
 /// PyTorch without Kineto writes no categories, and uses this as the process of operators.
 inline constexpr std::string_view kProcessWithoutKineto = "CPU functions";
 
-/// Number of samples that prove a unit.
+/// Maximum number of samples kept; enough to prove the time unit.
 inline constexpr std::size_t kBandwidthSamples = 64;
 
 /// Rows of the tables that readers fill. Ids are local to one WorkerIds.

@@ -123,7 +123,7 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   metadata.world_size = IntegerFrom(1, parsed, "world_size");
 }
 
-/// Where the event list begins.
+/// Position of the event list.
 struct ListStart {
   bool found = false;
   std::size_t key;     ///< The opening quote of its key; the end of the text if not found.
@@ -180,7 +180,7 @@ Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, 
     Member member;
     std::size_t member_end = 0;
     const ScanResult result = ScanMember(text, at, kListKey, member.key, member.value, member_end);
-    // Drop a damaged member and those after it, because it may have swallowed them.
+    // Drop a damaged member and those after it, because the damaged member may have swallowed them.
     damaged = result == ScanResult::kDamaged || member_end > list.key;
     if (damaged || result == ScanResult::kIncomplete) break;
     members.push_back(member);
@@ -201,7 +201,7 @@ void ReadEpilogue(std::string_view text, std::int64_t bytes, bool bare_array, st
   const auto log = [&](ImportIssue issue, std::string detail = {}) {
     store.log.Add(issue, offset + static_cast<std::int64_t>(at), std::move(detail));
   };
-  // Dropped text must not contain events without a log entry.
+  // Logs events in dropped text.
   const auto look_for_events = [&] {
     if (text.find("\"ph\"", at) != std::string_view::npos) log(ImportIssue::kExtraEventList);
   };

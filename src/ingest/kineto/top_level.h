@@ -18,7 +18,7 @@ enum class Prologue {
                  ///< follow.
   kDamaged,      ///< The text ends before the event list and is not valid JSON. The list may still
                  ///< follow.
-  kNotJson,      ///< Neither an object nor an array, or an array of other elements than events.
+  kNotJson,      ///< Neither an object nor an array, or an array whose elements are not events.
   kMemoryTimeline,  ///< PyTorch's memory timeline: an array of [time, action, bytes, category].
 };
 
@@ -28,7 +28,8 @@ Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, 
                       std::size_t& next);
 
 /// Reads the text from the ']' of the event list to the end of the file. `bytes` is its full
-/// length; `text` holds its first bytes. `offset` is the place of text[0] in the file.
+/// length; `text` holds its first bytes. `offset` is the offset of text[0] in the decompressed
+/// file.
 void ReadEpilogue(std::string_view text, std::int64_t bytes, bool bare_array, std::int64_t offset,
                   TraceStore& store, Merger& merger);
 

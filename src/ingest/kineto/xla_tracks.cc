@@ -19,7 +19,7 @@
 namespace headroom::kineto {
 namespace {
 
-/// The writer's limit on events; it keeps the earliest.
+/// Maximum number of events that the writer keeps. It drops the latest ones.
 constexpr std::size_t kMaxEvents = 1'000'000;
 
 /// The role of a track's events.
@@ -28,7 +28,7 @@ struct Track {
   StreamId stream;
 };
 
-/// Returns tracks by thread; empty if no track is XLA's.
+/// Returns the tracks, indexed by thread; empty if no track is XLA's.
 std::vector<Track> FindTracks(TraceStore& store) {
   std::vector<Track> tracks(store.threads.rows());
   Streams streams(store);
@@ -103,7 +103,7 @@ void AppendTask(std::size_t row, StreamId stream, xla::LaunchedOperators& operat
     operators.Note(correlation, store.strings.Intern(std::string(op)), name, args);
 }
 
-/// Sets the kind of a host span.
+/// Sets the kind, name, category and correlation id of a host span.
 void TellHostEvent(std::size_t row, TraceStore& store) {
   auto& host = store.host_events;
   const StringId args = host.args.Pending(row);

@@ -15,7 +15,7 @@ namespace headroom::kineto {
 /// Also records whether the writer's limit of a million events truncated the trace. Returns false,
 /// and does nothing, if the tracks are not XLA's.
 ///
-/// Call it once, before the other settling and before the store is frozen.
+/// Call it once, before the other Settle...() functions and before the store is frozen.
 bool SettleXlaTracks(TraceStore& store);
 
 }  // namespace headroom::kineto

@@ -11,11 +11,11 @@ namespace {
 
 using Kind = Value::Kind;
 
-/// Texts of numbers are short.
+/// Maximum bytes of a line; numbers written as text are short.
 constexpr std::size_t kLongestLine = std::size_t{64} << 10;
 
-/// Returns the name of an opcode that imports, calls or builds, or that needs data outside the
-/// file.
+/// Returns the name of an opcode that imports, calls or builds objects, or that requires data
+/// outside the file. Returns an empty string for other opcodes.
 std::string_view CodeOpcode(unsigned char opcode) {
   switch (opcode) {
     case 'c':
@@ -73,7 +73,7 @@ class Input {
   /// Reads a little-endian number of `bytes` bytes, 1 to 8. Returns nullopt at the end.
   std::optional<std::uint64_t> Number(int bytes) {
     std::uint64_t number = 0;
-    if (end_ - at_ >= sizeof number) {  // The usual case, in one load.
+    if (end_ - at_ >= sizeof number) {  // The common case takes one load.
       std::memcpy(&number, buffer_.data() + at_, sizeof number);
       at_ += static_cast<std::size_t>(bytes);
       return bytes == 8 ? number : number & ((std::uint64_t{1} << (8 * bytes)) - 1);
@@ -142,7 +142,7 @@ class Input {
   std::vector<char> buffer_;
   std::string scratch_;
   std::size_t at_ = 0, end_ = 0;
-  std::int64_t before_ = 0;  ///< Bytes before the buffer.
+  std::int64_t before_ = 0;  ///< Offset in the file of the first byte of the buffer.
   bool ended_ = false;
   Status status_;
 };
@@ -183,7 +183,7 @@ class Machine {
   }
 
  private:
-  /// Executes an opcode. Returns false if that is not possible.
+  /// Executes an opcode. Returns false if it is unknown, or if its operands are missing or invalid.
   bool Step(unsigned char opcode) {  // NOLINT(readability-function-size): one case per opcode.
     switch (opcode) {
       case 0x80:  // PROTO
@@ -307,7 +307,7 @@ class Machine {
     const auto number = input_.Number(bytes);
     return number && Push(Value::Integer(static_cast<std::int64_t>(*number)));
   }
-  /// Two's complement, little-endian.
+  /// Reads a little-endian integer in two's complement.
   bool PushLong(std::uint64_t bytes) {
     if (bytes > sizeof(std::int64_t)) return input_.Skip(bytes) && Push(Value::Of(Kind::kOther));
     if (bytes == 0) return Push(Value::Integer(0));
@@ -385,8 +385,8 @@ class Machine {
   }
   void Add(Value container, std::span<const Value> items) {
     if (container.is(Kind::kDict)) {
-      items =
-          items.first(items.size() / 2 * 2);  // A key without its value: the file was truncated.
+      // Drops a key without a value: the file was truncated.
+      items = items.first(items.size() / 2 * 2);
       if (options_.record && values_.IsEmpty(container)) {
         if (const auto record = options_.record(values_, items))
           return values_.BecomeRecord(container, *record);
@@ -404,8 +404,8 @@ class Machine {
   }
   void Close(Value container, std::span<const Value> items) {
     if (!container.is(Kind::kDict)) return Add(container, items);
-    // A list of one item receives it without a mark. The item is therefore still after the list,
-    // where a key is expected.
+    // APPEND adds a single item to a list without a mark. If the file ends before APPEND, the item
+    // still follows the list, where a key is expected.
     std::vector<Value> pairs;
     for (const Value item : items) {
       const bool is_key = pairs.size() % 2 == 0;
@@ -450,8 +450,9 @@ class Machine {
   PickleValues& values_;
   std::vector<Value> stack_;
   std::vector<std::size_t> marks_;
-  std::vector<Value> memo_;  ///< Indexed by memo number, for the usual dense numbers.
-  /// All other numbers. Ordered: a file chooses them and could make them collide in a hash table.
+  std::vector<Value> memo_;  ///< Values with dense memo numbers, indexed by number.
+  /// Values with other memo numbers. Ordered map: a file chooses the numbers and could make them
+  /// collide in a hash table.
   std::map<std::uint64_t, Value> far_memo_;
   std::uint64_t remembered_ = 0;
   std::int64_t long_strings_ = 0;
@@ -464,7 +465,7 @@ bool LooksLikePickle(std::string_view head) {
   constexpr std::size_t kProto = 2, kFrame = 9;
   std::size_t at = kProto;
   if (head[at] == '\x95') at += kFrame;
-  // The next opcode builds a value: a container, a global of a checkpoint, a number, ...
+  // Accepts any next opcode: a container, a global of a checkpoint, a number, ...
   return at < head.size();
 }
 

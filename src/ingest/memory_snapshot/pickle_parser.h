@@ -23,7 +23,7 @@ bool LooksLikePickle(std::string_view head);
 enum class PickleEnd : std::uint8_t {
   kWhole,    ///< The pickle ended with STOP.
   kCut,      ///< The source ended before STOP.
-  kDamaged,  ///< An invalid opcode, or one without its operands.
+  kDamaged,  ///< An invalid opcode, or an opcode without its operands.
   kCode,     ///< An opcode that makes objects by running code.
 };
 
@@ -32,7 +32,7 @@ struct PickleResult {
   /// read so far.
   Value root;
   PickleEnd end = PickleEnd::kWhole;
-  std::int64_t offset = 0;  ///< Bytes read; for kDamaged and kCode the place of the opcode.
+  std::int64_t offset = 0;  ///< Bytes read; for kDamaged and kCode the offset of the opcode.
   std::string_view opcode;  ///< Name of the opcode for kCode.
   std::int64_t opcodes =
       0;  ///< Number of executed opcodes; bounds the values that a walk may visit.
@@ -44,15 +44,15 @@ struct PickleOptions {
   std::int64_t max_string_bytes = std::int64_t{64} << 20;
   /// Bytes per read, at least 1. Does not affect the result.
   std::size_t chunk_bytes = std::size_t{1} << 20;
-  /// Called for each dictionary with its first items, keys and values in turn. Returns the number
-  /// of a record that replaces the dictionary, which saves memory; nullopt keeps the dictionary.
-  /// May be empty.
+  /// Called for each dictionary with its first items: alternating keys and values. Returns the
+  /// number of a record that replaces the dictionary, which saves memory; nullopt keeps the
+  /// dictionary. May be empty.
   std::function<std::optional<std::uint32_t>(const PickleValues&, std::span<const Value>)> record;
   /// Called occasionally with the number of compressed bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;
 };
 
-/// Reads one pickle. Fails only if the source does. Throws std::bad_alloc.
+/// Reads one pickle. Fails only if the source fails. May throw std::bad_alloc.
 Result<PickleResult> ParsePickle(ByteSource& source, const PickleOptions& options,
                                  PickleValues& values);
 

@@ -12,7 +12,7 @@
 
 namespace headroom::memory_snapshot {
 
-/// One value. Lists and dictionaries are numbers of containers in PickleValues.
+/// One value. A list or dictionary is represented by the number of its container in PickleValues.
 class Value {
  public:
   enum class Kind : std::uint8_t {
@@ -54,7 +54,7 @@ class Value {
   std::uint64_t bits_ = 0;
 };
 
-/// All lists and dictionaries of a pickle. A pickle may refer to one several times, and to itself,
+/// All lists and dictionaries of a pickle. A container may occur several times, or inside itself,
 /// so callers must bound their walks.
 class PickleValues {
  public:
@@ -69,10 +69,10 @@ class PickleValues {
     containers_.push_back({});
     return Value::Of(kind, static_cast<std::int64_t>(containers_.size() - 1));
   }
-  /// Appends items to a list, or keys and values in turn to a dictionary. Does nothing for other
-  /// values, or for a container that became a record.
+  /// Appends items to a list, or alternating keys and values to a dictionary. Does nothing for
+  /// other values, or for a container that became a record.
   void Append(Value container, std::span<const Value> items);
-  /// Replaces the dictionary by a record that the caller keeps.
+  /// Replaces the dictionary with a record that the caller keeps.
   void BecomeRecord(Value container, std::uint32_t record);
   bool IsRecord(Value value) const { return IsContainer(value) && At(value).first == kRecord; }
   /// Requires IsRecord(value).
@@ -82,7 +82,7 @@ class PickleValues {
   }
 
   /// Calls f(items) for each run of items, in order, until it returns false. Items of a dictionary
-  /// are keys and values in turn. Does nothing for a record, or for a value that is not a
+  /// are alternating keys and values. Does nothing for a record, or for a value that is not a
   /// container.
   template <typename F>
   void ForEachRun(Value container, F&& f) const {
@@ -91,7 +91,8 @@ class PickleValues {
       if (!f(std::span(items_).subspan(chunks_[c].begin, chunks_[c].count))) return;
     }
   }
-  /// Returns the value of the last such key; kNone if there is none.
+  /// Returns the value of the last entry with this key; a value of kind kNone if there is no such
+  /// entry.
   Value Find(Value dict, std::string_view key) const;
   std::size_t CountOf(Value container) const;
 

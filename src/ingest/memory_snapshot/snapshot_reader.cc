@@ -21,15 +21,15 @@ namespace {
 using Kind = Value::Kind;
 
 constexpr std::int32_t kCuda = 1;  ///< Device type CUDA in PyTorch's numbering.
-/// More than any machine has.
+/// Maximum plausible size of a block; more than any machine has.
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 42;
 /// About 290 years on a clock in microseconds.
 constexpr std::int64_t kLatestUs = std::int64_t{1} << 53;
 
 enum class Action : std::uint8_t { kAllocate, kFree, kReserve, kRelease, kOutOfMemory, kOther };
 
-/// Returns the action of an entry. `free_completed` is ignored: it is when the block can be reused,
-/// long after the framework freed it.
+/// Returns the action of an entry. Ignores `free_completed`, which states when the block can be
+/// reused, long after the framework freed it.
 Action ActionOf(std::string_view name) {
   if (name == "alloc") return Action::kAllocate;
   if (name == "free_requested") return Action::kFree;
@@ -95,14 +95,14 @@ class Records {
 
 /// One GPU: its history, and its state at the end.
 struct Device {
-  std::vector<std::uint32_t> history;  ///< Records, in order.
-  std::vector<std::uint32_t> blocks;   ///< Blocks allocated at the end.
+  std::vector<std::uint32_t> history;  ///< Numbers of records, in order.
+  std::vector<std::uint32_t> blocks;   ///< Numbers of records: blocks allocated at the end.
   std::int64_t reserved = 0, allocated = 0;
   bool has_segments = false;
 };
 
-/// Returns a + b, clamped so that the difference of two such sums fits. A file may refer to one
-/// entry many million times.
+/// Returns a + b, clamped so that the difference of two such sums fits an int64. A file may refer
+/// to one entry many million times.
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 61;
   return std::clamp(a + b, -kLargest, kLargest);
@@ -184,7 +184,7 @@ class FileReading {
           path_, parsed.offset, parsed.opcode));
     }
     return Status::BadInput(fmt::format(
-        "{}: is a pickle, but not a memory snapshot of PyTorch: it has no \"segments\" or "
+        "{}: is a pickle, but not a PyTorch memory snapshot: it has no \"segments\" or "
         "\"device_traces\"{}; pass a file that torch.cuda.memory._dump_snapshot(FILE) wrote",
         path_,
         parsed.end == PickleEnd::kWhole ? std::string()
@@ -277,7 +277,7 @@ class FileReading {
     devices_[number].history.push_back(*place);
   }
 
-  /// Returns the number of a record that is an entry or a block.
+  /// Returns the number of the record if the value is an entry or a block; otherwise nullopt.
   std::optional<std::uint32_t> EntryOf(Value value) const {
     if (!values_.IsRecord(value) || IsFrameRecord(values_.RecordOf(value))) return std::nullopt;
     return NumberOfRecord(values_.RecordOf(value));
@@ -317,8 +317,9 @@ class FileReading {
     return ThreadId(row);
   }
 
-  /// Returns the time of an entry. Timestamps are whole microseconds, and several entries share
-  /// one. Such entries are placed one nanosecond apart.
+  /// Returns the time of an entry. Timestamps are whole microseconds. Entries with the same
+  /// timestamp are placed one nanosecond apart. An entry without a valid timestamp is placed one
+  /// microsecond after the previous entry.
   TimeNs TimeOf(const Record& record) {
     std::int64_t us = last_us_ + 1;
     if (IsTime(record.time_us)) {
@@ -370,9 +371,9 @@ class FileReading {
       store_.log.Add(ImportIssue::kUnreadData, -1, "call stacks", ranges.left_out());
   }
 
-  /// Returns the memory in use before the first entry: the state at the end minus all changes.
-  /// Returns the smallest possible value if the end is unknown (the file is truncated) or is less
-  /// than was freed since.
+  /// Returns the memory in use before the first entry: the state at the end minus all changes. The
+  /// result is at least the smallest value that keeps memory from becoming negative. It is that
+  /// value if the state at the end is unknown, as in a truncated file.
   Change Before(const Device& device) const {
     Change sum, least;
     for (const std::uint32_t entry : device.history) {
@@ -471,8 +472,8 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(path +
-                             ": out of memory while reading; a snapshot needs about twice "
-                             "the size of its file");
+                             ": out of memory while reading, which requires about twice the size "
+                             "of the file; free memory, or use a larger machine");
 }
 
 }  // namespace headroom::memory_snapshot

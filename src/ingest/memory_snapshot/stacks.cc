@@ -10,7 +10,7 @@ namespace headroom::memory_snapshot {
 namespace {
 
 /// Returns add_Tensor for `at::_ops::add_Tensor::call(...)`; nullopt if the function is not an
-/// entry of the dispatcher.
+/// entry point of the dispatcher.
 std::optional<std::string_view> OperatorOf(std::string_view function) {
   constexpr std::string_view kPrefix = "at::_ops::";
   if (!function.starts_with(kPrefix)) return std::nullopt;
@@ -44,7 +44,7 @@ std::string_view CategoryOf(HostEventKind kind) {
   return kind == HostEventKind::kOperator ? "cpu_op" : "user_annotation";
 }
 
-/// Returns true if the file is the given one of PyTorch, in any installation folder.
+/// Returns true if the path contains `folder`, a folder or file of PyTorch, in any installation.
 bool IsTorchFile(std::string_view file, std::string_view folder) {
   const std::size_t at = file.rfind(folder);
   return at != std::string_view::npos && (at == 0 || file[at - 1] == '/' || file[at - 1] == '\\');
@@ -103,7 +103,8 @@ std::vector<Range> Stacks::RangesOf(std::u32string_view frames) {
     if (drawn_.size() <= number) drawn_.resize(frames_.size());
     if (!drawn_[number]) drawn_[number] = Draw(frames_[number]);
     const auto& [range, annotation] = *drawn_[number];
-    // Merge successive frames of one operator: redispatched, wrapped by autograd.
+    // Merge successive frames of one operator, which come from redispatching and from autograd
+    // wrappers.
     if (range.name.valid() && (ranges.empty() || !(ranges.back() == range)))
       ranges.push_back(range);
     if (annotation.name.valid()) ranges.push_back(annotation);
@@ -114,8 +115,8 @@ std::vector<Range> Stacks::RangesOf(std::u32string_view frames) {
 
 const std::vector<Range>& Stacks::Of(Value stack) {
   numbers_.clear();
-  std::size_t looked_at =
-      0;  // Bounds the work: a list of other values may be the stack of a million records.
+  // Bounds the work: a hostile file may use one long list as the stack of a million records.
+  std::size_t looked_at = 0;
   values_.ForEachRun(stack, [&](std::span<const Value> run) {
     for (const Value frame : run) {
       if (++looked_at > kDeepestStack) return false;
@@ -153,7 +154,7 @@ void RangeWriter::CloseTo(std::size_t depth) {
     const auto& [range, start] = open_[i];
     const std::size_t row = AppendUnknown(events);
     events.start.MutablePending(row) = start;
-    // Add 1 ns, so that the record itself is inside.
+    // Adds 1 ns, so that the last record is inside the range.
     events.duration.MutablePending(row) = last_ - start + DurationNs(1);
     events.name.MutablePending(row) = range.name;
     events.category.MutablePending(row) = store_.strings.Intern(CategoryOf(range.kind));

@@ -24,7 +24,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// The maximum number of frames kept per stack; of a deeper stack, the innermost ones.
+/// Maximum number of frames kept per stack. A deeper stack keeps its innermost frames.
 inline constexpr std::size_t kDeepestStack = 256;
 
 /// The distinct frames of a snapshot: a pickle may repeat a frame in each of a million stacks.
@@ -36,7 +36,8 @@ class Frames {
     auto operator<=>(const Frame&) const = default;
   };
 
-  /// Returns the number of a frame; nullopt if the items (keys and values in turn) are not a frame.
+  /// Returns the number of a frame; nullopt if the items (alternating keys and values) are not a
+  /// frame.
   std::optional<std::uint32_t> Take(const PickleValues& values, std::span<const Value> items);
   const Frame& operator[](std::uint32_t number) const { return *frames_[number]; }
   std::size_t size() const { return frames_.size(); }
@@ -58,7 +59,7 @@ constexpr std::uint32_t NumberOfRecord(std::uint32_t record) { return record >> 
 ///
 /// - Python frames become "file.py(12): name". An optimizer's step and a loader's next batch also
 ///   become annotations with the names of PyTorch's profiler.
-/// - The dispatcher's entry of an operator keeps its operator name: `at::_ops::mm::call` becomes
+/// - A frame at the dispatcher's entry point becomes its operator: `at::_ops::mm::call` becomes
 ///   `aten::mm`.
 /// - Frames of autograd are kept. Other C++ frames are dropped.
 class Stacks {
@@ -66,15 +67,15 @@ class Stacks {
   Stacks(const PickleValues& values, const Frames& frames, TraceStore& store)
       : values_(values), frames_(frames), store_(store) {}
 
-  /// Returns the ranges of a stack; empty if there is no stack, or no range in it. The reference
-  /// stays valid.
+  /// Returns the ranges of a stack; empty if the stack is missing or contains no range. The
+  /// reference stays valid.
   ///
-  /// @param stack  a list of records of frames
+  /// @param stack  list of frame records
   const std::vector<Range>& Of(Value stack);
 
  private:
   struct Drawn {
-    Range range, annotation;  ///< Not recorded if the name is none.
+    Range range, annotation;  ///< Not added if the name is none.
   };
   Drawn Draw(const Frames::Frame& frame);
   std::vector<Range> RangesOf(std::u32string_view frames);
@@ -88,19 +89,18 @@ class Stacks {
   std::u32string numbers_;
 };
 
-/// Builds ranges from the stacks of successive records. A range reaches from the first of the
-/// successive records that have it to the last. It is a lower bound: the time between records is
-/// unknown.
+/// Builds ranges from the stacks of successive records. A range spans the successive records whose
+/// stacks contain it. Its length is a lower bound, because the stacks between records are unknown.
 class RangeWriter {
  public:
   RangeWriter(ThreadId thread, TraceStore& store) : thread_(thread), store_(store) {}
 
-  /// Adds the stack of a record, outermost first. Times ascend.
+  /// Adds the stack of a record, outermost range first. Requires ascending times.
   void Add(TimeNs time, const std::vector<Range>& stack);
   /// Call it after the last record.
   void Finish() { CloseTo(0); }
-  /// Returns the number of records whose stacks were skipped, because they change more than those
-  /// of any real program.
+  /// Returns the number of records whose stacks were skipped, because they change more often than
+  /// the stacks of any real program.
   std::int64_t left_out() const { return left_out_; }
 
  private:

@@ -22,7 +22,7 @@ constexpr CategoryText kCategories[] = {
     {"Runtime", CategoryRule::kRuntimeCall},
     {"cuda_driver", CategoryRule::kDriverCall},
     {"hip_runtime", CategoryRule::kRuntimeCall},
-    // Kineto's categories of other vendors: Intel, MTIA, Gaudi, Glow, backends registered as
+    // Kineto's categories for other vendors: Intel, MTIA, Gaudi, Glow, backends registered as
     // PrivateUse1 (Ascend, Neuron and others), and Kineto forks (Moore Threads, Enflame,
     // Cambricon).
     {"xpu_runtime", CategoryRule::kRuntimeCall},
@@ -84,7 +84,7 @@ constexpr CopyText kCopies[] = {
     {"D2H", CopyKind::kDeviceToHost},
     {"D2D", CopyKind::kDeviceToDevice},
     {"P2P", CopyKind::kPeer},
-    // Level Zero calls memory that it did not allocate M.
+    // Level Zero writes "M" for memory that it did not allocate.
     {"M2D", CopyKind::kHostToDevice},
     {"D2M", CopyKind::kDeviceToHost},
 };

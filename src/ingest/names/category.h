@@ -25,7 +25,7 @@ enum class CategoryRule : std::uint8_t {
   kOther,
 };
 
-/// Returns the meaning of a category; kOther if unknown. O(number of known ones).
+/// Returns the meaning of a category; kOther if unknown. O(number of known categories).
 CategoryRule RuleOfCategory(std::string_view category);
 
 inline bool IsGpuTask(CategoryRule rule) {
@@ -38,7 +38,7 @@ HostEventKind HostKindOf(CategoryRule rule);
 /// Requires IsGpuTask(rule).
 GpuTaskKind GpuKindOf(CategoryRule rule);
 
-/// Returns the direction of a copy from its name.
+/// Returns the direction of a copy from its name; kOther if unknown.
 CopyKind CopyKindOf(std::string_view name);
 
 }  // namespace headroom

@@ -12,15 +12,15 @@
 namespace headroom {
 namespace {
 
-/// Returns the number at the start of a text, or unknown.
+/// Returns the number at the start of a text, or kUnknown.
 std::int64_t LeadingNumber(std::string_view text) {
   std::int64_t number = kUnknown;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
-/// Returns a list in brackets at the start of the text, which contains only integers and such lists
-/// in JSON's form. Returns an empty text for other input.
+/// Returns the JSON array at the start of the text if it contains only integers and such arrays.
+/// Returns an empty string for other input.
 std::string_view IntegerLists(std::string_view text) {
   enum class Place : std::uint8_t { kFirst, kBehindComma, kBehindItem };
   int depth = 0;

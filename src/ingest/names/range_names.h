@@ -46,8 +46,8 @@ class NamedRanges {
   void Describe(TraceStore& store, std::size_t event, std::string_view name);
   /// Records the range of this host event as a step candidate.
   void Note(std::size_t event, std::string_view name);
-  /// Sets the category of steps for the ranges of the best word that numbers at least two of them.
-  /// Call it before the store is frozen.
+  /// Selects the best word with at least two numbered ranges, and gives these ranges the category
+  /// of steps. Call it before the store is frozen.
   void Mark(TraceStore& store) const;
 
  private:

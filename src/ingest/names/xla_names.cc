@@ -21,7 +21,7 @@ std::optional<std::int64_t> LeadingNumber(std::string_view text) {
   return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-/// Calls visit(key, value) for each "key:value" of a text with blanks between them.
+/// Calls visit(key, value) for each "key:value" in a text; blanks separate them.
 template <typename Visit>
 void ForEachDetail(std::string_view text, Visit visit) {
   while (!text.empty()) {

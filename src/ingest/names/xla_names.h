@@ -39,9 +39,9 @@ std::optional<std::int64_t> StreamOf(std::string_view line);
 /// - an internal span of XLA's runtime (kOther)
 /// - an annotation
 HostEventKind HostKindOf(std::string_view name);
-/// Returns the GPU API call that a host span represents, if the span has the name of its work. JAX
-/// 0.11 and newer write the kernel's name, "Memset" or "MemcpyD2D". Such a span has a correlation
-/// id and is not a step. Returns an empty text for other spans.
+/// Returns the GPU API call that a host span represents, if the span is named after the work it
+/// launches. JAX 0.11 and newer write the kernel's name, "Memset" or "MemcpyD2D". Such a span has a
+/// correlation id and is not a step. Returns an empty string for other spans.
 std::string_view CallNamedByWork(HostEventKind kind, std::string_view name,
                                  std::int64_t correlation, std::int64_t step);
 /// Returns true if a host span is the work of one XLA operation on the CPU; `hlo_op` is its
@@ -50,14 +50,14 @@ bool IsThunk(HostEventKind kind, std::string_view name, std::string_view hlo_op)
 /// Returns true if a span ends a thunk, whose main span already covers it. `thread` is the thread's
 /// name.
 bool IsEndOfThunk(std::string_view name, std::string_view thread);
-/// Returns true if a host span is an operation of TensorFlow. The profiler shows its type
-/// ("MatMul") and names it by name and type ("dense/MatMul:MatMul").
+/// Returns true if a host span is an operation of TensorFlow. The profiler displays the type
+/// ("MatMul"); the full name consists of name and type ("dense/MatMul:MatMul").
 bool IsTensorFlowOperation(std::string_view shown, std::string_view full_name);
 /// Returns the category to show for a kind; RuleOfCategory() maps it back to the kind.
 std::string_view CategoryOf(HostEventKind kind, std::string_view name);
 
-/// Returns kKernel, unless the name belongs to a copy or a fill ("MemcpyD2H", "Memset"), or to a
-/// kernel with which HIP does them.
+/// Returns kMemcpy or kMemset for a copy or a fill ("MemcpyD2H", "Memset"), including the kernels
+/// that HIP uses for them. Returns kKernel for all other names.
 GpuTaskKind GpuKindOf(std::string_view name);
 
 /// The values in a kernel's text: "regs:32 static_shared:0 dynamic_shared:0 grid:8,1,1
@@ -67,14 +67,14 @@ struct KernelDetails {
   std::int32_t shared_memory = kUnknown32;  ///< Bytes per block, static and dynamic.
   std::int32_t grid[3] = {kUnknown32, kUnknown32, kUnknown32};
   std::int32_t block[3] = {kUnknown32, kUnknown32, kUnknown32};
-  std::int32_t occupancy_pct =
-      kUnknown32;  ///< A value of 0, which XLA writes if it did not compute it, is unknown.
+  /// Percent; unknown if XLA wrote 0, which it does if it did not compute the value.
+  std::int32_t occupancy_pct = kUnknown32;
 };
 KernelDetails ParseKernelDetails(std::string_view text);
 
 /// Returns the bytes of a copy or fill from "kind_src:pinned kind_dst:device size:1024 dest:0
-/// async:1" or "kind:device num_bytes:4 async:1". Returns kUnknown if there are none, or 0, which
-/// ROCm writes for unknown sizes.
+/// async:1" or "kind:device num_bytes:4 async:1". Returns kUnknown if the text states no size, or
+/// 0, which ROCm writes for unknown sizes.
 std::int64_t BytesOfDetails(std::string_view text);
 
 }  // namespace headroom::xla

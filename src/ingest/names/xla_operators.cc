@@ -45,7 +45,8 @@ void LaunchedOperators::DropAmbiguous() {
     for (next = i + 1; next < noted_.size() && noted_[next].correlation == noted_[i].correlation;
          ++next)
       same = same && noted_[next].op == noted_[i].op;
-    // A call whose kernels belong to several operations (a graph) belongs to none of them.
+    // A call that launches kernels of several operations (a graph launch) is assigned to none of
+    // them.
     if (same) noted_[kept++] = noted_[i];
   }
   noted_.resize(kept);
@@ -110,7 +111,7 @@ bool LaunchedOperators::IsInside(const Call& call, ThreadId thread, const Spans&
 
 void LaunchedOperators::JoinThreads(const LargeVector<Call>& calls, const Spans& spans,
                                     TraceStore& store) {
-  constexpr std::size_t kMinCalls = 3;  // Fewer calls may be inside by chance.
+  constexpr std::size_t kMinCalls = 3;  // Fewer calls may be inside operators by chance.
   constexpr std::size_t kMaxThreads = 256;
   auto& rows = store.host_events;
   if (spans.empty() || spans.size() > kMaxThreads) return;
@@ -172,7 +173,7 @@ void LaunchedOperators::Settle(TraceStore& store) {
     }
     const TimeNs start = rows.start.Pending(call.row);
     const TimeNs end = start + rows.duration.Pending(call.row);
-    constexpr std::size_t kMaxKernels = 64;  // Limit per operation.
+    constexpr std::size_t kMaxKernels = 64;  // Bounds the search in drawn.kernels.
     const bool again = drawn.kernels.size() == kMaxKernels ||
                        std::find(drawn.kernels.begin(), drawn.kernels.end(), call.noted->kernel) !=
                            drawn.kernels.end();

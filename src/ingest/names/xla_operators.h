@@ -1,5 +1,5 @@
-// Finds the operation that each launch belongs to. The profiler stores it with the kernel, so it is
-// unknown until all planes are read.
+// Finds the operation that each launch belongs to. The profiler stores the operation with the
+// kernel, so the operation of a launch is unknown until all planes are read.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,22 @@ namespace headroom::xla {
 
 class LaunchedOperators {
  public:
-  /// Records that a call with this number launched a kernel for an operation. `args` holds the
-  /// kernel's known data.
+  /// Records that the call with this correlation id launched `kernel` for the operation `op`.
+  /// `args` contains the kernel's arguments.
   void Note(std::int64_t correlation, StringId op, StringId kernel, StringId args) {
     noted_.push_back({correlation, op, kernel, args});
   }
 
-  /// Turns host spans with the name of an operation into operators. Some profilers record calls on
-  /// separate threads, as on AMD GPUs. Such calls move to the only thread whose operators contain
-  /// all of them. For calls outside any operator, one is added: successive calls for one operation
-  /// form one operator, until a kernel repeats.
+  /// Finds and completes the operators of calls:
   ///
-  /// Call it once, before the store is frozen. O(n log n); for calls on separate threads, times the
-  /// threads with operators.
+  /// - Host spans with the name of an operation become operators.
+  /// - Some profilers record calls on separate threads, as on AMD GPUs. Such calls move to the only
+  ///   thread whose operators contain all of them.
+  /// - Calls outside any operator get a new operator. It covers successive calls for one operation,
+  ///   until a kernel repeats.
+  ///
+  /// Call it once, before the store is frozen. O(n log n), multiplied by the number of threads with
+  /// operators if calls are on separate threads.
   void Settle(TraceStore& store);
 
  private:

@@ -13,14 +13,14 @@ using sqlite::RowScan;
 
 namespace {
 
-/// A CUDA function, by its name in the file.
+/// Properties of a CUDA function, derived from its name in the file.
 struct Function {
   StringId name;
   HostEventKind kind = HostEventKind::kOther;
-  bool allocates = false;
+  bool allocates = false;  ///< Allocates or frees memory.
 };
 
-/// Functions, indexed by the store's string for their name in the file.
+/// Caches Function by the store's id of the name in the file.
 class Functions {
  public:
   explicit Functions(TraceStore& store) : store_(store) {}
@@ -30,8 +30,8 @@ class Functions {
     if (!functions_[written.index()].name.valid()) {
       const std::string_view name = FunctionName(store_.Text(written));
       Function function = {store_.strings.Intern(name), HostEventKind::kRuntimeCall, false};
-      // cuLaunchKernel and similar are driver calls; cudaLaunchKernel, cublas... and cusparse...
-      // belong to libraries.
+      // Driver functions begin with "cu" and a capital, as in cuLaunchKernel. Functions such as
+      // cudaLaunchKernel, cublasCreate and cusparseCreate belong to libraries.
       if (name.starts_with("cu") && name.size() > 2 && IsUpper(name[2]))
         function.kind = HostEventKind::kDriverCall;
       function.allocates = name.find("Malloc") != std::string_view::npos ||

@@ -17,7 +17,8 @@ using sqlite::RowScan;
 
 namespace {
 
-/// Returns the issue that a diagnostic reports, and the number of records that it states, or 1.
+/// Returns the issue that a diagnostic reports, and the number of lost records that it states; 1 if
+/// it states none.
 std::pair<ImportIssue, std::int64_t> MeaningOf(std::string_view diagnostic) {
   const std::string text = LowerCase(diagnostic);
   const auto has = [&](std::initializer_list<std::string_view> words) {

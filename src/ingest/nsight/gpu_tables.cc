@@ -42,7 +42,8 @@ std::int64_t NodeAt(const RowScan& row, int column) {
 constexpr NamedColumns kTask{"start",    "end",           "deviceId", "contextId",
                              "streamId", "correlationId", "globalPid"};
 
-/// Returns the row of the task. If its time is unknown, returns nullopt and adds a log entry.
+/// Appends a GPU task and returns its row. If its time is unknown, returns nullopt and adds a log
+/// entry.
 std::optional<std::size_t> AddTask(Reading& reading, const RowScan& row, GpuTaskKind kind,
                                    std::string_view table) {
   ++reading.store.metadata.events;

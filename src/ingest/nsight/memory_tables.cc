@@ -77,7 +77,7 @@ void ReadMemory(Reading& reading) {
   std::map<DeviceId, std::int64_t> totals;
   for (const Allocation& allocation : allocations) {
     std::int64_t& total = totals[allocation.device];
-    // Memory from before the recording may be freed during it, so the total is at least 0.
+    // Clamps the total at 0, because memory allocated before the recording may be freed during it.
     total = std::clamp<std::int64_t>(total + allocation.bytes, 0, kFurthest);
     auto& rows = reading.store.memory_events;
     const std::size_t at = AppendUnknown(rows);

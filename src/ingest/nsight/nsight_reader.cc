@@ -43,13 +43,13 @@ Status Recognize(const Database& database, const std::string& path) {
   if (any("rocpd_")) {
     return Status::BadInput(
         path +
-        ": is an unsupported database of rocmProfileData or another tool of ROCm; convert "
+        ": is an unsupported database of rocmProfileData or another ROCm tool; convert "
         "it to JSON (rpd2tracing.py FILE trace.json)");
   }
   if (any("StringIds")) {
     return Status::BadInput(
         path +
-        ": is an export of Nsight Systems without CUDA or NVTX events; record with nsys profile "
+        ": is an Nsight Systems export without CUDA or NVTX events; record with nsys profile "
         "--trace=cuda,nvtx,osrt");
   }
   return Status::BadInput(fmt::format(
@@ -107,8 +107,9 @@ Status Read(const sqlite::Database& database, const std::string& path, const Rea
   ClipOverflowingTasks(reading.extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 120 bytes per event");
+  return Status::Environment(path +
+                             ": out of memory while reading, which requires about 120 bytes per "
+                             "event; free memory, or use a larger machine");
 }
 
 }  // namespace headroom::nsight

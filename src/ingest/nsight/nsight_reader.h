@@ -1,6 +1,6 @@
 // Reads the SQLite export of NVIDIA Nsight Systems (`nsys export --type sqlite`).
 //
-// Finds data by the names of tables and columns, not by version: other versions have other columns,
+// Finds data by the names of tables and columns, not by version: versions differ in their columns,
 // and omit empty tables. Reads kernels, copies, sets, CUDA API calls, synchronizations, whole CUDA
 // graphs, NVTX, OS runtime calls, GPU memory, sampled GPU metrics, names and devices; see
 // docs/formats.md.
@@ -31,7 +31,7 @@ struct ReadOptions {
 /// Reads a whole database into a store and freezes it. `path` appears only in messages. Damage is
 /// recorded in the store's import log.
 ///
-/// Fails with kBadInput if the database has no table of Nsight Systems, and with kEnvironment if
+/// Fails with kBadInput if the database has no Nsight Systems table, and with kEnvironment if
 /// memory runs out. After a failure the store is unusable. Requires an empty `store`.
 Status Read(const sqlite::Database& database, const std::string& path, const ReadOptions& options,
             TraceStore& store);

@@ -15,7 +15,7 @@ namespace nsight_reader_test {
 
 using testing::HasSubstr;
 
-/// Returns the bytes of a database that the statements create.
+/// Returns the bytes of a database that the statements in `sql` create.
 std::string MakeDatabase(const std::string& sql) {
   sqlite3* db = nullptr;
   EXPECT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);

@@ -16,8 +16,8 @@ using sqlite::RowScan;
 
 namespace {
 
-/// NVTX events in Nsight's numbering. Older versions keep halves of ranges that they could not
-/// join.
+/// Types of NVTX events in Nsight's numbering. Older versions write the two halves of a range
+/// separately if they could not join them.
 enum class NvtxType : std::uint8_t {
   kCategory = 33,
   kMark = 34,
@@ -35,8 +35,8 @@ enum class NvtxType : std::uint8_t {
 constexpr NamedColumns kColumns{"start",  "end",       "eventType", "text",
                                 "textId", "globalTid", "domainId"};
 
-/// Returns the type of a row. If the table has none, returns the type of a whole range or of a
-/// mark.
+/// Returns the type of a row. If the row states none, returns kPushPop for a row with an end
+/// (`ends`), else kMark.
 NvtxType TypeOf(const RowScan& row, bool ends) {
   const NvtxType untold = ends ? NvtxType::kPushPop : NvtxType::kMark;
   return static_cast<NvtxType>(std::clamp<std::int64_t>(
@@ -56,8 +56,8 @@ void NvtxTable::Read() {
 
 void NvtxTable::Add(const RowScan& row) {
   TraceStore& store = reading_.store;
-  // PyTorch adds a number to an operator's text, which makes each text unique. Such texts are not
-  // kept.
+  // PyTorch adds a number to the text of each operator, which makes all these texts unique. Only
+  // their parsed parts are kept.
   std::string_view text = row.IsText(kColumns["text"])
                               ? row.Text(kColumns["text"])
                               : reading_.texts.TextOf(row.Integer(kColumns["textId"], -1));

@@ -1,4 +1,4 @@
-// The state that the readers of the tables share during one reading of an export of Nsight Systems.
+// State that the table readers share while they read one Nsight Systems export.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,8 @@ inline constexpr std::string_view kOsCalls = "OSRT_API";
 inline constexpr std::string_view kMemory = "CUDA_GPU_MEMORY_USAGE_EVENTS";
 inline constexpr std::string_view kMetrics = "GPU_METRICS";
 
-/// Later timestamps are damage: an end, start + duration, must not overflow either.
+/// Latest valid timestamp in ns. Later ones count as damage, so that start + duration cannot
+/// overflow.
 inline constexpr std::int64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// Returns the value, or kUnknown32 if it does not fit.
@@ -47,12 +48,12 @@ constexpr std::int32_t Fit32(std::int64_t value) {
   return fits ? static_cast<std::int32_t>(value) : kUnknown32;
 }
 
-/// Returns the process of a serialized id; 0 if there is none.
+/// Returns the process id in a serialized id; 0 if the serialized id is kUnknown.
 constexpr std::int64_t PidOrZero(std::int64_t global) {
   return global == kUnknown ? 0 : PidOf(global);
 }
 
-/// A host event as its table states it.
+/// A host event as read from its table.
 struct HostEvent {
   TimeNs start;
   DurationNs duration;
@@ -63,7 +64,7 @@ struct HostEvent {
   StringId args = StringId::None();
 };
 
-/// The state that the readers of the tables share.
+/// One reading of an export: its database, the store, and the state that the table readers share.
 class Reading {
  public:
   Reading(const sqlite::Database& from, const ReadOptions& options, TraceStore& into);
@@ -72,10 +73,10 @@ class Reading {
   TraceStore& store;
   Tracks tracks;
   sqlite::Texts texts;
-  ReferenceBudget budget;  ///< Limits the texts of ranges.
+  ReferenceBudget budget;  ///< Limits the total size of range names.
   TraceExtent extent;      ///< Extent of all events.
   TimeNs last = TimeNs(std::numeric_limits<std::int64_t>::min() / 4);
-  /// Threads of calls that allocate or free, by process and correlation.
+  /// Thread of each call that allocates or frees memory. Key: process id, correlation id.
   std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> allocating;
 
   bool Has(std::string_view table) const { return database.Find(table) != nullptr; }
@@ -94,14 +95,14 @@ class Reading {
   /// Returns the duration. If the end is invalid, returns 0 and adds a log entry.
   DurationNs DurationTo(const sqlite::RowScan& row, int end_column, TimeNs start,
                         std::string_view table);
-  /// Returns a name from its column: the id of a text, or in some exports the text itself.
+  /// Returns a name from a column that holds the id of a text or, in some exports, the text itself.
   StringId NameAt(const sqlite::RowScan& row, int column);
-  /// Returns the name of an event that must have one.
+  /// Returns `name`. If it is missing, returns `otherwise` and adds a log entry.
   StringId NameOr(StringId name, std::string_view otherwise, std::string_view table);
 
-  /// Returns a correlation id that no other process uses. CUPTI counts in 32 bits. The higher bits
-  /// are the number of the process in this file, so the ids of the first process stay unchanged.
-  /// Returns kUnknown if the file has no id; exports without nulls write 0.
+  /// Returns a correlation id that no other process uses. CUPTI ids have 32 bits. The higher bits
+  /// of the result are the number of the process in this file, so the ids of the first process stay
+  /// unchanged. Returns kUnknown for id 0, which exports without nulls write if there is no id.
   ///
   /// @param global  serialized id of the process
   std::int64_t CorrelationOf(std::int64_t id, std::int64_t global);
@@ -109,17 +110,18 @@ class Reading {
   std::size_t AddHostEvent(const HostEvent& event);
 
  private:
-  /// Returns true if every table of GPU tasks has a column for their process.
+  /// Returns true if every table of GPU tasks has a column for the process.
   bool TasksTellProcesses() const;
 
   const ReadOptions& options_;
   bool tells_processes_;
-  /// By serialized id without its thread. Ordered: a file chooses these numbers.
+  /// Number of each process, by serialized id without the thread. Ordered map: a file chooses these
+  /// ids and could make them collide in a hash table.
   std::map<std::int64_t, std::int64_t> process_numbers_;
   std::int64_t last_process_ = kUnknown, last_process_number_ = 0;
 };
 
-// Inline, because they run for each row. Otherwise reading takes 4 % longer.
+// Inline, because they run for each row. Out of line, reading takes 4 % longer.
 
 inline std::optional<TimeNs> Reading::TimeAt(const sqlite::RowScan& row, int column,
                                              std::string_view table) {

@@ -54,7 +54,7 @@ std::optional<std::string> FindProgram(std::string_view name) {
   return std::nullopt;
 }
 
-/// Quotes a text as one word for a shell.
+/// Returns the text quoted as one word for a shell.
 std::string Quoted(std::string_view text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return IsLetter(c) || IsDigit(c) || std::string_view("/._-+=@%,").find(c) != std::string::npos;
@@ -89,12 +89,12 @@ std::string Complaint(std::string_view printed) {
   return failure.empty() ? last : failure;
 }
 
-/// Runs a program to its end without input, and writes its output to a file. Returns the status
-/// from waitpid(), or an errno.
+/// How a program ended: its status from waitpid(), or the errno of a failure to run it.
 struct Ending {
   int status = 0;
   int error = 0;
 };
+/// Runs a program to its end without input, and writes its output to the file `log`.
 Ending RunProgram(const std::vector<std::string>& words, const std::string& log) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT
@@ -124,7 +124,8 @@ Ending RunProgram(const std::vector<std::string>& words, const std::string& log)
     ending.error = errno;
     break;
   }
-  // If this process ignores SIGCHLD, the exit code is unknown. The database then shows success.
+  // If this process ignores SIGCHLD, the exit code is unknown. The caller then checks only for the
+  // database.
   if (ending.error == ECHILD) ending = {};
   return ending;
 }
@@ -160,7 +161,7 @@ Result<ReportExport> ReportExport::Make(const std::string& path, ByteSource& byt
   const std::optional<std::string> nsys = FindProgram("nsys");
   if (!nsys) {
     return Status::BadInput(fmt::format(
-        "{}: is a report of Nsight Systems, which needs nsys to export it; nsys is not on "
+        "{}: is an Nsight Systems report, which requires nsys to export it; nsys is not on "
         "PATH; on a machine with nsys, run: {}; then pass the .sqlite file",
         path, CommandFor(path)));
   }
@@ -207,7 +208,7 @@ Result<ReportExport> ReportExport::Make(const std::string& path, ByteSource& byt
   const std::string complaint =
       printed.ok() && printed.value() ? Complaint(*printed.value()) : std::string();
   return Status::BadInput(fmt::format(
-      "{}: is a report of Nsight Systems; {} {}{}{}; export it with the nsys that recorded it or a "
+      "{}: is an Nsight Systems report; {} {}{}{}; export it with the nsys that recorded it or a "
       "newer one: {}",
       path, *nsys, how, complaint.empty() ? "" : ": ", complaint, CommandFor(path)));
 }

@@ -1,5 +1,5 @@
-// Reports of Nsight Systems (.nsys-rep, .qdrep), whose format is private: `nsys export` converts
-// them to a database that Headroom reads.
+// Converts Nsight Systems reports (.nsys-rep, .qdrep), whose format is private. `nsys export`
+// writes them as a database that Headroom reads.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace headroom::nsight {
 
-/// Returns true if a file is such a report by its name, compressed or not.
+/// Returns true if the name of a file is that of a report, compressed or not.
 bool IsReportName(std::string_view path);
 
 /// The export of a report in a private temporary folder. The destructor removes the folder, as does
@@ -21,7 +21,7 @@ class ReportExport {
   /// Runs the first `nsys` on PATH and waits for it. `bytes` is the report from its beginning,
   /// decompressed; read only if nsys cannot open `path` directly.
   ///
-  /// Fails with kBadInput if there is no nsys or it refuses the report, and with kEnvironment if
+  /// Fails with kBadInput if nsys is not on PATH or refuses the report, and with kEnvironment if
   /// the temporary folder is not writable. The message contains the command to run.
   static Result<ReportExport> Make(const std::string& path, ByteSource& bytes);
 

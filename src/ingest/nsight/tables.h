@@ -1,4 +1,4 @@
-// The readers of the tables of an export of Nsight Systems, with one file per group of tables.
+// Reads the tables of an Nsight Systems export. Each group of tables has one source file.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ class NvtxTable {
   void Finish();
 
  private:
-  /// A domain by process and number.
+  /// Key of a domain: process id, domain number.
   using DomainKey = std::pair<std::int64_t, std::int64_t>;
 
   void Add(const sqlite::RowScan& row);
@@ -60,9 +60,10 @@ class NvtxTable {
 
   Reading& reading_;
   StringId operator_category_, range_category_, mark_category_;
-  std::string shapes_;  ///< Reused buffer: formatting each anew costs 3 % of reading.
+  /// Reused buffer; a new string per operator would cost 3 % of the reading time.
+  std::string shapes_;
   NamedRanges ranges_;
-  std::vector<std::size_t> unfinished_;  ///< Rows of host events.
+  std::vector<std::size_t> unfinished_;  ///< Rows of host events without an end.
   std::map<DomainKey, StringId> domains_;
   std::vector<std::pair<std::size_t, DomainKey>> in_domains_;
   std::vector<std::pair<std::int64_t, StringId>> thread_names_;

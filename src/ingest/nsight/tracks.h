@@ -1,5 +1,5 @@
-// Threads, devices and streams of an export of Nsight Systems as rows of the store, added at their
-// first use.
+// Maps the threads, devices and streams of an Nsight Systems export to rows of the store, which are
+// added at their first use.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Tracks {
 
   /// Returns a thread by its serialized id. All events with kUnknown share one thread.
   ThreadId ThreadOf(std::int64_t global_tid);
-  /// Returns a track of a process in addition to its threads.
+  /// Returns an additional track of a process with this name. It belongs to no thread.
   ThreadId TrackOf(std::int64_t global_pid, std::string_view name);
   /// Returns the device by its number in a process, which CUDA_VISIBLE_DEVICES may have changed.
   DeviceId DeviceOf(std::int64_t pid, std::int64_t ordinal);
@@ -43,7 +43,7 @@ class Tracks {
   };
   Properties& PropertiesOf(std::int64_t gpu) { return properties_[gpu]; }
 
-  /// Names existing rows; other names are dropped.
+  /// Names a thread or process that has a row. Does nothing for others.
   void NameThread(std::int64_t global_tid, StringId name);
   void NameProcess(std::int64_t pid, StringId name);
   /// Sets the known properties of the store's devices. Call it last.

@@ -76,8 +76,8 @@ bool Clocks::AddSnapshot(std::uint32_t sequence, std::string_view message) {
                    : find(boot) != readings.end() ? boot
                                                   : readings.front().key;
   }
-  // The moment on the trace clock: a reading of that clock, or of a clock that an earlier snapshot
-  // joined to it.
+  // The time of the snapshot on the trace clock. It comes from a reading of that clock, or of a
+  // clock that an earlier snapshot joined to it.
   std::optional<std::int64_t> now;
   if (const auto read = find(*trace_clock_); read != readings.end()) now = read->ns;
   for (const Reading& reading : readings) {

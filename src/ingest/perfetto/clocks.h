@@ -23,12 +23,13 @@ class Clocks {
   /// Adds a ClockSnapshot message of a sequence. Returns false if it is damaged.
   bool AddSnapshot(std::uint32_t sequence, std::string_view message);
 
-  /// Converts a timestamp to the trace clock. Returns nullopt if no snapshot relates its clock
-  /// (yet) or it is out of range. Clock 0 is the trace clock. Timestamps of incremental clocks must
-  /// be passed exactly once, in order.
+  /// Converts a timestamp to the trace clock. Returns nullopt if no snapshot so far relates its
+  /// clock to the trace clock, or if the time is out of range. Clock 0 is the trace clock.
+  /// Timestamps of incremental clocks must be passed exactly once, in order.
   std::optional<TimeNs> ToTrace(std::uint32_t sequence, std::uint32_t clock, std::uint64_t stamp);
 
-  /// Unix time of the trace clock's zero, if a snapshot contains it.
+  /// Returns the Unix time at which the trace clock is 0; nullopt if no snapshot contains a Unix
+  /// time.
   std::optional<std::int64_t> unix_time_ns() const { return unix_time_ns_; }
 
  private:

@@ -211,7 +211,7 @@ bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names
         break;
     }
   }
-  if (over_budget_) return true;  // Logged once per event.
+  if (over_budget_) return true;  // The caller logs that once per event.
   if (reader.damaged() || !arg.name.valid() || !found) return false;
   if (nested) {
     arg.type = Type::kJson;

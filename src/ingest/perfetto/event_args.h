@@ -19,7 +19,7 @@
 
 namespace headroom::perfetto {
 
-/// Arguments with a column in some table. The texts are in event_args.cc.
+/// Arguments with a column in some table. Their names are in event_args.cc.
 enum class ArgColumn : std::uint8_t {
   kNone,
   kCorrelation,
@@ -34,7 +34,9 @@ enum class ArgColumn : std::uint8_t {
   kRank,
   kWorldSize,
   kProduct,
-  kContinues,  ///< The slice continues the slice that ended this many ends ago.
+  /// The slice continues an earlier slice of its track. The value is 1 for the slice that ended
+  /// last, 2 for the one before, and so on.
+  kContinues,
   kKind,
   kDevice,
   kAgent,        ///< rocprofv3's name for a device.
@@ -77,10 +79,10 @@ struct Extent {
   std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
 };
 
-/// The arguments of one event at a time. If two have one name, the later wins.
+/// The arguments of one event at a time. If two have the same name, the later wins.
 class EventArgs {
  public:
-  /// @param budget  limits the written size of interned names and texts
+  /// @param budget  limit on the total written size of interned names and texts
   EventArgs(StringPool& strings, ReferenceBudget& budget) : strings_(strings), budget_(budget) {}
 
   void Clear() {
@@ -109,14 +111,16 @@ class EventArgs {
   /// Reads "8,16,5" or "[8, 16, 5]".
   Extent Blocks(ArgColumn column);
   std::string_view Text(ArgColumn column);
-  /// Removes arguments in which rocprofv3 repeats data: times, which the event has, and the
-  /// correlation id of the enclosing call, which is its parent. All of them differ between events.
+  /// Removes arguments in which rocprofv3 repeats data from columns: the times of the event, and
+  /// the correlation id of the enclosing call, its parent. These values differ between events and
+  /// would make the text of Rest() unique for each event.
   void TakeRestated();
-  /// Returns a text that is one of `words`; any other stays in Rest().
+  /// Returns the text if it is one of `words`. Otherwise returns an empty string, and the argument
+  /// stays in Rest().
   std::string_view Word(ArgColumn column, std::initializer_list<std::string_view> words);
 
-  /// Returns the arguments that no call above took, as members of a JSON object; none if there are
-  /// none.
+  /// Returns the arguments that no call above took, as members of a JSON object; none if all were
+  /// taken.
   StringId Rest();
 
  private:
@@ -128,7 +132,8 @@ class EventArgs {
     bool taken;
     std::int64_t integer;
     double number;
-    std::string_view text;  ///< Points into the packet or the pool, or gives JSON at `json_at`.
+    /// View of the packet or the pool. For kJson, the value is at `json_at` in json_.
+    std::string_view text;
     std::size_t json_at, json_size;
   };
 

@@ -7,8 +7,8 @@
 
 namespace headroom::perfetto {
 
-/// Decompresses a zlib stream or a zstd frame to `out`. Returns false if it is damaged or exceeds
-/// `max_bytes`; `out` then holds the output so far.
+/// Decompresses a zlib stream or a zstd frame to `out`. Returns false if the input is damaged or
+/// the output would exceed `max_bytes`; `out` then holds the output so far.
 bool InflateZlib(std::string_view compressed, std::size_t max_bytes, std::string& out);
 bool InflateZstd(std::string_view compressed, std::size_t max_bytes, std::string& out);
 

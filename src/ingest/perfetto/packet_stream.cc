@@ -30,7 +30,8 @@ bool HasRightType(std::uint32_t field, WireType type) {
     case PacketField::kTimestampClockId:
       return type == WireType::kVarint;
     default:
-      // All of these contain messages. Higher numbers are flags and ids of the tracing service.
+      // The other fields up to 15 contain messages, except 3. Higher numbers include flags and ids
+      // of the tracing service.
       return field > 15 || type == WireType::kBytes || field == 3;
   }
 }

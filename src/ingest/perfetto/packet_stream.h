@@ -24,7 +24,8 @@ struct Packet {
   std::uint32_t sequence = 0;
   std::uint32_t flags = 0;  ///< SequenceFlag bits.
   bool has_timestamp = false;
-  std::uint32_t unread = 0;  ///< Number of a field whose data is not read; 0 if there is none.
+  /// Number of a field whose data is not read; 0 if all fields are read.
+  std::uint32_t unread = 0;
   std::string_view clock_snapshot, defaults, track_descriptor, process_descriptor,
       thread_descriptor, interned_data, track_event, gpu_render_stage, deflated, zstd;
 };
@@ -58,7 +59,7 @@ class PacketStream {
  private:
   enum class Found : std::uint8_t { kPacket, kNone, kCut };
 
-  /// Checks for a packet at `at_`. If there is one, marks its text and length.
+  /// Checks for a packet at `at`. If there is one, sets its text and end.
   Result<Found> PacketAt(std::size_t at, std::uint64_t limit, std::string_view& text,
                          std::size_t& end);
   /// Moves `at_` to the next place that can only be a packet, or to the end.

@@ -302,7 +302,7 @@ class FileReading {
   RowBudget row_budget_;
   std::int64_t unpacked_ = 0;  ///< Bytes unpacked from compressed packets.
   std::int64_t names_ = 0;     ///< Number of interned texts, with repetitions.
-  Status status_;              ///< Set if the file expands too much.
+  Status status_;              ///< Not ok if the file expands too much or has too many rows.
   std::vector<Sequence> sequences_;
   std::map<std::uint32_t, std::uint32_t> sequence_numbers_;  ///< Sequence numbers by id.
   std::size_t last_sequence_ = 0;
@@ -322,8 +322,9 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 120 bytes per event");
+  return Status::Environment(path +
+                             ": out of memory while reading, which requires about 120 bytes per "
+                             "event; free memory, or use a larger machine");
 }
 
 }  // namespace headroom::perfetto

@@ -7,9 +7,9 @@
 // - Dropped: flow ids, call stacks, legacy asynchronous events.
 // - Counted in the import log: other data, such as ftrace and heap profiles.
 //
-// Reads in one pass on one thread. Each packet becomes a row immediately; the state of its sequence
-// gives its names. Slices are closed at their ends. Tracks and streams are settled at the end of
-// the file.
+// Reads in one pass on one thread. Each event becomes a row immediately; the state of its sequence
+// supplies its names. Slices are closed at their ends. Tracks and streams are resolved at the end
+// of the file.
 #pragma once
 
 #include <cstddef>

@@ -400,7 +400,7 @@ void RowWriter::Begin(const Event& event, std::uint32_t sequence) {
     slice.row = AppendHostEvent(named, rule);
     if (!args_.empty()) FillHostEvent(slice.row);
     if (rule == CategoryRule::kAnnotation && store_.Text(event.category) == "marker_api") {
-      // The call that pushed the range is not a launch.
+      // The correlation id is that of the call that pushed the range. That call launches no work.
       store_.host_events.correlation.MutablePending(slice.row) = kUnknown;
       const std::string_view text = store_.Text(event.name);
       if (budget_.Take(text.size())) ranges_.Describe(store_, slice.row, text);
@@ -588,7 +588,7 @@ void RowWriter::Instant(const Event& event) {
 void RowWriter::Count(std::uint32_t track, TimeNs time, double value) {
   ++store_.metadata.events;
   auto& rows = store_.counters;
-  const std::size_t row = AppendUnknown(rows);  // Names come with the track, at the end.
+  const std::size_t row = AppendUnknown(rows);  // Tracks::Settle() sets the name later.
   rows.time.MutablePending(row) = time;
   rows.thread.MutablePending(row) = ThreadId(track);
   rows.value.MutablePending(row) = value * static_cast<double>(tracks_[track].multiplier);
@@ -604,7 +604,7 @@ void RowWriter::CountInteger(std::uint32_t track, TimeNs time, std::int64_t valu
 void RowWriter::FillHostEvent(std::uint32_t row) {
   args_.TakeRestated();
   auto& rows = store_.host_events;
-  // The end may add data to the beginning.
+  // The end of a slice may add arguments to those of its beginning.
   const auto fill = [row](auto& column, auto value, auto unknown) {
     if (value != unknown) column.MutablePending(row) = value;
   };
@@ -619,9 +619,10 @@ void RowWriter::FillHostEvent(std::uint32_t row) {
   const StringId rest = args_.Rest();
   StringId& args = rows.args.MutablePending(row);
   if (args.valid() && rest.valid()) {
-    // A slice may be reopened at each of its ends, and grow each time.
+    // A slice may be reopened at each of its ends, and its arguments grow each time.
     if (!budget_.Take(store_.Text(rest).size() + store_.Text(args).size())) return;
-    std::string joined(store_.Text(rest));  // The first match wins: the end's.
+    // Lookups return the first match, so the arguments of the end win.
+    std::string joined(store_.Text(rest));
     joined.append(", ").append(store_.Text(args));
     args = store_.strings.Intern(joined);
   } else if (rest.valid()) {
@@ -794,7 +795,7 @@ void RowWriter::CloseSlices(const std::vector<Sequence>& sequences) {
       SetEnd(slice, std::max(StartOf(slice), sequences[slice.sequence].last_slice));
       store_.log.Add(ImportIssue::kUnfinishedSpan, slice.offset);
       if (slice.on_gpu || slice.is_sync) continue;
-      // A step without an end has no comparable length.
+      // The length of an unfinished step is not comparable with that of other steps.
       StringId& category = store_.host_events.category.MutablePending(slice.row);
       if (RuleOf(category) == CategoryRule::kStep)
         category = store_.strings.Intern("unfinished step");

@@ -34,7 +34,7 @@ struct Sequence {
   std::uint64_t track = 0;  ///< Uuid of the track for events that name none.
   std::vector<std::uint64_t> extra_tracks, extra_double_tracks;
 
-  // For sequences that describe their thread instead of using tracks, and count microseconds.
+  // For sequences with a thread descriptor instead of tracks, and with timestamps in microseconds.
   std::uint32_t thread_track = Tracks::kNoTrack;
   std::int64_t stamp_us = 0;
   std::int32_t pid = 0;
@@ -51,7 +51,7 @@ class RowWriter {
   RowWriter(TraceStore& store, Tracks& tracks, ReferenceBudget& budget)
       : store_(store), tracks_(tracks), budget_(budget), args_(store.strings, budget) {}
 
-  /// Appends the rows of a TrackEvent message. `offset` is the place of its packet.
+  /// Appends the rows of a TrackEvent message. `offset` is the offset of its packet.
   void AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view bytes, std::int64_t offset);
   /// Appends the row of a GpuRenderStageEvent message.
   void AddRenderStage(Sequence& sequence, TimeNs start, std::string_view message,
@@ -60,7 +60,7 @@ class RowWriter {
   void AddSpecifications(std::string_view message);
 
   /// Marks the steps and joins open slices with ends that came too early in the file. Closes the
-  /// others at the last timestamp of their sequence.
+  /// others at the last begin or end of a slice in their sequence.
   void CloseSlices(const std::vector<Sequence>& sequences);
   /// Applies the metadata of an exported trace, which overrides data from its events.
   void SettleMetadata();
@@ -72,10 +72,10 @@ class RowWriter {
     std::uint32_t track = 0;  ///< Number of the track.
     StringId name, category;
     TimeNs time;
-    std::int64_t duration_ns = -1;  ///< Duration of a complete event.
+    std::int64_t duration_ns = -1;  ///< Duration of a complete event; -1 for others.
     std::int64_t offset = 0;
   };
-  /// Kind and place of a legacy event.
+  /// The fields of a legacy event.
   struct LegacyEvent {
     char phase = 0;
     std::int64_t duration_us = -1;
@@ -106,7 +106,7 @@ class RowWriter {
 
   void Begin(const Event& event, std::uint32_t sequence);
   /// Reopens a slice that was closed only so that slices of a track nest. Returns false if there is
-  /// none.
+  /// no such slice.
   bool Reopen(const Event& event);
   /// Sets the plain name and the kind of a kernel that rocprofv3 dispatched.
   void DescribeDispatch(std::uint32_t row);
@@ -146,8 +146,8 @@ class RowWriter {
   NamedRanges ranges_;
   Specifications specifications_;
   std::optional<TraceMetadata> exported_;
-  bool has_end_ = false,
-       ended_ = false;  ///< An exported trace announces an end marker, and has one at its end.
+  /// An exported trace announces an end marker (has_end_), and has the marker at its end (ended_).
+  bool has_end_ = false, ended_ = false;
   std::vector<CategoryRule> rules_;  ///< Indexed by string id; filled on demand.
   std::vector<bool> rule_known_;
   std::vector<std::string_view> annotations_;

@@ -101,7 +101,7 @@ bool Tracks::DescribeThread(std::string_view thread_descriptor, Track& track) {
         if (!reader.bytes().empty()) track.name = store_.strings.Intern(reader.bytes());
         break;
       case ThreadDescriptorField::kReferenceTimestampUs:
-        break;  // The id belongs to the sequence.
+        break;  // FileReading reads it, because it belongs to the sequence.
     }
   }
   return !reader.damaged();

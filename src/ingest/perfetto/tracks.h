@@ -35,7 +35,8 @@ struct UnmatchedEnd {
   std::int64_t offset;
 };
 
-/// A thread as the trace that `headroom export` read names it, for ids that exceed 32 bits.
+/// The names and ids of a thread in the trace that `headroom export` read. Strings, because ids may
+/// exceed 32 bits.
 struct ExactThread {
   StringId pid, process_name, labels, tid, name;
 };
@@ -43,7 +44,7 @@ struct ExactThread {
 struct Track {
   std::uint64_t uuid = 0;
   std::uint64_t parent = 0;
-  StringId name;  ///< None if the trace does not name it.
+  StringId name;  ///< None if the trace does not name the track.
   std::optional<std::int32_t> pid, tid;
   bool is_process = false, is_thread = false, is_counter = false;
   std::optional<ExactThread> exact;  ///< Applies also to its child tracks.
@@ -66,7 +67,7 @@ class Tracks {
 
   /// Returns the number of the track with this uuid. Numbers count in order of first mention.
   std::uint32_t NumberOf(std::uint64_t uuid);
-  /// Returns the number of a thread's track that only its ids identify.
+  /// Returns the number of a thread's track that has no uuid, only process and thread ids.
   std::uint32_t NumberOfThread(std::int32_t pid, std::int32_t tid);
   Track& operator[](std::uint32_t number) { return tracks_[number]; }
   std::size_t size() const { return tracks_.size(); }
@@ -91,9 +92,9 @@ class Tracks {
   /// Returns the row of a device; adds it if missing.
   DeviceId DeviceOf(std::int64_t ordinal);
 
-  /// Replaces the numbers of tracks and streams in the rows of the store by its threads and
-  /// streams, and names counters. Adds threads and streams in order of the rows' first use. Call it
-  /// before TraceStore::Freeze().
+  /// Replaces the numbers of tracks and streams in the rows of the store with threads and streams
+  /// of the store, and names counters. Adds threads and streams in order of the rows' first use.
+  /// Call it before TraceStore::Freeze().
   void Settle();
 
  private:
@@ -136,7 +137,7 @@ class Tracks {
 };
 
 /// Returns the number that follows `word` and brackets or a blank in the name of a track ("STREAM
-/// [3]", "stream 3"). Ignores case. Returns nullopt if there is none.
+/// [3]", "stream 3"). Ignores case. Returns nullopt if no number follows.
 std::optional<std::int64_t> NumberBehind(std::string_view word, std::string_view name);
 
 }  // namespace headroom::perfetto

@@ -29,7 +29,7 @@ class JsonCursor {
   bool fine() const { return state_ == State::kFine; }
   std::size_t consumed() const { return static_cast<std::size_t>(p_ - begin_); }
 
-  /// Returns the first character of the next value; 0 if there is none.
+  /// Returns the first character of the next value, or 0 at the end of the text.
   char Peek() {
     SkipWhite();
     return fine() ? *p_ : '\0';

@@ -1,4 +1,4 @@
-// The part of a JSON file that is being read, as a text that moves along the file.
+// A window over the part of a JSON file that is being read. It moves along the file.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ class JsonWindow {
   std::int64_t offset() const { return offset_ + static_cast<std::int64_t>(at_); }
   std::int64_t file_bytes_read() const { return source_.file_bytes_read(); }
   void Advance(std::size_t bytes) { at_ += bytes; }
-  /// Reads at least as many bytes as text() has. Returns false at the end, or if reading failed.
+  /// Reads more of the file, if possible at least as many bytes as text() has. Returns false at the
+  /// end, or if reading failed.
   bool Fill();
   /// Fails if the device failed or the expansion limit was exceeded.
   const Status& status() const { return status_; }

@@ -7,7 +7,7 @@
 namespace headroom::rocprof {
 namespace {
 
-/// Reads {"handle": 5}, or the number alone that some places have.
+/// Reads a handle: {"handle": 5}, or in some places only the number.
 void ParseHandle(JsonCursor& cursor, std::uint64_t& handle) {
   if (cursor.Peek() != '{') {
     cursor.Integer(handle);

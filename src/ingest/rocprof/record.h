@@ -13,13 +13,13 @@
 
 namespace headroom::rocprof {
 
-/// "Not recorded". Handles and numbers have 64 bits, and no real one has all bits set.
+/// Means "not recorded". Handles and numbers have 64 bits, and no valid one has all bits set.
 inline constexpr std::uint64_t kAbsent = UINT64_MAX;
 
 /// One element of any list below "buffer_records", or a row of a database.
 struct Record {
   std::uint64_t kind = kAbsent, operation = kAbsent;  ///< Indices of names below "strings".
-  /// In a database: the text for these numbers, and the text of a marker.
+  /// In a database: the name of the operation, and the text of a marker.
   StringId name, text;
   std::uint64_t thread = kAbsent;
   std::uint64_t correlation = kAbsent;
@@ -28,10 +28,12 @@ struct Record {
   // Dispatches only.
   std::uint64_t agent = kAbsent, queue = kAbsent, kernel = kAbsent;
   std::uint64_t group_bytes = kAbsent, private_bytes = kAbsent;
-  std::array<std::uint64_t, 3> workgroup = {kAbsent, kAbsent, kAbsent};  ///< Number of threads.
-  std::array<std::uint64_t, 3> grid = {kAbsent, kAbsent, kAbsent};  ///< Number of threads, too.
+  /// Threads per workgroup, for x, y and z.
+  std::array<std::uint64_t, 3> workgroup = {kAbsent, kAbsent, kAbsent};
+  /// Threads in the whole grid, for x, y and z.
+  std::array<std::uint64_t, 3> grid = {kAbsent, kAbsent, kAbsent};
   // Copies and allocations only.
-  std::uint64_t source = kAbsent, destination = kAbsent;  ///< Agents.
+  std::uint64_t source = kAbsent, destination = kAbsent;  ///< Agent ids.
   std::uint64_t bytes = kAbsent;
   std::uint64_t address = kAbsent;
 };
@@ -42,7 +44,7 @@ struct Agent {
   static constexpr std::uint64_t kGpu = 2;
   std::uint64_t id = kAbsent;
   std::uint64_t type = kAbsent;
-  std::uint64_t number = kAbsent;  ///< Number in rocprofv3's count, which includes CPUs.
+  std::uint64_t number = kAbsent;  ///< Position in rocprofv3's list of agents, which includes CPUs.
   std::uint64_t compute_units = kAbsent;
   std::uint64_t architecture = kAbsent;  ///< For example 90402 for gfx942.
   std::uint64_t memory_bytes = 0;

@@ -29,7 +29,7 @@ using sqlite::DatabaseTable;
 using sqlite::NamedColumns;
 using sqlite::RowScan;
 
-/// Tables that are read, without the id of the recording.
+/// Tables that are read. Their names in the file also contain the id of the recording.
 enum class Table : std::uint8_t {
   kStrings,
   kProcesses,
@@ -70,7 +70,7 @@ constexpr std::string_view kTableNames[] = {
 constexpr auto kTables = static_cast<std::size_t>(Table::kCount);
 static_assert(std::size(kTableNames) == kTables);
 
-/// Tables that identify the format. `rocpd_string` does not, because other tools have it, too.
+/// Tables that identify the format. `rocpd_string` does not, because other tools write it, too.
 constexpr Table kTelling[] = {Table::kRegions, Table::kDispatches, Table::kCopies};
 
 /// The tables of one recording; null if missing.
@@ -91,8 +91,8 @@ std::map<std::string_view, Recording> RecordingsOf(const Database& database) {
   return recordings;
 }
 
-/// The meaning of an event category: a word of its name in capitals, and the list of rocprofv3's
-/// JSON with such records.
+/// Maps an event category to its section, by a word in the name of the category. `list` is the list
+/// with such records in rocprofv3's JSON.
 struct CategoryWord {
   std::string_view word;
   Section section;
@@ -132,12 +132,12 @@ std::uint64_t NumberOr(const RowScan& row, int column, std::uint64_t otherwise) 
   return row.IsNull(column) ? otherwise : NumberAt(row, column);
 }
 
-/// Tables of records begin with the columns of kSpan. They also have all columns of kPlace in
-/// sequence.
+/// The column lists of record tables begin with kSpan and contain all of kPlace in sequence.
 constexpr NamedColumns kSpan{"start", "end"};
 constexpr NamedColumns kPlace{"pid", "tid", "track_id", "event_id"};
 
-/// Returns the value that the JSON of a column describes; its defaults if there is none.
+/// Returns the value that the JSON in a column describes; a default value if the JSON is missing or
+/// invalid.
 template <typename Value>
 Value Described(const RowScan& row, int column, Value (*parse)(JsonCursor&)) {
   JsonCursor cursor(row.Text(column));
@@ -202,7 +202,7 @@ class RecordingReading {
     std::int64_t process = kUnknown;
     std::uint64_t tid = kAbsent;
   };
-  /// In newer versions of the schema, the common data of all rows of one track.
+  /// Data that all rows of one track share, in newer versions of the schema.
   struct Track {
     std::int64_t process = kUnknown, thread = kUnknown, name = kUnknown;
     std::uint64_t agent = kAbsent, queue = kAbsent, stream = kAbsent;
@@ -268,8 +268,8 @@ class RecordingReading {
     return it->second;
   }
 
-  /// Returns the category of an event: a string, or in newer versions of the schema a row of a
-  /// table.
+  /// Returns the index in categories_ of the category of an event. The column refers to a string
+  /// or, in newer versions of the schema, to a row of the category table.
   std::uint32_t CategoryAt(const RowScan& row, int column) {
     const std::int64_t id = row.Integer(column, kUnknown);
     const auto known = category_ids_.find(id);
@@ -381,8 +381,8 @@ class RecordingReading {
       std::stable_sort(events_.begin(), events_.end(), by_id);
   }
 
-  /// Returns the event of a row; null if there is none. Ids count up without gaps, except in
-  /// damaged files.
+  /// Returns the event of a row; null if the row refers to no known event. Ids count up without
+  /// gaps, except in damaged files.
   const Event* EventAt(const RowScan& row, int column) const {
     const std::int64_t id = row.Integer(column, kUnknown);
     if (events_.empty() || id < events_.front().id || id > events_.back().id) return nullptr;
@@ -397,7 +397,7 @@ class RecordingReading {
 
   /// Returns the place of a row from its columns or its track.
   ///
-  /// @param first  column of kPlace
+  /// @param first  position of the first column of kPlace in the row
   Place PlaceOf(const RowScan& row, int first) {
     Place place;
     const auto track = tracks_.find(row.Integer(first + kPlace["track_id"], kUnknown));
@@ -415,7 +415,9 @@ class RecordingReading {
     return place;
   }
 
-  /// @param first  column of kPlace
+  /// Returns a record with the data that all kinds of rows have.
+  ///
+  /// @param first  position of the first column of kPlace in the row
   Record Begin(const RowScan& row, const Place& place, int first) {
     rows_.GoOnWith(place.process);
     Record record;
@@ -447,10 +449,11 @@ class RecordingReading {
     });
   }
 
-  /// Reads regions without length: marks, and calls shorter than the resolution of the clock. Older
-  /// versions of the schema do not keep the names of such calls. Other samples are of counters.
+  /// Reads regions without a duration: marks, and calls shorter than the resolution of the clock.
+  /// Older versions of the schema do not keep the names of such calls. Counts all other samples as
+  /// unread.
   void ReadSamples() {
-    // A sample is a record without length.
+    // The timestamp of a sample is both its start and its end.
     static constexpr auto kColumns =
         NamedColumns{"timestamp", "timestamp"} + kPlace + NamedColumns{"name_id"};
     std::int64_t unread = 0;
@@ -476,8 +479,8 @@ class RecordingReading {
     TellUnread(Table::kSamples, unread);
   }
 
-  /// Checks whether streams are useful. With `--group-by-queue`, or if HIP's streams were not
-  /// traced, all work is on stream 0; queues then show more.
+  /// Records for each process whether its streams are useful. With `--group-by-queue`, or if HIP's
+  /// streams were not traced, all work is on stream 0. StreamAt() then prefers queues.
   void LookForStreams() {
     static constexpr auto kColumns = kPlace + NamedColumns{"stream_id", "queue_id"};
     ForEach(Table::kDispatches, kColumns, 0, [&](const RowScan& row) {
@@ -497,7 +500,7 @@ class RecordingReading {
     return NumberOr(row, column, place.track.stream);
   }
 
-  /// Collects the counters by event. Counters without a dispatch count as unread.
+  /// Collects counter values by event id. Counters without a dispatch count as unread.
   void ReadCounters() {
     static constexpr NamedColumns kOfNames{"id", "pid", "symbol", "name"};
     ForEach(Table::kCounterNames, kOfNames, 1, [&](const RowScan& row) {
@@ -595,13 +598,14 @@ class RecordingReading {
   const Category no_category_ = CategoryOf({});
   std::vector<Category> categories_;
   std::vector<Event> events_;  ///< Sorted by id.
-  /// Counters by event, until their dispatch consumes them.
+  /// Counter values by event id, until their dispatch consumes them.
   std::map<std::int64_t, std::vector<std::pair<std::uint64_t, double>>> counted_;
   std::int64_t unread_counters_ = 0;
   // Ordered maps: a file chooses these numbers and could make them collide in a hash table.
   std::map<std::string, std::uint32_t> category_names_;
   std::map<std::int64_t, std::uint32_t> category_ids_;
-  std::map<std::int64_t, std::size_t> processes_;  ///< Numbers that the row writer assigned.
+  /// Key: id in the file. Value: number that the row writer assigned.
+  std::map<std::int64_t, std::size_t> processes_;
   std::map<std::int64_t, Thread> threads_;
   std::map<std::int64_t, Track> tracks_;
   std::map<std::size_t, Streams> streams_;  ///< Indexed by process.
@@ -640,8 +644,9 @@ Status ReadRocpd(const Database& database, const std::string& path, const RocpdO
   ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 150 bytes per event");
+  return Status::Environment(path +
+                             ": out of memory while reading, which requires about 150 bytes per "
+                             "event; free memory, or use a larger machine");
 }
 
 }  // namespace headroom::rocprof

@@ -1,7 +1,7 @@
 // Reads the databases of ROCm's rocprofv3 (rocpd, in SQLite), its default format from ROCm 7 on.
 //
 // The id of a recording follows the names of its tables (`rocpd_region_0198...`). A file merged
-// from several recordings has several tables of a kind, and numbers are local to a recording. The
+// from several recordings has several tables of each kind, and ids are local to a recording. The
 // views without that id are not evaluated. Tables and columns are found by name, not by version.
 // Rows become the records of rocprofv3's JSON, which become rows of the store (row_writer.h); see
 // docs/formats.md.

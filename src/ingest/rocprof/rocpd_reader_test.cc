@@ -10,7 +10,7 @@
 namespace headroom::rocprof {
 namespace rocpd_reader_test {
 
-/// Returns the bytes of a database that the statements create.
+/// Returns the bytes of a database that the statements in `sql` create.
 std::string MakeDatabase(const std::string& sql) {
   sqlite3* db = nullptr;
   EXPECT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);

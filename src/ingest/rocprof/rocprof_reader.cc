@@ -64,13 +64,12 @@ struct Member {
 constexpr Member kMembers[] = {{"agents", "["},           {"strings", "{"},
                                {"counters", "["},         {"kernel_symbols", "["},
                                {"callback_records", "{"}, {"buffer_records", "{"}};
-/// The same for members below "strings", because some of its lists have the names of lists of
-/// records.
+/// The same for members below "strings". Some of its lists have the same names as lists of records.
 constexpr Member kStringsMembers[] = {{"buffer_records", "["}, {"marker_api", "["}};
 
 /// Returns the first place from `from` on that looks like the start of data to read: a process or a
-/// member of it. If `level` allows, a list or a record also counts. In valid JSON this text can
-/// only be structure: inside a text, its quotes would have to be escaped.
+/// member of it. If `level` allows, a list or a record also counts. In valid JSON such a place can
+/// only be structure: inside a string, the quotes would have to be escaped.
 Landing FindLanding(std::string_view text, std::size_t from, Level level) {
   for (std::size_t at = text.find('"', from); at != std::string_view::npos;
        at = text.find('"', at + 1)) {
@@ -265,7 +264,7 @@ class FileReading {
     SkipValue();
   }
 
-  /// Reads the counters of dispatches. Counts the records of other lists.
+  /// Reads the counters of dispatches. Counts the records of other lists as unread.
   void ReadCallbacks() {
     window_.Advance(1);
     while (window_.Next() == '"') {
@@ -329,7 +328,7 @@ class FileReading {
     rows_.Add(*record, *section_, key_, offset);
   }
 
-  /// Calls `read` before each element of the current list, until it fails or the list ends.
+  /// Calls `read` at each element of the current list, until `read` returns false or the list ends.
   template <typename ReadElement>
   void ReadList(ReadElement read) {
     if (window_.Next() != '[') return Damaged(key_);
@@ -349,7 +348,8 @@ class FileReading {
     return element.has_value();
   }
 
-  /// Parses and consumes the current value, or handles its damage.
+  /// Parses and consumes the current value. If it is damaged or too large, logs that, moves to the
+  /// next readable place and returns nullopt.
   template <typename Parse>
   auto Element(Parse parse) -> std::optional<decltype(parse(std::declval<JsonCursor&>()))> {
     const auto limit = static_cast<std::size_t>(options_.max_event_bytes);
@@ -387,8 +387,8 @@ class FileReading {
                    std::move(detail));
   }
 
-  /// Moves to the next recognizable place after the current character. Returns false at the end of
-  /// the file, if there is none.
+  /// Moves to the next recognizable place after the current character. If there is none, moves to
+  /// the end of the file and returns false.
   bool Resync() {
     std::size_t from = 1;
     for (;;) {
@@ -448,7 +448,7 @@ class FileReading {
   bool in_process_ = false;
   std::string key_;  ///< The last consumed key; in a list, the name of the list.
   std::optional<Section> section_;
-  std::map<std::string, std::int64_t> unread_;  ///< Number of records by list.
+  std::map<std::string, std::int64_t> unread_;  ///< Number of unread records, by list.
 };
 
 }  // namespace
@@ -482,8 +482,9 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Environment(
-      path + ": out of memory while reading; the trace needs about 120 bytes per event");
+  return Status::Environment(path +
+                             ": out of memory while reading, which requires about 120 bytes per "
+                             "event; free memory, or use a larger machine");
 }
 
 }  // namespace headroom::rocprof

@@ -26,7 +26,8 @@ struct ReadOptions {
   int threads = 1;  ///< Threads for freezing the store, at least 1. Does not affect the result.
   /// Limits the texts that events refer to.
   ExpansionLimit expansion = {};
-  /// Larger elements of lists are skipped and counted, to bound memory. At least 1.
+  /// Maximum size of a list element. Larger elements are skipped and counted, to bound memory. At
+  /// least 1.
   std::int64_t max_event_bytes = std::int64_t{64} << 20;
   /// Bytes per read, at least 1. Does not affect the result.
   std::size_t chunk_bytes = std::size_t{1} << 20;

@@ -215,7 +215,7 @@ TEST(RocprofReader, PiecesOfAnySizeGiveTheSame) {
 
 TEST(RocprofReader, DamageCostsTheRecordThatItIsIn) {
   const std::string whole = File("[" + Process() + "]");
-  // A lost quote, a lost brace, a lost bracket, and garbage.
+  // A lost quote, a lost brace, and a lost colon.
   for (const auto& [what, with] : {std::pair("\"dispatch_info\"", "dispatch_info\""),
                                    std::pair("{\"size\": 152", " \"size\": 152"),
                                    std::pair("\"internal\": 5", "\"internal\" 5")}) {

@@ -47,7 +47,8 @@ constexpr Collectable kCollectable[] = {
     {Section::kMarkers, "ranges", "--marker-trace"},
 };
 
-/// Later timestamps are damage: an end, start + duration, must not overflow either.
+/// Latest valid timestamp in ns. Later ones count as damage, so that start + duration cannot
+/// overflow.
 constexpr std::uint64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// Device type HIP in PyTorch's numbering.
@@ -212,7 +213,7 @@ DeviceId RowWriter::DeviceOf(std::uint64_t agent) {
     rows.memory_bytes.MutablePending(row) = Fit64(properties.memory_bytes);
   if (properties.compute_units > 0)
     rows.sm_count.MutablePending(row) = Fit(properties.compute_units);
-  // As in PyTorch: 9 and 4 for gfx942, which is written 90402.
+  // Uses 9 and 4 for gfx942, as PyTorch does. The file states it as 90402.
   constexpr std::uint64_t kLargestArchitecture = 999'999;
   if (properties.architecture > 0 && properties.architecture <= kLargestArchitecture) {
     rows.compute_major.MutablePending(row) = Fit(properties.architecture / 10'000);
@@ -319,7 +320,7 @@ void RowWriter::AppendCounters() {
         rows.value.MutablePending(row) = value;
       };
       if (!std::isfinite(sum)) continue;
-      // Readers interpolate between samples; without the corners the counter would be a ramp.
+      // Viewers interpolate between samples. Without the samples of 0, the counter would be a ramp.
       append(dispatch.start, 0);
       append(dispatch.start, sum);
       append(dispatch.end, sum);
@@ -333,7 +334,7 @@ void RowWriter::AddTask(const Record& record, Section section, TimeNs start, Dur
                         std::int64_t offset) {
   auto& rows = store_.gpu_tasks;
   const bool is_kernel = section == Section::kKernels;
-  // For a copy, use the GPU that takes part; between two GPUs, the destination.
+  // Assigns a copy to its GPU; a copy between two GPUs to the destination.
   const std::uint64_t agent = is_kernel                   ? record.agent
                               : IsGpu(record.destination) ? record.destination
                               : IsGpu(record.source)      ? record.source
@@ -391,7 +392,7 @@ std::size_t RowWriter::AppendHostEvent(TimeNs start, DurationNs duration, String
 
 void RowWriter::AddCall(const Record& record, Section section, std::string_view category,
                         TimeNs start, DurationNs duration, std::int64_t offset) {
-  // The runtime allocates scratch memory during the current call.
+  // The runtime allocates scratch memory during other calls, so these spans get a separate track.
   const ThreadId thread =
       section == Section::kScratch ? TrackOf("scratch memory") : ThreadOf(record.thread);
   const std::size_t row = AppendHostEvent(start, duration, store_.strings.Intern(category), thread,
@@ -472,7 +473,7 @@ bool RowWriter::Name(const Unnamed& row) {
     case Section::kMarkers: {
       const StringId operation = OperationOf(row);
       const StringId text = TextOf(row);
-      // ROCTx calls that draw no range have no text, or an unrelated one.
+      // ROCTx calls that mark no range have no text, or an unrelated text.
       const bool has_text =
           text.valid() && store_.Text(operation) != std::string_view("roctxGetThreadId");
       if (!has_text && !operation.valid()) return false;

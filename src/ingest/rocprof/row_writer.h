@@ -49,7 +49,8 @@ class RowWriter {
   std::size_t BeginProcess();
   /// Continues a process that began before and has not ended.
   void GoOnWith(std::size_t process);
-  /// Names the rows of the current process whose names came later, and sums up its memory.
+  /// Names the rows of the current process whose names came later, and appends its memory events
+  /// and counters.
   void EndProcess();
 
   // Adds data about a process, before or after its records.
@@ -62,13 +63,15 @@ class RowWriter {
 
   /// Sets the number of bytes of the file read so far, for records without an offset.
   void HasRead(std::int64_t bytes) { budget_.HasRead(bytes); }
-  /// Appends the row of a record. `category` is the name of its list; `offset` is its place, or -1.
+  /// Appends the row of a record. `category` is the name of its list; `offset` is its offset in the
+  /// decompressed file, or -1.
   void Add(const Record& record, Section section, std::string_view category, std::int64_t offset);
 
   /// Adds the hardware counters of a dispatch. When the process ends, each becomes a counter of its
   /// GPU from the start to the end of the dispatch, because collecting counters serializes kernels.
   void Add(DispatchCounters counters);
-  /// Returns the number of values without a time or a known counter, in processes that ended.
+  /// Returns the number of counter values that were dropped because they are not finite or have no
+  /// time or no known counter. Excludes processes that have not ended.
   std::int64_t unread_counters() const { return unread_counters_; }
 
   /// Marks the steps and logs data that was not collected. Call it last.
@@ -105,7 +108,7 @@ class RowWriter {
   void AddAllocation(const Record& record, TimeNs time, std::int64_t offset);
   std::size_t AppendHostEvent(TimeNs start, DurationNs duration, StringId category, ThreadId thread,
                               HostEventKind kind);
-  /// Names a row if its name is known; else the row is named when the process ends.
+  /// Names a row if its name is known; otherwise EndProcess() names it.
   void NameNowOrLater(const Record& record, Section section, std::size_t row, std::int64_t offset);
   bool Name(const Unnamed& row);
   void SumUpMemory();
@@ -129,7 +132,7 @@ class RowWriter {
 
   TraceStore& store_;
   NamedRanges ranges_;
-  ReferenceBudget budget_;  ///< Limits the texts of ranges.
+  ReferenceBudget budget_;  ///< Limits the total size of range names.
   TraceExtent extent_;
   std::map<std::int64_t, DeviceId> devices_;  ///< Devices of all processes, by number.
   std::array<std::int64_t, static_cast<std::size_t>(Section::kCount)> counts_ = {};

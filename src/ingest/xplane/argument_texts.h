@@ -1,4 +1,4 @@
-// The arguments of an event as one text, which events of one operation share.
+// The arguments of an event as one string, which events of one operation share.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace headroom::xplane {
 
-/// Caches arguments as JSON. Events of one operation have the same arguments in each step, by
-/// reference to the same texts, so each set is written once. Keeps a bounded number of sets.
+/// Caches arguments as JSON. Events of one operation refer to the same texts in each step, so each
+/// distinct set of arguments is written once. Keeps a bounded number of sets.
 class ArgumentTexts {
  public:
   ArgumentTexts() : slots_(kSlots) {}
@@ -21,11 +21,11 @@ class ArgumentTexts {
   /// Starts the next event.
   void Clear() { members_.clear(); }
   void Add(std::string_view key, const StatValue& value) { members_.push_back({key, value}); }
-  /// Returns the arguments added since Clear(), as members of a JSON object; none if there are
-  /// none.
+  /// Returns the arguments added since Clear(), as members of a JSON object; none if no argument
+  /// was added.
   StringId Text(StringPool& strings);
 
-  /// Call it before the memory of keys and values is released.
+  /// Clears the cache. Call it before the memory of keys and values is released.
   void Forget();
 
  private:

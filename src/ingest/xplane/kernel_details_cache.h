@@ -9,8 +9,8 @@
 
 namespace headroom::xplane {
 
-/// Caches kernel details. Launches of one kernel refer to one text ("regs:32 grid:80,1,1 ...").
-/// Keeps a bounded number of them by address.
+/// Caches kernel details. Launches of one kernel refer to one text ("regs:32 grid:80,1,1 ..."), so
+/// its address is the key. Keeps a bounded number of entries.
 class KernelDetailsCache {
  public:
   /// Returns details that stay valid until the next call.

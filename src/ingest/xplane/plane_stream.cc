@@ -16,7 +16,7 @@ namespace {
 /// Enough bytes of a plane to contain its name.
 constexpr std::size_t kNameWithin = 1024;
 constexpr std::size_t kLongestHeader = 2 * kMaxVarintBytes;
-/// The limit of protobuf; no writer makes a longer message.
+/// Maximum size of a message in protobuf.
 constexpr std::uint64_t kLargestPlane = std::uint64_t{2} << 30;
 
 bool IsKnownName(std::string_view name) {
@@ -28,7 +28,7 @@ bool IsKnownName(std::string_view name) {
 
 /// The beginning of a plane.
 struct PlaneHead {
-  bool well_formed = false;  ///< Valid for the available part.
+  bool well_formed = false;  ///< True if the available part is valid.
   std::string_view name;
 };
 
@@ -109,7 +109,7 @@ PlaneStream::Found PlaneStream::FieldHere(Field& field) const {
 
 Status PlaneStream::TakeBody(std::uint64_t length) {
   const auto wanted = static_cast<std::size_t>(length);
-  // Allocates for the bytes read so far, not for the length that the file states.
+  // Allocates for the bytes read so far, because a damaged file may state any length.
   const auto make_room = [&](std::size_t bytes) {
     if (body_.size() < bytes) body_.Resize(std::min(wanted, std::max(bytes, 2 * body_.size())));
   };
@@ -118,7 +118,7 @@ Status PlaneStream::TakeBody(std::uint64_t length) {
   if (body_size_ > 0) std::memcpy(body_.data(), head_.data() + at_, body_size_);
   Drop(body_size_);
   while (body_size_ < wanted && !ended_) {
-    // In steps, so that progress is visible.
+    // Reads in steps, so that progress is visible.
     const std::size_t step = std::min<std::size_t>(wanted - body_size_, std::size_t{4} << 20);
     make_room(body_size_ + step);
     const Result<std::size_t> n = source_.Read({body_.data() + body_size_, step});
@@ -174,7 +174,7 @@ Result<bool> PlaneStream::Next(PlaneText& plane) {
     const bool is_plane = field.number == static_cast<std::uint32_t>(SpaceField::kPlane);
     const bool is_error = field.number == static_cast<std::uint32_t>(SpaceField::kError);
     if (is_error) log_.Add(ImportIssue::kRecorderWarning, start, std::string(head));
-    // Program texts are long, and nothing here reads them.
+    // Skips program texts, which are long and unused.
     const bool skipped = !is_plane || ReadHead(head).name.starts_with("/host:metadata");
     Drop(field.header);
     bool cut = false;

@@ -18,11 +18,12 @@ namespace headroom::xplane {
 struct PlaneText {
   std::int64_t offset = 0;  ///< Offset of the text in the decompressed file.
   std::string_view name;
-  std::string_view text;  ///< Valid until the next call.
+  std::string_view text;  ///< Valid until the next call of PlaneStream::Next().
   bool cut = false;       ///< The file ends inside the plane.
 };
 
-/// Returns true if the bytes begin with a plane of a profile, which other formats hardly ever do.
+/// Returns true if the bytes begin with a plane of an XPlane profile. Other formats almost never
+/// do.
 bool LooksLikeTrace(std::string_view head);
 
 /// Planes of a stream, in order. The result does not depend on the sizes of the reads. After damage
@@ -50,7 +51,7 @@ class PlaneStream {
   Status Fill(std::size_t at, std::size_t size);
   /// Returns the field whose key begins the available bytes.
   Found FieldHere(Field& field) const;
-  /// Reads the body of a field; fewer bytes at the end of the file.
+  /// Reads the body of a field into body_; only a part of it if the file ends inside.
   Status TakeBody(std::uint64_t length);
   Status SkipBody(std::uint64_t length, bool& cut);
   /// Moves to the next place that can only be a plane, or to the end.

@@ -48,7 +48,7 @@ StatKey KeyOf(std::string_view name) {
   return StatKey::kOther;
 }
 
-/// An entry of a map: its number, and the message after it.
+/// An entry of a protobuf map: its key, and the message that is its value.
 struct MapEntry {
   std::uint64_t key = 0;
   std::string_view value;

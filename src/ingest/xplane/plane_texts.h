@@ -1,4 +1,4 @@
-// The names that the events and stats of one plane refer to by number.
+// The names that the events and stats of one plane refer to by id.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace headroom::xplane {
 
-/// Stats with a special meaning for the reader. The texts are in plane_texts.cc.
+/// Stats with a special meaning for the reader. Their names are in plane_texts.cc.
 enum class StatKey : std::uint8_t {
   kOther,
   kCorrelation,
@@ -45,25 +45,26 @@ enum class StatKey : std::uint8_t {
   kDeviceType,
 };
 
-/// The metadata of events with one number.
+/// Metadata to which events refer by one id.
 struct EventText {
-  StringId name;      ///< None if there is no such number.
+  StringId name;      ///< None if the plane has no metadata with this id.
   StringId category;  ///< For host events.
   HostEventKind host_kind = HostEventKind::kOther;
   GpuTaskKind gpu_kind = GpuTaskKind::kKernel;
   std::int8_t allocates = 0;  ///< 1 for an allocation, -1 for a free, else 0.
-  std::string_view stats;  ///< The text of its metadata if that contains stats for all its events.
+  /// The metadata message if it contains stats for all its events; otherwise empty.
+  std::string_view stats;
 };
 
-/// The metadata of stats with one number.
+/// Metadata to which stats refer by one id.
 struct StatText {
   std::string_view name;  ///< View of the plane's text.
   StatKey key = StatKey::kOther;
   bool known = false;
 };
 
-/// A map with a dense part for small numbers; a file may choose any. The text size of the plane
-/// bounds the dense part, because a file may have a plane in every 20 bytes.
+/// A map with a dense part for small ids, because a file may choose any id. The size of the plane
+/// bounds the dense part, because a hostile file may contain a plane in every 20 bytes.
 template <typename Value>
 class NumberMap {
  public:
@@ -72,14 +73,14 @@ class NumberMap {
     if (number >= dense_.size()) dense_.resize(static_cast<std::size_t>(number) + 1);
     return dense_[static_cast<std::size_t>(number)];
   }
-  /// Returns null if there is none.
+  /// Returns null if the map has no such id.
   const Value* Find(std::uint64_t number) const {
     if (number < dense_.size()) return &dense_[static_cast<std::size_t>(number)];
     if (number < dense_limit_) return nullptr;
     const auto it = sparse_.find(number);
     return it == sparse_.end() ? nullptr : &it->second;
   }
-  /// Clears the map, for a text of `text_bytes` bytes.
+  /// Clears the map for a plane of `text_bytes` bytes.
   void Begin(std::size_t text_bytes) {
     constexpr std::size_t kLargest = 1 << 16;
     dense_.clear();
@@ -93,13 +94,14 @@ class NumberMap {
   std::map<std::uint64_t, Value> sparse_;
 };
 
-/// Names of one plane; each plane has separate ones.
+/// Names of one plane. Ids are local to a plane.
 class PlaneTexts {
  public:
   /// Reads the metadata of a plane, which follows its lines, within the limits of `rows`. Returns
-  /// false if some is damaged.
+  /// false if any metadata is damaged.
   ///
-  /// @param of_device  names may be kernel names, which on AMD GPUs are those of their descriptors
+  /// @param of_device  true for a device plane, where AMD kernel names have the suffix of their
+  /// descriptor
   bool Read(std::string_view plane, bool of_device, StringPool& strings, RowBudget& rows);
 
   const EventText* Event(std::uint64_t id) const {

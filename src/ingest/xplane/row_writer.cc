@@ -94,7 +94,7 @@ void RowWriter::Add(const PlaneText& plane, std::int64_t file_bytes) {
   device_ = xla::DeviceOf(plane.name);
   const bool is_environment = plane.name.starts_with("Task Environment");
   if (!device_ && !is_environment && !xla::IsHostPlane(plane.name)) {
-    store_.log.Add(ImportIssue::kUnreadData, plane.offset, "a plane of another kind");
+    store_.log.Add(ImportIssue::kUnreadData, plane.offset, "a plane of an unsupported kind");
     return;
   }
   if (!texts_.Read(plane.text, device_.has_value(), store_.strings, row_budget_))
@@ -270,8 +270,8 @@ void RowWriter::AddLine(const PlaneText& plane, std::string_view text) {
   }
 }
 
-/// Finds the operations that contain others. Operations of a TPU nest (a loop contains its body),
-/// and only the innermost are work.
+/// Finds the operations that contain others. TPU operations nest: a loop contains its body. Only
+/// the innermost operations count as work.
 void RowWriter::FindNesting(std::string_view text, Line& line) {
   struct Span {
     std::int64_t start, end;
@@ -341,7 +341,8 @@ void RowWriter::AddEvent(const Event& event, std::size_t number, const Line& lin
     store_.log.Add(ImportIssue::kBadDuration, event.place, "out of range");
     end_ps = event.offset_ps;
   }
-  // Computed from rounded ends, so that events that nest or touch in the file still do.
+  // Computes the duration from rounded ends, so that events that nest or touch in the file also do
+  // so in nanoseconds.
   const DurationNs duration(FloorToNs(end_ps) - FloorToNs(event.offset_ps));
 
   static constexpr EventText kNameless;
@@ -417,7 +418,7 @@ void RowWriter::ReadStat(std::string_view message, std::int64_t place) {
       stats_.consumes_kind = value.Integer();
       return;
     case StatKey::kRoot:
-      return;  // Marks a step as such, which its number already does.
+      return;  // Marks an event as a step, as kStep already does.
     case StatKey::kKernelDetails:
       stats_.kernel_details = value.text;
       return;

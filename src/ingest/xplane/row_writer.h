@@ -25,7 +25,7 @@ namespace headroom::xplane {
 
 class RowWriter {
  public:
-  /// @param rows  stops the reading of a plane once its status is not ok
+  /// @param rows  row limit; reading of a plane stops once its status is not ok
   RowWriter(TraceStore& store, std::int64_t max_event_bytes, ExpansionLimit expansion,
             RowBudget& rows)
       : store_(store),
@@ -87,7 +87,8 @@ class RowWriter {
   void AddGpuTask(TimeNs start, DurationNs duration, const Line& line, const EventText& what);
   void AddMemoryEvent(TimeNs time, const Line& line, std::int64_t sign);
   void AddFlows(TimeNs time, ThreadId thread);
-  /// Reads the stats of an event; those without a column become arguments.
+  /// Reads the stats of an event. Stats without a column become arguments. `of_all_alike` contains
+  /// the stats that all events with the same metadata share.
   void ReadStats(const Event& event, std::string_view of_all_alike);
   void ReadStat(std::string_view message, std::int64_t place);
   ThreadId ThreadOf(StringId pid, StringId process_name, StringId label, std::int64_t tid,

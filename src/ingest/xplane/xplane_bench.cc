@@ -1,5 +1,6 @@
-// Measures reading a large XPlane profile from memory on one thread, freezing included. Half of it
-// is host threads (frames, annotations, calls), half GPU tasks with XLA's stats.
+// Measures how long one thread takes to read a large XPlane profile from memory and to freeze the
+// store. Half of the profile is host threads (frames, annotations, calls), half GPU tasks with
+// XLA's stats.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

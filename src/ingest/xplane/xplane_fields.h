@@ -31,7 +31,7 @@ enum class EventField : std::uint32_t {
   kOffsetPs = 2,
   kDurationPs = 3,
   kStat = 4,
-  kOccurrences = 5,  ///< Replaces the offset: a sum of many events, without a time.
+  kOccurrences = 5,  ///< Present instead of kOffsetPs: a sum of many events, without a time.
 };
 
 enum class StatField : std::uint32_t {
@@ -41,7 +41,7 @@ enum class StatField : std::uint32_t {
   kSigned = 4,
   kText = 5,
   kBytes = 6,
-  kReference = 7,  ///< The id of a stat's metadata, whose name is the text.
+  kReference = 7,  ///< The id of a stat's metadata, whose name is the value.
 };
 
 }  // namespace headroom::xplane

@@ -42,9 +42,10 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Environment(path +
-                             ": out of memory while reading; the trace needs about 120 bytes per "
-                             "event, plus its largest plane");
+  return Status::Environment(
+      path +
+      ": out of memory while reading, which requires about 120 bytes per event plus the "
+      "largest plane; free memory, or use a larger machine");
 }
 
 }  // namespace headroom::xplane

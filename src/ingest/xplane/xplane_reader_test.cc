@@ -172,7 +172,7 @@ TEST(XPlaneReader, LengthsThatLieCostNothingButTheirPlane) {
 }
 
 TEST(XPlaneReader, NamesHaveAnyNumber) {
-  // In a text too small for a dense table of that size, and in one that is large enough.
+  // Reads each number in a plane too small for a dense table of that size, and in a larger plane.
   for (const std::int64_t number : {std::int64_t{63}, std::int64_t{65'535}, INT64_MAX}) {
     PlaneText plane("/host:CPU");
     plane.Line(5, "python", 0, {{number, 0, 9'000, IntegerStat(number, 7)}});
