@@ -173,8 +173,8 @@ TEST_P(DamageTest, CutAtAnyByteKeepsEveryEventBeforeTheCut) {
 
 TEST_P(DamageTest, AFlippedByteCostsAtMostTwoEvents) {
   // A flip in an event's text loses one event, in the seam between two events both. A flip in the
-  // file's first brace or in the event list's key may lose all: the file then no longer looks like a
-  // trace.
+  // file's first brace or in the event list's key may lose all: the file then no longer looks like
+  // a trace.
   constexpr char kValues[] = {'"',  '{', '}', '[', ']',  ',',   '\\',
                               '\0', 'x', '7', ' ', '\n', '\x80'};
   for (std::size_t at = 0; at < trace_.text.size(); at += kStride) {
