@@ -2,9 +2,9 @@
 
 usage: calibrate_gpu.py FILE [SECONDS]
 
-Writes a CSV table of operators into FILE, with columns `device`, `op`, extents, `dtype`, `timing` and `latency_ms`
-(milliseconds per call of many calls in a row). Shapes are spread evenly, on a logarithmic scale, over common sizes.
-Skips shapes that exceed the GPU's memory or the time limit, and operators that this PyTorch or GPU cannot run.
+Writes a CSV table of operators into FILE. Columns: `device`, `op`, extents, `dtype`, `timing` and `latency_ms`, which
+is the milliseconds per call of many calls in a row. Shapes are spread evenly, on a logarithmic scale, over common
+sizes. Skips shapes that exceed the GPU's memory or the time limit, and operators that this PyTorch or GPU cannot run.
 Ends after at most twice SECONDS. Requires PyTorch with a GPU.
 """
 
@@ -144,7 +144,7 @@ class GpuClock:
 
 
 class HostClock:
-    """The same for a device that runs synchronously."""
+    """Measures milliseconds on the host, for a device that runs synchronously."""
 
     def start(self):
         self.begin = time.perf_counter()

@@ -1,7 +1,6 @@
 """Probes the Python that trains here, for `headroom doctor`; prints one JSON object.
 
-Only imports installed packages. Initializes devices only as far as counting them requires, and not at all with
---no-gpus.
+Only imports installed packages. Initializes devices only to count them, and not at all with --no-gpus.
 """
 import json
 import platform

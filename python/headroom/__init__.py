@@ -16,11 +16,11 @@
     headroom.stats("FORWARD").mean_s
 
 The suffix of a name states its unit: `_ms`, `_us`, `_ns`. An invalid request raises ValueError. A file that is
-unreadable or not a trace raises TraceError. A scenario that the trace cannot answer raises DoesNotApply. The messages
-are those of the command line. Reading and replaying release the GIL. docs/python.md has the rules and five
-worked examples.
+unreadable or not a trace raises TraceError. A scenario that the trace lacks data for raises DoesNotApply. The messages
+are those of the command line. Reading and replaying release the GIL. docs/python.md has the rules and five worked
+examples.
 
-Each part loads at its first use. Measuring needs no numpy and runs in every CPython from 3.9 on, also where the
+Each part loads at its first use. Measuring requires no numpy and runs in every CPython from 3.9 on, also where the
 engine (`Graph`, `report`, ...) was built for another Python.
 """
 
@@ -182,7 +182,8 @@ def report(path: Path, *, rank: int | None = None, **options: Any) -> dict[str, 
 def whatif(path: Path, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
     """Returns the object of `headroom whatif --json` (headroom.whatif/1): forecasts of scenarios.
 
-    scenarios: "NAME[:key=value,...]", or "A+B" for both at once; `["scenarios"]` has one row for each, in this order.
-    None: all that apply, sorted by the time that they save. options: as for Graph.
+    scenarios: "NAME[:key=value,...]", or "A+B" for both at once; `["scenarios"]` of the result has one row per
+    scenario, in this order. Without scenarios: all that apply, sorted by the time that they save. options: as for
+    Graph.
     """
     return load(path).whatif(scenarios, **options)

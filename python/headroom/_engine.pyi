@@ -16,7 +16,7 @@ class TraceError(Exception):
     """Raised for a file that is unreadable or not a trace."""
 
 class DoesNotApply(ValueError):
-    """Raised if the trace lacks data that a scenario needs. The message names the data and the remedy."""
+    """Raised if the trace lacks data that a scenario requires. The message names the data and the remedy."""
 
 class Trace:
     def __init__(self, path: str) -> None: ...

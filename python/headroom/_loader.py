@@ -1,11 +1,11 @@
 """Regions and counters of PyTorch's DataLoader: the work of its workers, and how many batches they are ahead of the
 loop. Private.
 
-User: headroom._patches, which installs this with the other patches. Patches methods of classes: PyTorch's, those of
-transforms, and PIL's decoder. Objects in the loop's process stay unchanged, because the program may pickle them or
-inspect their types. A worker has its own copy of the dataset. There the functions of the dataset and of libraries that
-read files are patched too. A worker's events go into the file of the process that started it. Errors in here must not
-reach the program.
+headroom._patches installs it with the other patches. Patches methods of classes: PyTorch's, those of transforms, and
+PIL's decoder. Objects in the loop's process stay unchanged, because the program may pickle them or inspect their types.
+A worker has its own copy of the dataset. There the functions of the dataset and of libraries that read files are
+patched too. A worker's events go into the file of the process that started it. Errors in here must not reach the
+program.
 
 Regions of the thread that prepares a batch:
 - `loader.index_wait`: a worker has nothing to do.
@@ -17,7 +17,7 @@ Regions of the thread that prepares a batch:
 Counters of a batch, set when it is prepared:
 - `loader.batch_samples`.
 - `loader.batch_thread_cpu_us`: CPU time of the preparing thread.
-- `..._runqueue_us`: the thread was ready to run but no core was free.
+- `..._runqueue_us`: time in which the thread was ready to run but no core was free.
 - `..._cpu_us`: CPU time of the whole process since the previous batch.
 - `..._read_bytes` (read from storage) and `..._rchar` (read by calls).
 - `..._bytes` and `..._objects`: size and number of tensors and arrays.
@@ -80,7 +80,7 @@ DECODER = "stage::PIL.decode"
 # Attributes of a dataset that hold a single stage.
 STAGE_ATTRIBUTES = ("transform", "target_transform", "loader")
 # Reading a thread's CPU time makes the kernel update the thread's account. If its time slice is over, the kernel then
-# takes the core away at once. Reading it around every stage would add the time of the other threads to the stages.
+# preempts the thread at once. Reading it around every stage would add the time of the other threads to the stages.
 CPU_EVERY = 7  # Not a power of two: batch sizes are, and data may repeat with such a period.
 MOST_OBJECTS = (
     2000  # Per batch. With more objects, counting would take too long, so their number and size are not recorded.
@@ -94,13 +94,13 @@ _timed_classes: Set[type] = set()
 
 
 class _Local(threading.local):
-    failed: Optional[str] = None  # Innermost stage that the current exception has left.
-    inside = 0  # CPU time so far of the stages nested in the running stage.
-    samples = 0  # So far. One in CPU_EVERY measures the CPU time of each stage.
+    failed: Optional[str] = None  # Innermost stage that the current exception left.
+    inside = 0  # CPU time in ns, so far, of the stages nested in the running stage.
+    samples = 0  # Samples so far. One in CPU_EVERY measures the CPU time of each stage.
     measures = False
 
     def __init__(self) -> None:
-        self.stage_cpu: Dict[str, int] = {}  # By stage, in this batch, without nested stages.
+        self.stage_cpu: Dict[str, int] = {}  # By stage: CPU time in ns in this batch, without nested stages.
         self.preparer: Optional[_Preparer] = None
 
 
@@ -431,8 +431,8 @@ class _Proc:
         self._path = path
 
     def read(self) -> List[bytes]:
-        """Returns its fields, or an empty list if it is unreadable. A program may close all descriptors that it did not
-        open.
+        """Returns the fields of the file, or an empty list if it is unreadable: a program may close all descriptors
+        that it did not open.
         """
         if self._file is None:
             return []
@@ -453,8 +453,8 @@ class _Proc:
 
 
 def _queued(schedule: _Proc) -> Optional[int]:
-    """Returns how long the thread was ready to run without a core, from its file `schedstat`; None: the kernel does not
-    record it.
+    """Returns the time in ns in which the thread was ready to run without a core, from its file `schedstat`; None: the
+    kernel does not record it.
     """
     fields = schedule.read()
     return int(fields[1]) if len(fields) > 1 and fields[1].isdigit() else None
@@ -463,7 +463,7 @@ def _queued(schedule: _Proc) -> Optional[int]:
 class _Preparer:
     """CPU time, run-queue delay and reads of a thread that prepares batches."""
 
-    queued: Optional[int]  # Both since begin().
+    queued: Optional[int]  # `queued` and `cpu`: values at begin(), in ns.
     cpu: int
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Regions around the phases of PyTorch's classes: fetch, forward, loss, backward, update, copies. Private.
 
-Users: headroom.torch (while a loop runs) and `headroom record` (the whole program). Patches methods of PyTorch's own
+headroom.torch (while a loop runs) and `headroom record` (the whole program) use it. Patches methods of PyTorch's own
 classes and of a loader's transforms, never of a user's objects. Models and optimizers can therefore be copied, pickled
 and saved. A region also ends when an exception leaves it. A region begins only if none of its key is open on the
 thread. Only the outermost call counts, and a region that the program itself times under the same key is not timed
@@ -78,8 +78,8 @@ class Steps(threading.local):
         self.iterator: Optional[weakref.ref[Any]] = None  # Weak: the iterator of the last fetch.
         self.evaluating: weakref.WeakSet[Any] = weakref.WeakSet()  # Iterators that serve an evaluation.
         self.leader: Optional[weakref.ref[Any]] = None  # Weak: the optimizer that ended the last step.
-        self.others = 0  # Updates by other optimizers since.
-        self.updates = 0  # By all optimizers.
+        self.others = 0  # Updates by other optimizers since the last step ended.
+        self.updates = 0  # Number of updates by all optimizers.
 
     @staticmethod
     def wanted() -> bool:
@@ -154,7 +154,7 @@ os.register_at_fork(after_in_child=lambda: steps.__init__())  # type: ignore[mis
 
 
 def replace(owner: Any, name: str, make: Maker) -> None:
-    """Replaces owner.name by make(original). restore() undoes it."""
+    """Replaces owner.name with make(original). restore() undoes it."""
     original = getattr(owner, name, None)
     if original is None:
         return
@@ -348,7 +348,7 @@ def _subclasses(cls: type) -> Iterator[type]:
 
 @functools.lru_cache(maxsize=None)  # Runs once.
 def _tell_versions() -> None:
-    """Marks the software versions in the form that recordings expect. Only a process that trains does so: loader
+    """Marks the software versions in the form that recordings expect. Only a process that trains marks them: loader
     workers load the same modules, and their marks would create extra recordings.
     """
     torch = sys.modules["torch"]

@@ -1,11 +1,11 @@
 """Probes of an input pipeline inside a run: the loop without its loader, and the loader without its loop. Private.
 
-User: headroom._patches, for `headroom record --probe-input`. Probes once: the first loader that feeds a training loop,
+headroom._patches uses it for `headroom record --probe-input`. Probes once: the first loader that feeds a training loop,
 after its first WARM_UP batches.
 
 - TURNS times: STEPS normal steps, then STEPS steps that get copies of the last batch and never wait. Both kinds
   alternate, so that a machine that slows down affects both. Each part begins when workers and queue have returned to
-  their state or settled.
+  their earlier state or have settled.
 - The loader alone: batches in a row, without a step between them.
 - The same samples again, from a loader with the same settings. Data read from storage is now in memory.
 
@@ -39,7 +39,7 @@ Fetch = Callable[[Any], Any]
 WARM_UP = 10  # Steps. XProf and DS-Analyzer skip as many.
 TURNS, STEPS = 4, 10  # 40 steps of each kind.
 MOST_SETTLING = 40  # Steps at the start of a turn.
-MOST_TRIES = 10 * STEPS  # Fetches per turn, including those disturbed by other work.
+MOST_TRIES = 10 * STEPS  # Fetches per turn, including fetches that other work disturbs.
 GROUPS, FEWEST_IN_GROUP = 5, 8  # Batches of the loader alone.
 MOST_SECONDS = 20  # For the loader alone.
 MOST_RESTARTS = 8  # Turns that the end of an epoch may cut off.

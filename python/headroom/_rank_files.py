@@ -47,7 +47,7 @@ def write_json(
         what: getattr(_timer.drops(), what) for what in ("ring", "threads", "depth", "names", "unmatched", "statistics")
     }
     content = {"schema": SCHEMA, "rank": rank, "world_size": size, "keys": keys, "gpu_keys": gpu_keys, "drops": drops}
-    # Atomic: a complete file or none, and never replaces an existing one.
+    # Writes the file atomically. Never replaces an existing file.
     handle, draft = tempfile.mkstemp(prefix=".headroom-", dir=os.path.dirname(path) or ".")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

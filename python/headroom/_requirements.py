@@ -9,7 +9,7 @@ from typing import Iterator
 
 @contextlib.contextmanager
 def needed_by(name: str) -> Iterator[None]:
-    """Wraps the imports that `headroom.<name>` needs. Raises ImportError with the remedy if the engine or numpy is
+    """Wraps the imports that `headroom.<name>` requires. Raises ImportError with the remedy if the engine or numpy is
     missing.
     """
     try:

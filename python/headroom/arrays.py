@@ -1,7 +1,7 @@
-"""Columns of a trace that need more than an array of numbers: text, and numbers that may be null.
+"""Columns of a trace that an array of numbers cannot hold: text, and numbers that may be null.
 
-Both are read-only views of the trace's memory, without a copy. As in SQL, null matches no comparison: a mask made by
-==, <, isin() and the like is False there.
+Both kinds are read-only views of the trace's memory, without a copy. As in SQL, null matches no comparison: a mask made
+by ==, <, isin() and the like is False there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ else:
     MaskedArray = np.ma.MaskedArray
 
 NO_TEXT = 0xFFFFFFFF
-"""Code of a null text."""
+"""Code of null in a text column."""
 
 
 _filled: Callable[..., Any] = np.ma.filled  # numpy has no type annotation for it.
@@ -66,7 +66,7 @@ def nullable(values: NDArray[Any], mask: NDArray[np.bool_], unknown: Any) -> Nul
 
 
 class Texts(Sequence[str]):
-    """The distinct texts of a trace, which `TextColumn.codes` index. A text is decoded when it is accessed."""
+    """The distinct strings of a trace, which `TextColumn.codes` index. A string is decoded when it is accessed."""
 
     def __init__(self, engine: _engine.Trace) -> None:
         self._engine = engine
@@ -89,15 +89,15 @@ class Texts(Sequence[str]):
         return self.take(np.array([at]))[0]
 
     def take(self, codes: NDArray[Any]) -> list[str]:
-        """Returns the texts of these codes."""
+        """Returns the strings of these codes."""
         return self._engine.texts_of(codes.astype(np.uint32))
 
     def code_of(self, text: str) -> int | None:
-        """Returns the code of a text; None: the trace does not contain it."""
+        """Returns the code of a string; None: the trace does not contain it."""
         try:
             return self._engine.id_of_text(text.encode())
         except UnicodeEncodeError:
-            return None  # An unpaired surrogate, which no text of a trace contains.
+            return None  # An unpaired surrogate, which no string of a trace contains.
 
     def __repr__(self) -> str:
         return f"<headroom.Texts: {len(self):,} texts>"
@@ -137,15 +137,15 @@ class Words(Sequence[str]):
 
 
 class TextColumn:
-    """A column of text: `codes[row]` is the index of its text in `categories`.
+    """A column of text: `codes[row]` is the index of the row's string in `categories`.
 
         kernels = trace.tables.gpu_tasks
         kernels.duration_ns[kernels.name.contains("gemm")].sum()
         kernels.name == "ampere_sgemm_128x64_tn"        # a mask
         kernels.name[0], kernels.name.to_numpy()        # str, or None for null
 
-    codes: uint8 or uint32, without a copy. All text columns share the texts of the trace, so equal codes mean equal
-    texts
+    codes: uint8 or uint32, without a copy. All text columns share the strings of the trace, so equal codes mean equal
+    strings
     categories: a sequence of str, decoded on access; invalid UTF-8 becomes U+FFFD
     """
 
@@ -178,18 +178,18 @@ class TextColumn:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """A mask: True for each row that has a text."""
+        """A mask: True for each row that is not null."""
         if self._null_code is None:
             return np.ones(len(self), bool)
         valid: NDArray[np.bool_] = self.codes != self._null_code
         return valid
 
     def unique(self) -> list[str]:
-        """The distinct texts of the column, in the order of their codes."""
+        """The distinct strings of the column, in the order of their codes."""
         return self.categories.take(self._present())
 
     def to_numpy(self) -> NDArray[np.object_]:
-        """Returns an array of str with one object per distinct text, and None for null. Cached."""
+        """Returns an array of str with one object per distinct string, and None for null. Cached."""
         if self._strings is None:
             present = self._present()
             by_code = np.full(len(self.categories) + 1, None, dtype=object)
@@ -203,22 +203,22 @@ class TextColumn:
         return self.to_numpy() if dtype is None else self.to_numpy().astype(dtype)
 
     def isin(self, texts: Iterable[str]) -> NDArray[np.bool_]:
-        """Returns a mask of the rows whose text is one of these."""
+        """Returns a mask of the rows whose string is one of these."""
         if isinstance(texts, str):
             texts = [texts]
         codes = [self.categories.code_of(text) for text in texts]
         return self._rows_of([code for code in codes if code is not None])
 
     def contains(self, pattern: str | re.Pattern[str]) -> NDArray[np.bool_]:
-        """Returns a mask of the rows whose text matches Python's regular expression anywhere. Searches each distinct
-        text once.
+        """Returns a mask of the rows whose string matches a regular expression of Python anywhere. Searches each
+        distinct string once.
         """
         search = re.compile(pattern).search
         present = self._present()
         return self._rows_of([code for code, text in zip(present, self.categories.take(present)) if search(text)])
 
     def __eq__(self, other: object) -> Any:
-        """Returns a mask of the rows with this text, or with the same text as another column of the trace."""
+        """Returns a mask of the rows with this string, or with the same string as another column of the trace."""
         if isinstance(other, str):
             code = self.categories.code_of(other)
             return np.zeros(len(self), bool) if code is None else self.codes == code
@@ -248,10 +248,10 @@ class TextColumn:
         )
 
     def dense(self) -> tuple[NDArray[np.int32], list[str]]:
-        """Returns (codes, texts) of this column alone: consecutive codes from 0; -1 for null."""
+        """Returns (codes, strings) of this column alone: consecutive codes from 0; -1 for null."""
         present = self._present()
         texts = self.categories.take(present)
-        number: dict[str, int] = {}  # Distinct texts with invalid UTF-8 may decode to equal strings.
+        number: dict[str, int] = {}  # Distinct strings with invalid UTF-8 may decode to equal ones.
         numbers = [number.setdefault(text, len(number)) for text in texts]
         by_code = np.full(len(self.categories) + 1, -1, dtype=np.int32)
         by_code[present] = numbers
@@ -277,11 +277,11 @@ class TextColumn:
 
 
 def pandas() -> Any:
-    """Returns the module. Raises an ImportError that says how to install it."""
+    """Returns the module pandas. Raises an ImportError that says how to install it."""
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("to_pandas() needs pandas: apt install python3-pandas, or pip install pandas") from error
+        raise ImportError("to_pandas() requires pandas: apt install python3-pandas, or pip install pandas") from error
     return pandas
 
 

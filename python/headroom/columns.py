@@ -122,7 +122,7 @@ class Tasks:
 
     @cached_property
     def launch(self) -> NDArray[np.int64]:
-        """int64: the call that launched a GPU task; -1: not recorded, or not on the GPU."""
+        """int64: row of the call that launched a GPU task; -1: not recorded, or not on the GPU."""
         return self._recording.task_column("launch")
 
 
@@ -172,8 +172,8 @@ class Edges:
 
 
 class Gradients:
-    """The gradients of each recorded step in order of readiness, which communication needs. Empty if the trace has no
-    shapes to derive them from.
+    """The gradients of each recorded step in order of readiness, to schedule their exchange. Empty if the trace has no
+    shapes from which to derive the gradients.
     """
 
     def __init__(self, recording: _engine.Recording) -> None:
@@ -189,20 +189,20 @@ class Gradients:
 
     @cached_property
     def ready(self) -> NDArray[np.int64]:
-        """int64: the GPU task whose end completes the gradient."""
+        """int64: row of the GPU task whose end completes the gradient."""
         return self._recording.gradient_column("ready")
 
     @cached_property
     def forward(self) -> NDArray[np.int64]:
-        """int64: first GPU task of the same step's forward pass that used the parameter; -1: unknown."""
+        """int64: row of the first GPU task of the same step's forward pass that used the parameter; -1: unknown."""
         return self._recording.gradient_column("forward")
 
     @cached_property
     def bytes(self) -> NDArray[np.int64]:
-        """int64: size of the gradient."""
+        """int64: size of the gradient in bytes."""
         return self._recording.gradient_column("bytes")
 
 
 def _plain(value: Any) -> Any:
-    """Returns a numpy number as Python's; a str or None unchanged."""
+    """Returns a numpy number as a Python number; a str or None unchanged."""
     return value.item() if hasattr(value, "item") else value

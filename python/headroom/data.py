@@ -6,9 +6,9 @@ workers.
     result = headroom.data.bench(loader, workers=(0, 2, 4))
     print(headroom.data.to_text(result))
 
-Measures in two steps. First it loads samples in this process, one at a time: cold, then warm, by stage, and
-collation. Then it drains the whole loader with k workers. It trains nothing. Times in the result are seconds. Intervals
-are 95 % intervals of the mean, from the means of 10 groups of consecutive values, because neighbours are correlated.
+Measures in two steps. First it loads samples in this process, one at a time: cold, then warm, by stage, and collation.
+Then it drains the whole loader with k workers. It trains nothing. Times in the result are seconds. Intervals are 95 %
+intervals of the mean, from the means of 10 groups of consecutive values, because consecutive values are correlated.
 """
 
 from __future__ import annotations

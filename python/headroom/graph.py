@@ -75,7 +75,7 @@ class Graph:
 
     @property
     def recorded_step_ms(self) -> float:
-        """Recorded time of a step with its profiler: mean distance between the ends of the steps' GPU work."""
+        """Recorded time of a step with its profiler: mean time between the ends of the steps' GPU work."""
         return self._recording.recorded_step_ms
 
     @property
@@ -334,7 +334,7 @@ class Channel:
         before: rows of `graph.tasks` that wait for it. A row that is not later than a task of `after` refers
         to the next cycle of the recorded steps. An example is a forward task after the last step.
 
-        priority: with the policy "priority", the lowest goes first
+        priority: with the policy "priority", the lowest number runs first
         """
         return self._edits.insert_transfer(self.name, duration_us, priority, _numbers(after), _numbers(before))
 
@@ -349,7 +349,7 @@ class Channel:
         return self
 
     def clear(self) -> Channel:
-        """Removes all transfers and the waits for them."""
+        """Removes all transfers, and the waits of other tasks for them."""
         self._edits.clear_channel(self.name)
         return self
 

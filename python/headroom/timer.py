@@ -103,7 +103,7 @@ class _TimerImpl(abc.ABC):
 
 
 class _CPUTimerImpl(_TimerImpl):
-    """The host's clock, in the form of TimerImpl."""
+    """The host's clock, with the interface of _TimerImpl."""
 
     def start(self) -> float:
         return time.perf_counter()
@@ -204,7 +204,7 @@ class _Clocked:
                 self._add(name, start, end)
             else:
                 self.pending.append((name, start, end))
-                for _ in range(4):  # More than one per region, so that the queue shrinks.
+                for _ in range(4):  # More than one time per ended region, so that the queue shrinks.
                     if not self._take():
                         break
 

@@ -139,7 +139,7 @@ def attach(model: Any = None, optimizer: Any = None, loss: Any = None, loader: A
 
     loader: any iterable; if it is not a DataLoader, pass `.loader` of the result to the loop.
 
-    The loop's own DataLoaders, optimizers and losses of torch.nn need no argument. Steps reach from one update to the
+    The loop's own DataLoaders, optimizers and losses of torch.nn need no argument. A step lasts from one update to the
     next; evaluations are not steps. Models that are already attached keep their names.
     """
     return Attached(model, optimizer, loss, loader)
@@ -221,6 +221,6 @@ def profile_loop(loader: Iterable[Any], model: Any = None, optimizer: Any = None
     loader: any iterable, with or without a length. model, optimizer, loss: as for attach().
 
     Leaving the loop at its end, by `break` or by an exception closes all open regions and removes every hook. A step
-    reaches from the end of the previous one to the end of the body, so it contains the wait for its batch.
+    lasts from the end of the previous one to the end of the body, so it contains the wait for its batch.
     """
     return Loop(loader, model, optimizer, loss)

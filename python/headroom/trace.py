@@ -55,10 +55,10 @@ class Trace(TraceFile):
         return Tables(self._engine)  # type: ignore[return-value]
 
     def query(self, sql: str, *, timeout_s: float = 60, memory_mb: int = 2048) -> QueryResult:
-        """Returns the rows of one SQL statement over these tables and the views of docs/tables.md.
+        """Returns the rows of one SQL statement over the trace's tables and the views of docs/tables.md.
 
-        timeout_s, memory_mb: limits; 0: no limit. Raises RuntimeError beyond them. Raises ValueError, with the
-        position, for invalid SQL or an unknown name. Runs without the GIL; Ctrl-C interrupts it.
+        timeout_s, memory_mb: limits of time and memory; 0: no limit. Raises RuntimeError if one is exceeded. Raises
+        ValueError, with the position, for invalid SQL or an unknown name. Runs without the GIL; Ctrl-C interrupts it.
         """
         with needed_by("QueryResult"):
             from headroom.query_result import QueryResult

@@ -23,7 +23,7 @@ std::string_view NameOfKind(TaskKind kind) {
   return "";
 }
 
-/// A column that the graph does not store: value_of(task) for each task.
+/// Returns a column that the graph does not store: value_of(task) for each task.
 template <typename ValueOf>
 py::array IntegerColumn(std::size_t rows, const ValueOf& value_of) {
   std::vector<std::int64_t> values(rows);
@@ -31,7 +31,7 @@ py::array IntegerColumn(std::size_t rows, const ValueOf& value_of) {
   return OwnArray(std::move(values));
 }
 
-/// Task number for Python: -1 for none.
+/// Returns the task number for Python; -1 for kNoTask.
 std::int64_t NumberOf(TaskIndex task) { return task == kNoTask ? -1 : std::int64_t{task}; }
 
 [[noreturn]] void ThrowNoColumn(std::string_view name) {

@@ -49,7 +49,7 @@ pybind11::array OwnArray(std::vector<T> values) {
 }
 
 /// A read-only array of str: text_of(row) for each row; None for an empty text. Invalid UTF-8 in a
-/// name becomes U+FFFD. The texts must stay valid until the call returns.
+/// name becomes U+FFFD. The strings must stay valid until the call returns.
 template <typename TextOf>
 pybind11::array TextColumn(std::size_t rows, const TextOf& text_of) {
   namespace py = pybind11;
@@ -82,7 +82,8 @@ pybind11::array EdgeColumn(const std::shared_ptr<const Recording>& recording,
 pybind11::array GradientColumn(const std::shared_ptr<const Recording>& recording,
                                std::string_view name);
 
-/// Returns "forward", "backward", "optimizer", "data_wait", "callback" or "other".
+/// Returns "forward", "backward", "optimizer", "data_wait", "host_to_device", "communication",
+/// "callback" or "other".
 std::string_view NameOfPhase(Phase phase);
 
 }  // namespace headroom::python

@@ -28,10 +28,11 @@ struct Insertion {
 /// A transfer to insert on a channel.
 struct Transfer {
   double duration_us = 0;
-  std::int32_t priority = 0;        ///< With the policy "priority", the lowest goes first.
-  std::vector<std::int64_t> after;  ///< Recorded tasks, or numbers of earlier inserted tasks.
-  /// Recorded tasks. A task that is not later than those that the transfer waits for means the next
-  /// cycle.
+  std::int32_t priority = 0;  ///< With the policy "priority", the lowest number runs first.
+  /// Tasks that must have ended: recorded tasks, or numbers of earlier inserted tasks.
+  std::vector<std::int64_t> after;
+  /// Recorded tasks that wait for the transfer. A task that is not later than a task of `after`
+  /// refers to the next cycle.
   std::vector<std::int64_t> before;
 };
 
@@ -97,8 +98,8 @@ class EditableGraph {
   std::shared_ptr<std::set<std::string>>
       channel_names_;  ///< Shared, because the copies of the edit refer to the names.
   std::unique_ptr<Edit> edit_;
-  /// By inserted task: the last task in the graph's order that it waits for, directly or
-  /// indirectly, or that precedes it; -1: none.
+  /// By inserted task: the last task, in the graph's order, that the inserted task follows or waits
+  /// for, directly or indirectly; -1: none.
   std::map<TaskIndex, std::int64_t> waits_until_;
 };
 

@@ -66,9 +66,9 @@ void RegisterErrors(py::module_& module) {
   };
   static PyObject* const trace_error =
       add("TraceError", PyExc_Exception, "The file is unreadable or not a trace.");
-  static PyObject* const does_not_apply =
-      add("DoesNotApply", PyExc_ValueError,
-          "The trace lacks data that a scenario needs; the message names it, and the remedy.");
+  static PyObject* const does_not_apply = add(
+      "DoesNotApply", PyExc_ValueError,
+      "The trace lacks data that a scenario requires; the message names the data and the remedy.");
   // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 calls it by value.
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
@@ -310,7 +310,7 @@ void RefuseUnknownNumpy() {
 
 PYBIND11_MODULE(_engine, module) {
   RefuseUnknownNumpy();
-  module.doc() = "The engine of Headroom; use the package headroom.";
+  module.doc() = "Headroom's engine; use the package headroom.";
   module.attr("__version__") = HEADROOM_VERSION;
   RegisterErrors(module);
   BindTrace(module);

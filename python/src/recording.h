@@ -54,7 +54,7 @@ class Trace {
   mutable std::unique_ptr<QueryTables> tables_;
 };
 
-/// Value in columns of step numbers: in no step.
+/// Value in columns of step numbers: the task is in no step.
 inline constexpr std::int64_t kNoStep = -1;
 
 /// The job of a trace with its forecasts. Python's graphs of one job, and the arrays that refer to

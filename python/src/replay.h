@@ -33,7 +33,7 @@ struct ReplayResult {
 /// Replays until the steps are periodic. Uses neither Python nor state of the job that needs its
 /// lock.
 ///
-/// @param tasks number of tasks: those of the graph and inserted ones
+/// @param tasks  number of tasks: those of the graph and the inserted ones
 ReplayResult ReplayEdited(const Job& job, const EditedPlan& edited, std::size_t tasks);
 
 }  // namespace headroom::python

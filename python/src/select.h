@@ -20,8 +20,8 @@ struct Criteria {
   std::optional<std::string> family;       ///< A name of Name(WorkFamily).
   std::optional<std::int64_t> stream;      ///< Stream number in the trace.
   std::optional<std::int64_t> device;      ///< Ordinal of the GPU.
-  std::optional<std::int64_t> step;        ///< Row of the recorded steps.
-  std::optional<std::vector<bool>> where;  ///< By task of the graph.
+  std::optional<std::int64_t> step;        ///< The trace's own number of the step.
+  std::optional<std::vector<bool>> where;  ///< By task of the graph: true for a match.
 
   /// Returns true if there is no criterion.
   bool Empty() const { return OfHostAlone() && !op && !layer && !phase; }

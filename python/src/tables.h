@@ -31,7 +31,7 @@ std::size_t TableRows(const std::shared_ptr<const Trace>& trace, std::size_t tab
 pybind11::array TableColumnView(const std::shared_ptr<const Trace>& trace, std::size_t table,
                                 std::size_t column);
 
-/// Returns the texts of string ids as str. Invalid UTF-8 becomes U+FFFD.
+/// Returns the strings of string ids as str. Invalid UTF-8 becomes U+FFFD.
 pybind11::list TextsOf(const Trace& trace, const pybind11::array_t<std::uint32_t>& ids);
 
 /// The result of one statement, by column.

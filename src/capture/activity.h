@@ -5,8 +5,8 @@
 // therefore skip unknown kinds. Events of one ring are not sorted by time: GPU work is reported
 // after it ends, and buffers return in any order.
 //
-// The payloads below are copied over whole records. Both sides run on one machine. A change to a
-// payload changes HEADROOM_SHARED_VERSION.
+// The payloads below are copied byte by byte into whole records, because writer and reader run on
+// the same machine. A change to a payload requires a new HEADROOM_SHARED_VERSION.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +76,7 @@ struct SyncPayload {
 enum class Phase : std::uint32_t { kInstant, kBegin, kEnd };
 
 struct MarkerPayload {
-  std::uint32_t id;  ///< Equal at begin and end.
+  std::uint32_t id;  ///< The same at the begin and the end of a range.
   Phase phase;
   std::uint32_t tid;
   std::uint32_t domain;  ///< Name of the domain; 0: the default domain.
@@ -87,27 +87,28 @@ enum class Object : std::uint32_t { kUnknown, kProcess, kThread, kDevice, kConte
 
 struct NamingPayload {
   Object object;
-  std::uint32_t id;       ///< The object itself: a tid, a device, a context or a stream.
+  std::uint32_t id;       ///< Id of the object: a pid, tid, device, context or stream.
   std::uint32_t context;  ///< Context of a stream.
   std::uint32_t device;   ///< Device of a context or stream.
 };
 
 struct ExternalIdPayload {
   std::uint64_t id;           ///< Pushed by the program or by a library in it.
-  std::uint32_t correlation;  ///< Call made under this id.
-  std::uint32_t kind;         ///< CUPTI's number of the library that pushed it.
+  std::uint32_t correlation;  ///< Correlation id of the call made under this id.
+  std::uint32_t kind;         ///< CUpti_ExternalCorrelationKind: which library pushed the id.
 };
 
 enum class Severity : std::uint32_t { kInfo, kWarning };
 
-/// Message of the recording about itself.
+/// Diagnostic message about the recording.
 struct MessagePayload {
   std::int64_t value;
-  std::uint32_t text;  ///< Name: a sentence for people; 0: none.
+  std::uint32_t text;  ///< Name id of a sentence for the user; 0: none.
   Severity severity;
 };
 
-/// Names of messages. Amounts count from the previous message with the same name and text.
+/// Names of messages. Counts, bytes and times are increments since the previous message with the
+/// same name and text.
 namespace message {
 inline constexpr char kStarted[] = "cupti_started";           ///< Value: CUPTI's version.
 inline constexpr char kUnavailable[] = "cupti_unavailable";   ///< Value: CUPTI's error, or 0.
@@ -117,14 +118,14 @@ inline constexpr char kCapture[] = "cupti_capture";           ///< Value: 1 on, 
 /// Value: number of records; `text` names the context and stream.
 inline constexpr char kDropped[] = "cupti_dropped_records";
 inline constexpr char kUntimed[] = "cupti_untimed_records";    ///< Value: number of records.
-inline constexpr char kDiscarded[] = "cupti_discarded_bytes";  ///< Value: bytes beyond the ceiling.
-/// Value: CPU time of Headroom's own thread.
+inline constexpr char kDiscarded[] = "cupti_discarded_bytes";  ///< Value: bytes without a buffer.
+/// Value: CPU time of Headroom's thread, in ns.
 inline constexpr char kWorkerTime[] = "cupti_worker_cpu_ns";
-/// Value: CPU time on other threads.
+/// Value: CPU time of Headroom's callbacks on other threads, in ns.
 inline constexpr char kHandlingTime[] = "cupti_handling_cpu_ns";
 }  // namespace message
 
-/// Records of the longest event.
+/// Length of the longest event, in records.
 inline constexpr std::size_t kMaxRecords = 6;
 
 template <typename Payload>
@@ -138,10 +139,10 @@ static_assert(sizeof(NamingPayload) == 16 && sizeof(ExternalIdPayload) == 16);
 static_assert(sizeof(MessagePayload) == 16);
 static_assert(1 + kRecords<GpuTaskPayload> + kRecords<KernelPayload> == kMaxRecords);
 
-/// Instructions of the recorder to a producer: in the ring's header, behind headroom_ring.
+/// Instructions of the recorder to a producer, in the ring's header after headroom_ring.
 struct Control {
-  /// (atomic) 1 while the wanted steps run, else 0. Read every 10 ms if a step window is set
-  /// (HEADROOM_STEPS).
+  /// (atomic) 1 while the wanted steps run, else 0. The producer reads it every 10 ms if a step
+  /// window is set (HEADROOM_STEPS).
   std::uint32_t capture;
 };
 inline constexpr std::size_t kControlOffset = 1024;

@@ -16,8 +16,8 @@ namespace {
 Kind KindOf(const headroom_record& record) { return static_cast<Kind>(record.info & 0xff); }
 std::size_t LengthOf(const headroom_record& record) { return 1 + (record.info >> 8); }
 
-/// Returns the payload `at` records after the first.
-/// REQUIRES: it is inside the event.
+/// Returns the payload that starts `at` records after the event's first. REQUIRES: the payload is
+/// inside the event.
 template <typename Payload>
 Payload PayloadAt(std::span<const headroom_record> event, std::size_t at = 1) {
   Payload payload;
@@ -25,14 +25,14 @@ Payload PayloadAt(std::span<const headroom_record> event, std::size_t at = 1) {
   return payload;
 }
 
-/// Returns true if the event has the records of `Payload`. It may have more: later versions append.
+/// Returns true if the event contains a `Payload`. Later versions may append further records.
 template <typename Payload>
 bool Has(std::span<const headroom_record> event) {
   return event.size() >= 1 + kRecords<Payload>;
 }
 
 /// Demangles the function's own name and keeps the rest mangled: "cutlass::device_kernel<I...>".
-/// Returns the input if the front is not such a name.
+/// Returns the input if it does not start with a function's name.
 std::string DemangleFront(std::string_view mangled) {
   std::string_view rest = mangled.substr(2);
   const bool nested = rest.starts_with('N');
@@ -59,9 +59,10 @@ std::string DemangleFront(std::string_view mangled) {
   return name;
 }
 
-/// Records above any valid event: a larger length is damage.
+/// Limit for the length of an event, in records. No valid event is that long, so a larger length
+/// means damage.
 constexpr std::size_t kLongest = 256;
-/// Limit of stored begins without an end, and ends without a begin.
+/// Maximum number of stored begins without an end, and ends without a begin.
 constexpr std::size_t kMaxHalfRanges = 1 << 20;
 
 }  // namespace
@@ -73,8 +74,8 @@ std::string Demangle(std::string_view name) {
   const std::unique_ptr<char, decltype(&std::free)> plain(
       abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), &std::free);
   if (plain != nullptr) return plain.get();
-  // The C++ library does not demangle names above 1,024 letters, such as nested templates. Its
-  // limit is one of recursion and cannot be changed from outside.
+  // The C++ library does not demangle names of more than 1,024 characters, such as those of nested
+  // templates. Callers cannot change this limit.
   constexpr std::size_t kLongestDemangled = 1024;
   return name.size() > kLongestDemangled ? DemangleFront(name) : text;
 }
@@ -263,7 +264,7 @@ void Decoder::Finish(Sink& sink) {
             [](const auto& a, const auto& b) { return a.first < b.first; });
   half_ranges_.clear();
   for (const auto& [id, half] : left) {
-    if (half.ended) continue;  // Began before the recording did.
+    if (half.ended) continue;  // The range began before the recording.
     Range range = RangeOf(half);
     range.open = true;
     sink.OnRange(range);

@@ -14,7 +14,7 @@
 
 namespace headroom::activity {
 
-/// Work of a GPU, in ticks of the process's collector.
+/// A task of a GPU. Times are ticks of the process's collector.
 struct GpuTask {
   std::uint64_t start = 0, end = 0;
   Work work = Work::kKernel;
@@ -36,7 +36,7 @@ struct ApiCall {
   bool driver = false;
 };
 
-/// Time that the program lost to the recording, or to the driver because of it.
+/// Time that CUPTI reports as overhead: its own, or the driver's, such as lazy loading.
 struct Overhead {
   std::uint64_t start = 0, end = 0;
   std::string_view name = {};
@@ -55,7 +55,7 @@ struct Sync {
 struct Range {
   std::uint64_t start = 0, end = 0;
   std::string_view name = {}, domain = {};
-  std::uint32_t tid = 0;  ///< Thread of the begin.
+  std::uint32_t tid = 0;  ///< Thread that began the range; 0: no thread.
   bool open = false;      ///< Its end was not recorded.
 };
 
@@ -66,14 +66,14 @@ struct Naming {
   std::uint32_t id = 0, context = 0, device = 0;
 };
 
-/// Id under which the program made a call.
+/// External id that the program, or a library in it, pushed before a call.
 struct ExternalId {
   std::uint64_t id = 0;
   std::uint32_t correlation = 0;
   std::uint32_t kind = 0;
 };
 
-/// Message of the recording about itself (message::).
+/// Diagnostic message about the recording (message::).
 struct Message {
   std::uint64_t ticks = 0;
   std::string_view what = {};
@@ -82,11 +82,11 @@ struct Message {
   Severity severity = Severity::kInfo;
 };
 
-/// Receives the events of a decoder. Texts are valid until the call returns.
+/// Receives the events of a decoder. Strings are valid until the call returns.
 ///
-/// Events come as they were written, not by time. Calls of one thread nest or follow each other;
-/// they never cross. A nested call may come before its outer call, or much later. A writer of
-/// begins and ends must first sort by (start, -end).
+/// Events come in the order in which they were written, not by time. Calls of one thread nest or
+/// follow each other, but never overlap partially. A nested call may come before its outer call, or
+/// much later. A sink that writes begins and ends must first sort the calls by (start, -end).
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -100,18 +100,21 @@ class Sink {
   virtual void OnMessage(const Message& message) = 0;
 };
 
-/// Returns the readable name of a kernel. The C++ library does not demangle names above 1,024
-/// letters. For those, only the function's own name is demangled: "cutlass::device_kernel<IL...>".
+/// Returns the readable name of a kernel. The C++ library does not demangle names of more than
+/// 1,024 characters. For those, demangles only the function's own name:
+/// "cutlass::device_kernel<IL...>".
 std::string Demangle(std::string_view name);
 
-/// Returns the direction of a memcpy, from GpuTaskPayload.copy.
+/// Returns the direction of a memcpy, such as HtoD; empty if unknown.
+///
+/// @param copy  GpuTaskPayload::copy
 std::string_view CopyText(std::uint8_t copy);
 
 /// Reads one ring, in pieces of any size. Another process writes the ring, so its contents can be
 /// arbitrary. Counts and skips invalid events.
 class Decoder {
  public:
-  /// Returns the text of a name; empty if there is none. The text must stay valid as long as the
+  /// Returns the name with this id; empty if the id is unknown. Its characters must outlive the
   /// decoder.
   using NameOf = std::function<std::string_view(std::uint32_t)>;
 
@@ -125,14 +128,14 @@ class Decoder {
   void Finish(Sink& sink);
 
   std::int64_t events() const { return events_; }
-  /// Events of a later version, or damaged ones.
+  /// Number of skipped events: damaged ones, or those of a later version.
   std::int64_t unknown() const { return unknown_; }
 
  private:
   struct HalfRange {
     std::uint64_t ticks = 0;
     std::uint32_t name = 0, domain = 0, tid = 0;
-    bool ended = false;  ///< Set for an end: buffers of two threads may come out of order.
+    bool ended = false;  ///< Only the end has come: buffers of two threads may come out of order.
   };
 
   void DecodeEvent(std::span<const headroom_record> event, Sink& sink);
@@ -145,8 +148,8 @@ class Decoder {
   NameOf name_of_;
   std::vector<headroom_record> cut_;  ///< First records of an event whose rest is missing.
   std::unordered_map<std::uint32_t, std::string> kernels_;
-  std::unordered_map<std::uint32_t, HalfRange>
-      half_ranges_;  ///< Ranges with one known end, by marker id.
+  /// Ranges of which only the begin or the end has come, by marker id.
+  std::unordered_map<std::uint32_t, HalfRange> half_ranges_;
   std::int64_t events_ = 0, unknown_ = 0;
 };
 

@@ -48,7 +48,7 @@ std::string_view NameOf(std::uint32_t name) {
   return name < std::size(kNames) ? kNames[name] : std::string_view();
 }
 
-/// Records as they are in a ring.
+/// Builds the records of a ring.
 class Records {
  public:
   template <typename... Payloads>
@@ -143,7 +143,8 @@ RC_GTEST_PROP(ActivityDecoder, AnythingCanStandInTheRing, (std::vector<std::uint
   decoder.Finish(lines);
 }
 
-// The C++ library does not demangle names above 1,024 letters. Kernels of CUTLASS have thousands.
+// The C++ library does not demangle names of more than 1,024 characters. Names of CUTLASS kernels
+// have thousands.
 TEST(Demangle, NamesALongKernelByItsFront) {
   std::string arguments = "I";
   for (int i = 0; i < 300; ++i) arguments += "Li1E";
@@ -164,9 +165,8 @@ TEST(ActivityDecoder, WhatALaterVersionWritesIsCountedAndSkipped) {
   Records records;
   records
       .Add(static_cast<Kind>(99), 1, 0, SyncPayload{})  // An unknown kind.
-                                                        // A known one that has grown.
       .Add(Kind::kRuntimeCall, 10, 2, CallPayload{.end = 20, .tid = 1, .correlation = 5},
-           CallPayload{})
+           CallPayload{})              // A known kind with further records.
       .Add(Kind::kRuntimeCall, 11, 2)  // An incomplete event.
       .Add(Kind::kOverhead, 12, 2, OverheadPayload{.end = 13, .tid = 0, .reserved = 0});
   Lines lines;

@@ -11,15 +11,15 @@
 namespace headroom::activity {
 
 /// The ring of one producer, in the memory that this image shares with the recorder. The reader
-/// sees an event completely or not at all. An event without room counts as dropped.
+/// sees an event completely or not at all. An event that does not fit counts as dropped.
 ///
-/// One writer at a time: there is no lock. The ring is never closed, so the recorder can read its
-/// last events after the process dies. A forked child must not write: the memory belongs to its
-/// parent.
+/// Not thread-safe: only one thread may write at a time. The ring is never closed, so the recorder
+/// can read its last events after the process dies. A forked child must not write: the memory
+/// belongs to its parent.
 class Ring {
  public:
-  /// Takes a ring. Returns false without a recorder, with HEADROOM=0, and if all rings are taken.
-  /// @param name  for people; cut after 63 bytes
+  /// Reserves a ring. Returns false without a recorder, with HEADROOM=0, and if no ring is free.
+  /// @param name  display name of the ring; cut after 63 bytes
   bool Open(const char* name) {
     if (!headroom_recorded()) return false;
     pthread_mutex_lock(&headroom_impl_state_v1.lock);
@@ -29,13 +29,13 @@ class Ring {
     return out_.ring != nullptr;
   }
 
-  /// Returns true if the recorder wants current events (Control).
+  /// Returns true if the recorder wants events now (Control::capture).
   bool capture_wanted() const {
     return __atomic_load_n(&ControlOf(out_.ring)->capture, __ATOMIC_ACQUIRE) != 0;
   }
 
-  /// Writes an event of `payload`, and of `more` if it is not null. Returns false if there was no
-  /// room.
+  /// Writes an event with `payload`, followed by `more` if not null. Returns false if the ring is
+  /// full.
   template <typename Payload, typename More = Payload>
   bool Write(Kind kind, std::uint64_t ticks, std::uint32_t name, const Payload& payload,
              const More* more = nullptr) {

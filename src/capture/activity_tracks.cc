@@ -26,7 +26,7 @@ GpuTaskWork WorkOf(activity::Work work) {
   return GpuTaskWork::kKernel;
 }
 
-/// Arguments of one event. The caller owns the texts.
+/// Arguments of one event. The caller owns the strings.
 class Args {
  public:
   template <typename Value>
@@ -155,7 +155,8 @@ void ActivityTracks::OnMessage(const activity::Message& message) {
 }
 
 bool ActivityTracks::Settling() const {
-  // The last calls come with CUPTI's records, which the program's side requests every 200 ms.
+  // The last calls come with CUPTI's records, which the library in the program requests every 200
+  // ms.
   constexpr DurationNs kCallsAreTold(500'000'000), kMax(10'000'000'000);
   const std::optional<std::uint64_t> end = gate_->end();
   if (!end) return false;
@@ -164,7 +165,8 @@ bool ActivityTracks::Settling() const {
 }
 
 std::int64_t ActivityTracks::Flush() {
-  // Outer before inner: viewers treat the first begin at a moment as the outer one.
+  // Outer before inner: of two begins with equal timestamps, viewers treat the first as the outer
+  // one.
   std::sort(slices_.begin(), slices_.end(), [](const Slice& a, const Slice& b) {
     return std::tie(a.tid, a.start, b.end) < std::tie(b.tid, b.start, a.end);
   });
@@ -178,7 +180,7 @@ std::int64_t ActivityTracks::Flush() {
     Args args;
     if (slice.correlation >= 0) args.Add("correlation", slice.correlation);
     encoder.Begin(track, start, slice.name, slice.category, args.span());
-    // Ends it at once: readers that pair in file order then need no sorting.
+    // Writes the end directly after the begin, so that readers can pair them in file order.
     encoder.End(track, std::max(clock_->TimeOf(slice.end), start));
   }
   events_ += static_cast<std::int64_t>(slices_.size());

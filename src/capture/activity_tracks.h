@@ -15,8 +15,8 @@
 
 namespace headroom {
 
-/// Writes GPU tasks as they come. Calls, ranges and overheads go to their thread's track, where
-/// slices must nest. They come in no order, so each Flush() sorts its slices first.
+/// Writes GPU tasks immediately. Calls, ranges and overhead go to their thread's track, where
+/// slices must nest. They arrive unsorted, so Flush() sorts them first.
 class ActivityTracks : public activity::Sink {
  public:
   /// Requires that all arguments outlive this object.
@@ -28,17 +28,18 @@ class ActivityTracks : public activity::Sink {
   void OnOverhead(const activity::Overhead& overhead) override;
   void OnSync(const activity::Sync& sync) override;
   void OnRange(const activity::Range& range) override;
-  /// Not recorded: names of threads and streams are the program's private texts.
+  /// Ignores names of threads and streams, because they may contain private data.
   void OnNaming(const activity::Naming&) override {}
-  /// Not needed: correlation ids link GPU work to its call, and time links calls to the ranges
-  /// around them.
+  /// Ignores external ids: correlation ids link GPU work to its call, and times link calls to the
+  /// ranges around them.
   void OnExternalId(const activity::ExternalId&) override {}
   void OnMessage(const activity::Message& message) override;
 
-  /// Warnings, as sentences.
+  /// Warnings for the user, as sentences.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  /// Returns true if the wanted steps are over but their work is still to come. Lasts at most 10 s.
+  /// Returns true if the wanted steps have ended but records of their GPU work may still come.
+  /// Returns false from 10 s after their end.
   bool Settling() const;
 
   /// Sorts and writes the collected slices. Returns the number of events since the last call,
@@ -66,8 +67,8 @@ class ActivityTracks : public activity::Sink {
   const TickClock* clock_;
   const StepGate* gate_;
   LaunchGate launches_;
-  std::unordered_multimap<std::uint32_t, HeldTask>
-      held_;  ///< Tasks without a recorded launch so far, by correlation.
+  /// Tasks without a recorded launch so far, by correlation.
+  std::unordered_multimap<std::uint32_t, HeldTask> held_;
   std::vector<Slice> slices_;
   std::vector<std::string> warnings_;
   std::int64_t events_ = 0;

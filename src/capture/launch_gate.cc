@@ -45,7 +45,7 @@ std::optional<bool> LaunchGate::SawTask(std::uint64_t start, std::uint64_t end,
   awaited_ -= launch.awaited ? 1 : 0;
   launch.awaited = false;
   if (steps_->Before(end)) return false;
-  // A task that starts before the steps end was launched in them or earlier.
+  // A task that starts before the wanted steps end was launched in them or earlier.
   if (!steps_->Over(start)) return true;
   return launch.called ? std::optional(launch.wanted) : std::nullopt;
 }

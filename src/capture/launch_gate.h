@@ -12,22 +12,24 @@
 
 namespace headroom {
 
-/// A GPU runs behind its host, so a task's time does not show its step. Wanted tasks are those
-/// launched in the wanted steps, at any run time. Tasks left in the queue by earlier steps are also
-/// wanted: the first wanted step begins when they end.
+/// GPU tasks run after their launch, so a task's time does not identify its step. Selects the tasks
+/// launched in the wanted steps, whenever they run. Also selects queued tasks of earlier steps that
+/// run in the window, because they delay the first wanted step.
 ///
-/// Calls and tasks come in any order. Keeps the latest 65,536 launches; a GPU has far fewer queued.
+/// Accepts calls and tasks in any order. Keeps the latest 65,536 launches, far more than a GPU
+/// queues.
 class LaunchGate {
  public:
-  /// @param steps  must outlive this; must know each step before its launches come
+  /// Requires that `steps` outlives this object and receives each step before the step's launches.
   explicit LaunchGate(const StepGate* steps) : steps_(steps) {}
 
   void SawCall(std::string_view name, std::uint64_t start, std::uint32_t correlation);
 
-  /// Returns true if a task is wanted; nullopt if its launch decides but has not come yet.
+  /// Returns true if a task is wanted; nullopt if this depends on its launch, which is not reported
+  /// yet.
   std::optional<bool> SawTask(std::uint64_t start, std::uint64_t end, std::uint32_t correlation);
 
-  /// Launches in wanted steps whose task has not come yet.
+  /// Number of launches in wanted steps whose task is not reported yet.
   std::size_t awaited() const { return awaited_; }
 
  private:
@@ -40,7 +42,7 @@ class LaunchGate {
 
   const StepGate* steps_;
   std::unordered_map<std::uint32_t, Launch> launches_;
-  std::deque<std::uint32_t> order_;  ///< Oldest first.
+  std::deque<std::uint32_t> order_;  ///< Correlation ids, oldest first.
   std::size_t awaited_ = 0;
 };
 

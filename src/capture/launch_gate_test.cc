@@ -5,7 +5,7 @@
 namespace headroom {
 namespace launch_gate_test {
 
-/// Steps 1 and 2 are wanted: from 1,000 to 2,000.
+/// Steps 1 and 2 are wanted: ticks 1,000 to 2,000.
 class LaunchGateTest : public testing::Test {
  protected:
   LaunchGateTest() {

@@ -17,7 +17,7 @@
 namespace headroom {
 namespace {
 
-/// Includes SIGUSR1 and SIGUSR2, by which batch systems announce a job's time limit.
+/// Includes SIGUSR1 and SIGUSR2, with which batch systems announce a job's time limit.
 constexpr int kHeld[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 sigset_t HeldSet() {
@@ -52,7 +52,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 HeldSignals::HeldSignals() {
   const sigset_t set = HeldSet();
   pthread_sigmask(SIG_BLOCK, &set, &before_);
-  // If a parent left it ignored, a child's exit would not be reported.
+  // If this process inherited SIGCHLD as ignored, the kernel would not report a child's exit.
   std::signal(SIGCHLD, SIG_DFL);
 }
 
@@ -89,7 +89,7 @@ Result<LaunchedProgram> LaunchedProgram::Start(const std::vector<std::string>& a
   std::vector<std::string> environment_texts = Environment(options.environment);
   const std::vector<char*> argv = Pointers(argument_texts), envp = Pointers(environment_texts);
 
-  // The program sees signals as if it had been started directly.
+  // The program starts with the signal mask and handlers that a shell would give it.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, defaults;
@@ -125,7 +125,7 @@ std::optional<int> LaunchedProgram::ExitCode() const {
   int status = 0;
   const pid_t ended = waitpid(pid_, &status, WNOHANG);
   if (ended == 0) return std::nullopt;
-  if (ended < 0) return 1;  // Another caller has the exit code.
+  if (ended < 0) return 1;  // An earlier call collected the exit code.
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

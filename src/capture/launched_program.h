@@ -1,4 +1,4 @@
-// The recorded program: starts it as the user's shell would, waits for it, and passes signals on.
+// Starts the recorded program as the user's shell would, waits for it and forwards signals.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-/// During its lifetime, signals that would end this process wait for LaunchedProgram::Wait().
-/// Requires construction before any thread, which inherits the mask.
+/// Blocks, during its lifetime, signals that would end this process. LaunchedProgram::Wait()
+/// handles them. Requires construction before any thread, because threads inherit the signal mask.
 class HeldSignals {
  public:
   HeldSignals();
@@ -25,28 +25,28 @@ class HeldSignals {
   sigset_t before_{};
 };
 
-/// Environment variables that differ from this process's; nullopt removes one.
+/// Changes to this process's environment, by variable; nullopt removes the variable.
 using EnvironmentChanges = std::map<std::string, std::optional<std::string>>;
 
 struct LaunchOptions {
   EnvironmentChanges environment = {};
-  /// Receives the program's output and errors. The program then has no input and inherits no other
-  /// descriptor. -1: it inherits all descriptors.
+  /// Descriptor for the program's stdout and stderr. The program's stdin is then /dev/null, and it
+  /// inherits no other descriptor. -1: the program inherits all descriptors.
   int output = -1;
-  /// Starts the program in a new process group: the terminal's signals do not reach it, and all its
-  /// children can be ended.
+  /// Starts the program in a new process group. The terminal's signals then do not reach it, and
+  /// the caller can end it with all its children.
   bool own_group = false;
 };
 
 class LaunchedProgram {
  public:
   /// Starts `arguments[0]`, looked up in PATH, with this process's environment. Fails with kUsage
-  /// if it cannot be started.
+  /// if the program cannot be started.
   static Result<LaunchedProgram> Start(const std::vector<std::string>& arguments,
                                        const LaunchOptions& options);
 
-  /// Returns 0 if `program` can be started, else the errno that Start() would meet. Lets the caller
-  /// check before it replaces files.
+  /// Returns 0 if `program` can be started, else the errno with which Start() would fail. Lets the
+  /// caller check before it replaces files.
   static int Find(const std::string& program);
 
   pid_t pid() const { return pid_; }
@@ -54,15 +54,16 @@ class LaunchedProgram {
   /// Waits for the program's end. Returns the exit code as a shell does: 128 + N after signal N.
   /// REQUIRES: signals are held.
   ///
-  /// SIGINT, SIGQUIT and SIGHUP of the terminal reach the program directly. Those sent to this
-  /// process alone are passed on, as are SIGTERM, SIGUSR1 and SIGUSR2.
+  /// Forwards SIGTERM, SIGUSR1 and SIGUSR2. Forwards SIGINT, SIGQUIT and SIGHUP only if a process
+  /// sent them: those of the terminal reach the program directly.
   int Wait() const;
 
-  /// Returns the same exit code to the first caller after the program has ended; else nullopt. Does
-  /// not block.
+  /// Returns the exit code as Wait() does; nullopt while the program runs. Returns 1 if an earlier
+  /// call has already collected the exit code. Does not block.
   std::optional<int> ExitCode() const;
 
-  /// Returns the exit code of a shell after Start() failed with this errno.
+  /// Returns a shell's exit code for a program that could not be started: 127 if not found, else
+  /// 126.
   static int ShellCode(int error);
 
  private:

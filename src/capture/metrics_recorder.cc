@@ -25,11 +25,12 @@
 namespace headroom {
 namespace {
 
-/// Longest wait at the end: above the time that a silent driver delays a sampler, to open it and to
-/// read it.
+/// Longest wait for the last sample. Exceeds the time limits for opening and reading a GPU driver
+/// that does not answer.
 constexpr std::chrono::seconds kPatience(10);
 
-/// Returns true if a process has loaded PyTorch for Python but not the timer of Headroom's module.
+/// Returns true if a process has loaded PyTorch's Python library but not the timer of Headroom's
+/// Python module.
 bool RunsTorchUntimed(std::int64_t pid) {
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   bool torch = false;
@@ -48,8 +49,8 @@ class MetricsRecorder::Sampling {
       : options_(std::move(options)), recorder_(recorder) {}
 
   void Run();
-  /// Call it from another thread: takes the last sample now. Returns false if the sample did not
-  /// come; no more samples will come then.
+  /// Makes Run() take the last sample, and waits for it. Returns false after a timeout; nothing is
+  /// recorded afterwards. Call it from another thread.
   bool Stop();
   std::vector<std::string> SilentGpus() {
     const std::lock_guard lock(mutex_);
@@ -58,7 +59,7 @@ class MetricsRecorder::Sampling {
   std::int64_t untimed_torch() const { return untimed_torch_; }
 
  private:
-  /// Writes the product names of the GPUs, as the program numbers them.
+  /// Writes the product names of the GPUs, with the program's device numbers.
   void NameGpus(const SystemSampler& sampler);
   void Write(const SystemSampler& sampler, const Reading& reading);
   void LookForTorch(const SystemSampler& sampler);
@@ -68,16 +69,16 @@ class MetricsRecorder::Sampling {
     std::string instance;
     TraceEncoder::Track track;
   };
-  std::vector<Counter> counters_;  ///< One counter per metric.
+  std::vector<Counter> counters_;  ///< In the order of SystemSampler::metrics().
   std::map<std::string, TraceEncoder::Track> instances_;
   TraceEncoder::Track users_track_ = 0;
-  std::set<std::pair<std::string, std::int64_t>>
-      named_;  ///< Resource and pid of users already written.
+  /// Resource and pid of the foreign users already written.
+  std::set<std::pair<std::string, std::int64_t>> named_;
   TimeNs next_look_;
   DurationNs look_after_{250'000'000};
-  std::set<std::int64_t> seen_untimed_;  ///< Untimed processes at the last look.
+  std::set<std::int64_t> seen_untimed_;  ///< Processes without the timer in the last check.
   bool gpus_are_named_ = false;
-  std::atomic<std::int64_t> untimed_torch_ = 0;  ///< Pid of that process; 0: none.
+  std::atomic<std::int64_t> untimed_torch_ = 0;  ///< Pid for UntimedTorch(); 0: none.
 
   std::mutex mutex_;
   std::condition_variable wake_, end_;
@@ -128,8 +129,9 @@ void MetricsRecorder::Sampling::LookForTorch(const SystemSampler& sampler) {
   for (const std::int64_t pid : untimed) {
     if (seen_untimed_.contains(pid)) untimed_torch_ = pid;
   }
-  // A process may have a thousand map lines, so the looks become less frequent. One sighting is not
-  // enough: the timer loads after PyTorch's import, some time after its libraries.
+  // /proc/PID/maps may have a thousand lines, so the checks become less frequent. One hit is not
+  // enough: the timer loads when PyTorch's import has finished, some time after PyTorch's
+  // libraries.
   constexpr DurationNs kLongestImport(2'000'000'000);
   look_after_ = look_after_ + look_after_;
   next_look_ = MonotonicNow() + (untimed.empty() ? look_after_ : kLongestImport);

@@ -13,30 +13,31 @@
 
 namespace headroom {
 
-/// Samples on its own thread: at once, each period, and once at the end. Even a program of two
-/// seconds therefore has metrics. Omits unreadable metrics: missing is not zero.
+/// Samples on a separate thread: immediately, once per period, and at the end. Even a program that
+/// runs for two seconds therefore has metrics. Omits metrics that cannot be read instead of
+/// recording 0.
 ///
-/// Names other processes that use a notable share of the machine, as instants `foreign_user` of the
-/// category `headroom`.
+/// Records each unrelated process that uses a notable share of the machine, as an instant
+/// `foreign_user` of the category `headroom`.
 class MetricsRecorder {
  public:
-  /// @param recorder  must outlive this
+  /// Requires that the recorder outlives this object.
   MetricsRecorder(const SamplerOptions& options, Recorder* recorder);
   /// Stops sampling.
   ~MetricsRecorder() { Stop(); }
   MetricsRecorder(const MetricsRecorder&) = delete;
   MetricsRecorder& operator=(const MetricsRecorder&) = delete;
 
-  /// Takes the last sample. Returns false if the kernel does not answer within some seconds: it
-  /// reads the memory maps of processes that may hang in a driver. The thread is then detached and
-  /// writes nothing more.
+  /// Takes the last sample and stops. Returns false if the sample takes more than 10 s, because
+  /// reading the memory maps of a process that hangs in a driver can block. The thread is then
+  /// detached and writes nothing more.
   bool Stop();
 
-  /// Returns the GPUs that did not answer in time for their metrics.
+  /// Returns the GPUs that did not answer a metrics query in time.
   std::vector<std::string> SilentGpus() const;
 
-  /// Returns the pid of a process that ran PyTorch without Headroom's timer in at least two
-  /// samples. Returns nullopt if there was none.
+  /// Returns the pid of a process that ran PyTorch without Headroom's timer in two consecutive
+  /// checks; nullopt if none did.
   std::optional<std::int64_t> UntimedTorch() const;
 
  private:

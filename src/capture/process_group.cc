@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kGrace(5);
 constexpr std::chrono::milliseconds kGlance(10);
 
-/// Returns true if the group contains other processes.
+/// Collects ended child processes of the group. Returns true if others still run.
 bool AnyLeft() {
   pid_t ended = 0;
   do {
@@ -35,7 +35,7 @@ void EndGroup() {
   kill(0, SIGTERM);
   const Clock::time_point until = Clock::now() + kGrace;
   while (AnyLeft() && Clock::now() < until) std::this_thread::sleep_for(kGlance);
-  // The signal also reached this process, where it is held.
+  // SIGTERM also reached this process, where it is blocked. Discards it.
   sigset_t own;
   sigemptyset(&own);
   sigaddset(&own, SIGTERM);

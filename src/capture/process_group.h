@@ -3,14 +3,15 @@
 
 namespace headroom {
 
-/// Makes this process the parent of orphans of its programs, so that EndGroup() sees them end.
+/// Makes this process the parent of its descendants' orphans, so that EndGroup() can wait for them.
 void AdoptOrphans();
 
-/// Ends all other processes in this group by SIGTERM and waits for them, at most 5 s. Does nothing
-/// if this process is not the group leader, because the group then contains unrelated processes.
+/// Sends SIGTERM to all other processes in this process's group and waits at most 5 s for their
+/// end. Does nothing if this process is not the group leader: the group then contains unrelated
+/// processes.
 ///
-/// REQUIRES: AdoptOrphans() before the first program; signals are held; no other code waits for
-/// programs of this process.
+/// REQUIRES: AdoptOrphans() was called before the first program started; a HeldSignals exists; no
+/// other code waits for child processes.
 void EndGroup();
 
 }  // namespace headroom

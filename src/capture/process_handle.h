@@ -1,4 +1,5 @@
-// Handle of a process that need not be a child. A reused pid does not mislead it.
+// Handle of any process, not only a child. On Linux 5.3 and later, stays correct if the pid is
+// reused.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class ProcessHandle {
 
  private:
   std::int32_t pid_;
-  int descriptor_;  ///< -1 if the kernel has no process handles (before 5.3).
+  int descriptor_;  ///< A pidfd; -1 if it could not be opened, as before Linux 5.3.
 };
 
 }  // namespace headroom

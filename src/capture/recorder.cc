@@ -32,9 +32,9 @@ namespace {
 constexpr std::chrono::milliseconds kFlushEvery{1000};
 constexpr DurationNs kSnapshotEvery{10'000'000'000};
 constexpr DurationNs kCensusEvery{1'000'000'000};
-/// Flushes before the second is over, so that the file keeps up and memory stays small.
+/// Size of unwritten packets of one file above which the writer flushes early, to limit memory.
 constexpr std::int64_t kFlushBytes = std::int64_t{4} << 20;
-/// A ring of 8 MiB has room for 131 ms of 2 million regions per second.
+/// Longest pauses between drains. At 2 million regions per second, a ring of 8 MiB fills in 131 ms.
 constexpr int kBusyWaitMs = 5, kIdleWaitMs = 30;
 
 std::string StatOf(std::int32_t pid) {
@@ -42,21 +42,21 @@ std::string StatOf(std::int32_t pid) {
   return read.ok() ? read.value().value_or("") : "";
 }
 
-/// Returns the name of a process; empty if it does not exist.
+/// Returns the name of a process; empty if the process does not exist.
 std::string CommOf(std::int32_t pid) {
   const std::string text = StatOf(pid);
   const std::optional<ProcessStat> stat = ParseProcessStat(text);
   return std::string(stat ? stat->name : "");
 }
 
-/// Returns the parent of a process; -1 if it does not exist.
+/// Returns the parent's pid of a process; -1 if the process does not exist.
 std::int32_t ParentOf(std::int32_t pid) {
   const std::string text = StatOf(pid);
   const std::optional<ProcessStat> stat = ParseProcessStat(text);
   return stat ? static_cast<std::int32_t>(stat->parent) : -1;
 }
 
-/// Rank that launchers state for a process; -1 if not stated.
+/// Rank and number of ranks from the launcher's environment variables; -1 if not stated.
 struct RankOf {
   std::int64_t rank = -1, world_size = -1;
 };
@@ -98,7 +98,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(RecorderOptions options) {
   Snapshot(main.encoder);
   main.self_track = main.encoder.ChildTrack(0, "headroom");
   Mark(main, "recording");
-  // Makes the file a trace from the start, even if the recording is interrupted.
+  // Makes the file a valid trace from the start, even if the recording is interrupted.
   main.file.Append(main.encoder.Take());
   main.file.Flush();
   if (!main.file.trouble().empty()) {
@@ -163,7 +163,8 @@ void Recorder::Accept() {
   for (;;) {
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) {
-      // Out of descriptors: the connection waits in the queue, and the loop must not spin on it.
+      // Out of descriptors: the connection stays in the queue, and polling would return
+      // immediately.
       if (errno == EMFILE || errno == ENFILE) {
         RemarkOnDescriptors();
         std::this_thread::sleep_for(std::chrono::milliseconds(kIdleWaitMs));
@@ -238,9 +239,10 @@ TickClock& Recorder::ClockOf(std::uint32_t clock) {
 
 Recorder::Recording* Recorder::RecordingForHelper(const Client& helper) {
   const std::int32_t own = helper.process.pid();
-  // Uses the pid that it states if both sides number processes equally: it may have exited already.
+  // In the same PID namespace, uses the pid that the helper states, because the helper's parent may
+  // have exited already.
   std::int32_t pid = helper.memory.pid() == own ? helper.memory.HelperOf() : ParentOf(own);
-  constexpr int kMaxAncestors = 16;  // A server that forks the workers may be in between.
+  constexpr int kMaxAncestors = 16;  // A fork server may be in between.
   for (int i = 0; i < kMaxAncestors && pid > 1; ++i, pid = ParentOf(pid)) {
     for (Recording& recording : recordings_) {
       if (recording.ended) continue;
@@ -286,7 +288,7 @@ Recorder::Process& Recorder::BeginProcess(Recording& recording, std::int32_t pid
   const TraceEncoder::Track track = recording.encoder.ProcessTrack(pid, CommOf(pid));
   Process& process = recording.processes.emplace_back(
       Process{ProcessHandle(pid), ThreadTracks(&recording.encoder, track, pid), {}});
-  if (recording.processes.size() > 1) return process;  // A helper shares its rank.
+  if (recording.processes.size() > 1) return process;  // A helper has the rank of the file's owner.
   const RankOf rank = ReadRank(pid);
   if (rank.rank < 0) return process;
   const std::array<TraceArg, 2> args{TraceArg{"rank", rank.rank},
@@ -301,7 +303,7 @@ bool Recorder::DrainAll() {
   const std::lock_guard lock(mutex_);
   for (auto at = clients_.begin(); at != clients_.end();) {
     Client& client = *at;
-    // Asked first, so that all its events from before its end are seen below.
+    // Checked before the rings: if the process has ended, the heads read below are final.
     const bool alive = client.process.IsAlive();
     bool told = false;
     for (std::uint32_t ring = 0; ring < client.memory.rings() && !told; ++ring)
@@ -321,9 +323,8 @@ bool Recorder::DrainAll() {
   for (TickClock& clock : clocks_) clock.Anchor();
   bool any = false, much = false;
   for (Recording& recording : recordings_) {
-    // Above half of the pending limit, events stay in their rings, which count them as dropped when
-    // full. Half, so that no drain exceeds the limit: after one refusal, the file refuses all
-    // packets.
+    // Above half of the pending limit, leaves events in their rings, which count drops when full.
+    // One drain must not exceed the limit: after one refusal, the file refuses all packets.
     if (recording.waiting_bytes + static_cast<std::int64_t>(recording.encoder.size()) >
         options_.limits.pending_bytes / 2)
       continue;
@@ -382,7 +383,7 @@ void Recorder::ReleaseEnded() {
     if (alive) continue;
     ReportSelf(recording);
     recording.ended = true;
-    // The first file continues: metrics, and the names of further processes.
+    // The first file still receives metrics and the names of further processes.
     if (&recording != &recordings_.front()) Mark(recording, "closed");
   }
 }
@@ -407,8 +408,8 @@ void Recorder::Mark(Recording& recording, std::string_view name) {
 void Recorder::TakeEvents() {
   bool busy = false;
   while (!stop_taking_) {
-    // Before waiting connections are accepted. They include helpers of processes that have exited
-    // by now, and this census identifies them.
+    // Runs before Accept(): waiting connections may come from helpers of processes that have just
+    // exited. DrainAll() adds those helpers to the file before it ends the file.
     LookForEnded();
     pollfd wait{.fd = listener_, .events = POLLIN, .revents = 0};
     if (poll(&wait, 1, busy ? kBusyWaitMs : kIdleWaitMs) > 0) Accept();
@@ -419,7 +420,7 @@ void Recorder::TakeEvents() {
 }
 
 void Recorder::FlushAll() {
-  // A deque: references stay valid while others are added.
+  // Pointers into the deque `recordings_` stay valid while recordings are added.
   std::vector<std::pair<Recording*, std::string>> taken;
   {
     const std::lock_guard lock(mutex_);
@@ -441,7 +442,7 @@ void Recorder::FlushAll() {
     recording->file.Flush();
     recording->waiting_bytes = recording->file.pending_bytes();
     recording->lost_bytes = recording->file.lost_bytes();
-    // A job may start thousands of processes, one after the other.
+    // Closes files early: a job may start thousands of processes, one after the other.
     if (recording->closing && recording->file.pending_bytes() == 0) recording->file.Close();
   }
 }

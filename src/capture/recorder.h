@@ -37,15 +37,15 @@ struct RecorderOptions {
 struct RecordedProcess {
   std::int32_t pid = 0;
   std::string path;
-  /// Events that it recorded: a region, mark, value or GPU task counts once.
+  /// Number of recorded events; a region, mark, value or GPU task counts once.
   std::int64_t events = 0;
   std::int64_t bytes = 0;       ///< Size of its file, including the recorder's own events.
   std::int64_t lost_bytes = 0;  ///< Bytes of packets beyond a limit.
-  std::uint64_t drops = 0;      ///< Events and regions that were never collected.
+  std::uint64_t drops = 0;      ///< Number of events and regions dropped in the process.
   std::string trouble;          ///< Reason why its file is incomplete; empty if complete.
   bool alive = false;           ///< Still running when the recording ended.
-  bool missed_steps = false;    ///< No wanted step came.
-  std::optional<std::int64_t> latest_step;  ///< Latest step, if a window was set.
+  bool missed_steps = false;    ///< A step window was set, but none of its steps began.
+  std::optional<std::int64_t> latest_step;  ///< Latest step; nullopt without a step window.
   std::vector<std::string> warnings;        ///< Reasons why GPU work is missing.
 };
 
@@ -53,7 +53,8 @@ struct RecordedProcess {
 /// process, flushed every second. The first process with events shares `path` with the recorder's
 /// own data: metrics, the list of further files, and losses.
 ///
-/// Two threads: one collects events, so that a slow disk loses none; the other writes.
+/// Uses two threads, one to collect events and one to write files, so that a slow disk does not
+/// cause drops.
 class Recorder {
  public:
   /// Creates the file and begins to listen.
@@ -66,14 +67,15 @@ class Recorder {
   /// Value for HEADROOM_SOCKET.
   const std::string& socket_path() const { return socket_path_; }
 
-  /// Calls `write` with the encoder of `path`. No other thread uses it during the call.
+  /// Calls `write` with the encoder of `path`. No other thread uses the encoder during the call.
   void Write(const std::function<void(TraceEncoder&)>& write);
 
-  /// Returns remarks for the user: processes that could not be recorded, and why.
+  /// Returns the remarks for the user since the last call: processes that could not be recorded,
+  /// and why.
   std::vector<std::string> Remarks();
 
-  /// Collects and writes the remaining events and closes the files. Returns the processes, that of
-  /// `path` first (with pid 0 if no process had events).
+  /// Collects and writes the remaining events and closes the files. Returns one entry per file,
+  /// that of `path` first. Its pid is 0 if no process had events.
   std::vector<RecordedProcess> Stop();
 
  private:
@@ -82,12 +84,12 @@ class Recorder {
     ProcessHandle process;
     SharedMemory memory;
   };
-  /// Events that were dropped or recorded incompletely.
+  /// Numbers of events that were dropped or recorded incompletely.
   struct Totals {
     std::uint64_t rings = 0;
     SharedMemory::Drops drops;
     void Add(const RingReader& reader);
-    /// Excludes events whose name found no room: they are recorded under another name.
+    /// Excludes `drops.names`: those events are recorded under another name.
     std::uint64_t Lost() const { return rings + drops.threads + drops.depth; }
   };
   struct Process {
@@ -97,7 +99,7 @@ class Recorder {
     bool gone = false;                                 ///< Had exited at the last census.
     bool ended = false;  ///< Has exited, and all its events are collected.
   };
-  /// A file and its processes: the one that owns it first, then its helpers. Lives as long as the
+  /// A file and its processes: its owner first, then the owner's helpers. Lives as long as the
   /// recorder, because threads hold references.
   struct Recording {
     Recording(RecordingFile f, std::optional<RecordedSteps> steps)
@@ -117,7 +119,7 @@ class Recorder {
 
     Totals totals() const;
     std::atomic<std::int64_t> waiting_bytes = 0;  ///< Bytes collected but not in the file yet.
-    std::atomic<std::int64_t> lost_bytes = 0;     ///< The file's lost bytes, for the other thread.
+    std::atomic<std::int64_t> lost_bytes = 0;     ///< Copy for the draining thread.
     std::uint64_t reported_drops = 0;
   };
 
@@ -128,7 +130,7 @@ class Recorder {
   void WriteFiles();  ///< Body of the writing thread.
   void Accept();
   void Greet(int connection);
-  /// Adds one remark that there are too few descriptors.
+  /// Adds the remark that file descriptors ran out, at most once.
   void RemarkOnDescriptors();
   bool DrainAll();      ///< Returns true if there were events.
   void LookForEnded();  ///< Marks processes that have exited, once per census period.
@@ -136,7 +138,7 @@ class Recorder {
   void FlushAll();
   /// A file and one of its processes.
   struct Place {
-    Recording* recording = nullptr;  ///< Null if it could not be created.
+    Recording* recording = nullptr;  ///< Null if the file could not be created.
     Process* process = nullptr;
   };
   Place PlaceOf(const Client& client);
@@ -163,8 +165,8 @@ class Recorder {
   std::deque<Recording> recordings_;  ///< The first is the recording of `path`.
   std::vector<std::string> remarks_;
   bool told_of_descriptors_ = false;  ///< Used by the draining thread only.
-  /// One per source of ticks, running from the start: a process's first events are older than its
-  /// connection.
+  /// One clock per source of ticks, anchored since the recorder's start: a process's first events
+  /// are older than its connection.
   std::array<TickClock, 2> clocks_ = {TickClock(HEADROOM_CLOCK_MONOTONIC_RAW),
                                       TickClock(HEADROOM_CLOCK_COUNTER)};
   bool stopping_ = false;

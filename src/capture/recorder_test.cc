@@ -1,5 +1,5 @@
 // Tests the recorder with real processes and real timers. tests/recording/ checks the contents of
-// the files, where a reader may be included.
+// the files, because tests there may include the reader.
 #include "capture/recorder.h"
 
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ class RecorderTest : public testing::Test {
  protected:
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    // Another thread may lock the sanitizer's allocator at the fork, and it stays locked in the
-    // child.
+    // If another thread holds the lock of the sanitizer's allocator at the fork, the lock stays
+    // held in the child.
     GTEST_SKIP() << "GCC 12's sanitizers cannot fork while threads run";
 #endif
     folder_ = fs::path(testing::TempDir()) / ("recorder_test." + std::to_string(getpid()));
@@ -47,7 +47,7 @@ class RecorderTest : public testing::Test {
     return std::move(recorder).value();
   }
 
-  /// Runs `work` in a separate process. Returns its pid once it has ended.
+  /// Runs `work` in a separate process. Returns the process's pid after its end.
   static pid_t InProcess(const std::function<void()>& work) {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -101,7 +101,7 @@ TEST_F(RecorderTest, AForkedChildTellsOfItself) {
   InProcess([] {
     headroom_token outer = headroom_begin("parent");
     InProcess([&] {
-      headroom_end(outer);  // The child does not own it, so nothing happens.
+      headroom_end(outer);  // The child does not own the region, so nothing happens.
       headroom_end(HEADROOM_BEGIN("child"));
     });
     headroom_end(outer);
@@ -194,7 +194,7 @@ TEST_F(RecorderTest, OnlyTheStepsThatAreWanted) {
   EXPECT_EQ(processes[0].events, 2 * 2);
 }
 
-// After the last batch of an epoch, an empty step begins. The next step has its number.
+// After the last batch of an epoch, an empty step begins. The next step has the same number.
 TEST_F(RecorderTest, AnEmptyStepDoesNotEndTheWindow) {
   const auto recorder = Start({.steps = RecordedSteps{.first = 1, .last = 1}});
   InProcess([] {

@@ -77,8 +77,8 @@ void RecordingFile::Flush() {
   const std::size_t whole = written == pending_.size() ? written : WholePackets(pending_, written);
   bytes_ += static_cast<std::int64_t>(whole);
   pending_.erase(0, whole);
-  // An incomplete packet at the end would be read, and would break the next ones in other readers.
-  // The next attempt writes the whole packet.
+  // Readers would parse an incomplete packet at the end, and some would misread the packets
+  // appended later. The next attempt writes the whole packet.
   if (written > whole && ftruncate(file_->descriptor(), bytes_) != 0)
     trouble_ += "; the last packet in the file is incomplete";
 }

@@ -1,4 +1,4 @@
-// A file that grows by whole packets and stays readable after any interruption.
+// Output file that grows by whole packets, so that it is readable after any interruption.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class RecordingFile {
  public:
   struct Limits {
     std::int64_t file_bytes;  ///< Largest size of the file.
-    std::int64_t
-        pending_bytes;  ///< Largest number of bytes that wait in memory while the disk is full.
+    /// Largest number of bytes that wait in memory while the disk is full.
+    std::int64_t pending_bytes;
   };
 
   /// Creates the file as a PrivateFile: readable by its owner only, never through a link. Fails if
@@ -28,10 +28,10 @@ class RecordingFile {
   void Append(std::string packets);
 
   /// Writes the pending packets. On a full disk, writes the packets that fit, removes an incomplete
-  /// one again, and keeps the rest pending.
+  /// last packet, and keeps the rest pending.
   void Flush();
 
-  /// Closes the descriptor, once nothing is pending. Nothing can be written afterwards.
+  /// Closes the file. Nothing can be written afterwards. REQUIRES: no packets are pending.
   void Close() { file_.reset(); }
 
   const std::string& path() const { return path_; }

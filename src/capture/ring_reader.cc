@@ -14,12 +14,12 @@ namespace {
 std::uint32_t KindOf(const headroom_record& record) { return record.info & 0xff; }
 std::uint32_t SerialOf(const headroom_record& record) { return record.info >> 8; }
 
-/// Counters of the program's settings. They apply to all steps.
+/// Prefix of counters for the program's settings, which apply to all steps.
 constexpr std::string_view kSetting = "setting.";
-/// Marks that name the program's software: "headroom.version pytorch 2.7.1".
+/// Prefix of marks that state a software version: "headroom.version pytorch 2.7.1".
 constexpr std::string_view kVersion = "headroom.version ";
 
-/// Above the 256 regions that a collector keeps open.
+/// Maximum number of open regions per ring. A collector opens at most 256.
 constexpr std::size_t kMaxOpen = 512;
 
 /// Returns the number of payload records after a record of `kind`.
@@ -30,7 +30,7 @@ std::uint64_t PayloadOf(std::uint32_t kind) {
              : 0;
 }
 
-/// Returns the text of a fixed field, up to its first zero.
+/// Returns the string in a fixed-size field, up to its first null byte.
 std::string TextOf(const char* field, std::size_t size) {
   return std::string(field, strnlen(field, size));
 }
@@ -50,7 +50,7 @@ RingReader::RingReader(SharedMemory memory, const TickClock* clock, ThreadTracks
 TraceEncoder::Name RingReader::NameOf(std::uint32_t id) {
   if (id < names_.size() && names_[id] != 0) return names_[id];
   const std::string_view text = memory_.Name(id);
-  // An id without a text is damage or invalid data, but the event still happened.
+  // An id without a string means damaged data, but the event still happened.
   if (text.data() == nullptr) return encoder_->Intern("(unknown)");
   if (id >= names_.size()) names_.resize(std::bit_ceil(std::size_t{id} + 1));
   return names_[id] = encoder_->Intern(text);
@@ -70,10 +70,10 @@ void RingReader::Look() {
   for (std::uint32_t i = 0; i < rings_.size(); ++i) {
     headroom_ring* from = memory_.ring(i);
     Ring& ring = rings_[i];
-    // In this order: a closed ring gets no more records.
+    // Reads the state before the head: the head of a closed ring is final.
     ring.state = __atomic_load_n(&from->state, __ATOMIC_ACQUIRE);
     ring.head = __atomic_load_n(&from->head, __ATOMIC_ACQUIRE);
-    // An impossible head means a faulty process; its ring is ignored.
+    // An impossible head means that the process corrupted the ring. Ignores its new records.
     if (ring.head < ring.tail || ring.head - ring.tail > memory_.ring_records())
       ring.head = ring.tail;
     if (gate_->limited()) FindSteps(i);
@@ -147,7 +147,8 @@ void RingReader::FindSteps(std::uint32_t i) {
       ring.last_step = kNoSerial;
     } else if (kind == HEADROOM_KIND_MARK && ring.last_step != kNoSerial &&
                memory_.Name(record.name) == "step.empty") {
-      ring.last_step = kNoSerial;  // An empty step does not count. The next one has its number.
+      // An empty step does not count: the next step has the same number.
+      ring.last_step = kNoSerial;
     }
     at += 1 + PayloadOf(kind);
   }
@@ -246,7 +247,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
         }
         break;
       default:
-        break;  // A kind of a later version; its payload, if any, is skipped.
+        break;  // A kind of a later version, or its payload: skipped.
     }
   }
   return events;

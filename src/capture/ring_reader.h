@@ -19,41 +19,42 @@
 
 namespace headroom {
 
-/// Reads one image's memory (program or shared library) and writes to its process's encoder.
+/// Reads the memory that one image of a process shares (program or shared library). Writes to the
+/// process's encoder.
 ///
-/// Slices of a Perfetto track nest, but regions need not. If a region ends while later ones are
-/// open, those end with it and begin again at once. The new part has the argument `continues`: the
-/// number of ends since the end of its first part. Readers that know it join the parts
+/// Slices of a Perfetto track nest, but regions need not. If a region ends while later regions are
+/// open, their slices also end and begin again at once. A new slice has the argument `continues` =
+/// k: it continues the slice that ended k ends ago on the track. Readers can join the parts
 /// (docs/recording.md).
 class RingReader {
  public:
-  /// @param clock    clock of the memory's ticks, running for some time
+  /// @param clock    clock of the memory's ticks, anchored since before the process's first event
   /// @param threads  threads of the process
-  /// @param gate     selects the wanted time
-  /// Requires that all outlive the reader.
+  /// @param gate     step window of the process
+  /// Requires that `clock`, `threads` and `gate` outlive the reader.
   RingReader(SharedMemory memory, const TickClock* clock, ThreadTracks* threads, StepGate* gate);
 
-  /// Sets the end of the next Drain() and reports the steps before it to the gate. Call it on all
-  /// readers of a process before draining any: one image reports the steps of all.
+  /// Fixes the events that the next Drain() reads, and reports their steps to the gate. Call it on
+  /// all readers of a process before any Drain(): the steps of one image select the events of all.
   void Look();
-  /// Moves the events that were there at Look(). Returns their number; the two ends of a region
-  /// count once. REQUIRES: the clock was anchored after Look().
+  /// Writes the events that were in the rings at Look(). Returns their number; a region counts
+  /// once. REQUIRES: the clock was anchored after Look().
   std::int64_t Drain();
-  /// Writes events that wait for an end that will not come. Call it after the process has exited.
+  /// Writes NVTX ranges whose end was not recorded. Call it after the last Drain().
   void Finish();
   /// Ends open regions at the last event of their thread. Call it for a process that has exited
   /// while its file continues. Otherwise a reader would extend its regions to the end of the file.
   void CloseOpen();
 
-  /// Reasons why GPU work is missing, from the program's side.
+  /// Reasons why GPU work is missing, as reported by the CUPTI library in the program.
   const std::vector<std::string>& warnings() const { return activity_.warnings(); }
 
-  /// Events without room, of all rings so far.
+  /// Number of events dropped so far because their ring was full, summed over rings.
   std::uint64_t ring_drops() const;
   SharedMemory::Drops drops() const { return memory_.drops(); }
 
  private:
-  static constexpr std::uint32_t kNoSerial = UINT32_MAX;  ///< Serials have 24 bits.
+  static constexpr std::uint32_t kNoSerial = UINT32_MAX;  ///< Not a serial: those have 24 bits.
 
   struct Open {
     std::uint32_t name, serial;
@@ -66,7 +67,8 @@ class RingReader {
     std::uint64_t head = 0;  ///< End of the next Drain().
     std::uint32_t state = HEADROOM_RING_FREE;
     TraceEncoder::Track track = 0;
-    std::uint32_t last_step = kNoSerial;  ///< Serial of the last wanted step while it runs.
+    /// Serial of the last wanted step while it runs, else kNoSerial.
+    std::uint32_t last_step = kNoSerial;
     std::vector<Open> open;
     TimeNs last;
     std::unique_ptr<activity::Decoder> decoder;  ///< Set for a ring of GPU activity.
@@ -77,7 +79,7 @@ class RingReader {
   void Release(std::uint32_t i);
   void FindSteps(std::uint32_t i);
   void OpenTrack(const headroom_ring& from, Ring& ring);
-  /// `ends_ago`: the slice continues the one that ended that many ends ago; 0 if it is new.
+  /// @param ends_ago  slice ends on the track since the end of the continued slice; 0: a new slice
   void BeginSlice(Ring& ring, const Open& open, TimeNs time, TraceEncoder::Name category,
                   std::int64_t ends_ago = 0);
   void EndSlice(Ring& ring, std::uint32_t serial, TimeNs time, TraceEncoder::Name category);
@@ -89,7 +91,8 @@ class RingReader {
   TraceEncoder* encoder_;  ///< Encoder of `threads_`.
   StepGate* gate_;
   std::vector<Ring> rings_;
-  std::vector<TraceEncoder::Name> names_;  ///< Encoder names by id; 0: not interned yet.
+  /// The encoder's ids of names, by id in the memory; 0: not interned yet.
+  std::vector<TraceEncoder::Name> names_;
   std::unordered_map<std::uint32_t, TraceEncoder::Track> counters_;
   ActivityTracks activity_;
   std::uint64_t freed_drops_ = 0;  ///< Drops of rings that were released.

@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// Returns true if `count` pieces of `stride` bytes from `offset` on are inside `bytes`.
+/// Returns true if `count` elements of `stride` bytes, starting at `offset`, fit into `bytes`.
 bool Fits(std::uint64_t offset, std::uint64_t count, std::uint64_t stride, std::uint64_t bytes) {
   return offset <= bytes && (stride == 0 || count <= (bytes - offset) / stride);
 }
@@ -36,8 +36,8 @@ bool Plausible(const headroom_shared& layout, std::uint64_t bytes) {
 Result<SharedMemory> SharedMemory::Map(int memory) {
   struct stat status {};
   headroom_shared layout{};
-  // Without the seal, a process that shrinks its memory would crash the recorder. A file without
-  // seals (a pipe, a device) might not even answer a read.
+  // Without the seal, a process that shrinks its memory would crash the recorder. Reading a file
+  // that supports no seals, such as a pipe, might block.
   const int seals = fcntl(memory, F_GET_SEALS);
   const bool sealed = seals != -1 && (seals & F_SEAL_SHRINK) != 0;
   const bool read = sealed && fstat(memory, &status) == 0 &&
@@ -60,7 +60,7 @@ Result<SharedMemory> SharedMemory::Map(int memory) {
         "its timers use format {}, but this recorder reads format {}; build both from one version",
         layout.version, HEADROOM_SHARED_VERSION));
   }
-  return Status::BadInput("this recorder cannot read the memory that it shares");
+  return Status::BadInput("the memory that it shares is not in Headroom's format");
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept

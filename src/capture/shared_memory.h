@@ -1,4 +1,4 @@
-// The recorder's view of a measured process's memory (headroom/detail/shared.h).
+// The recorder's view of the memory that a measured process shares (headroom/detail/shared.h).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace headroom {
 
-/// Maps the memory that a process shared. The process can change it at any time, so every value is
-/// checked where it is used. Offsets are checked once and kept here.
+/// Maps the memory that a process shares. The process can change its contents at any time, so each
+/// value is checked where it is used. Offsets are checked once and copied.
 class SharedMemory {
  public:
-  /// @param memory  the descriptor that the process sent; closed here
-  /// Fails if the format is unknown to this version.
+  /// @param memory  descriptor that the process sent; closed by this call
+  /// Fails with kBadInput if this version cannot read the memory, and with kEnvironment if the
+  /// memory cannot be mapped.
   static Result<SharedMemory> Map(int memory);
 
   SharedMemory(SharedMemory&& other) noexcept;
@@ -26,18 +27,18 @@ class SharedMemory {
   std::uint32_t clock() const { return layout_.clock; }
   headroom_ring* ring(std::uint32_t i) const;
   const headroom_record* records(std::uint32_t i) const;
-  /// Returns the text of a name; empty if there is no such name.
+  /// Returns the name with this id; empty if the id is unknown.
   std::string_view Name(std::uint32_t id) const;
 
-  /// Losses that the process counts. The rings count their own drops.
+  /// Losses that the process counts, except the events that each ring counts as dropped.
   struct Drops {
     std::uint64_t threads = 0, depth = 0, names = 0, unmatched = 0;
   };
   Drops drops() const;
-  /// Process whose file receives its events, with the pid that the process sees; 0: it has its own
-  /// file.
+  /// Pid of the process that this helper works for, in the helper's PID namespace. Events of a
+  /// helper go to that process's file. 0: not a helper.
   std::int32_t HelperOf() const;
-  /// The process's own pid, as it sees it.
+  /// Pid of the process in its own PID namespace.
   std::int32_t pid() const { return layout_.pid; }
 
  private:
@@ -46,7 +47,7 @@ class SharedMemory {
 
   char* base_;
   std::uint64_t bytes_;
-  headroom_shared layout_;  ///< Checked copy; the process's own may change.
+  headroom_shared layout_;  ///< Checked copy: the process can change the original.
 };
 
 }  // namespace headroom

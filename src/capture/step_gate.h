@@ -7,13 +7,13 @@
 
 namespace headroom {
 
-/// Recorded steps, by number: from the begin of the first to the end of the last.
+/// Window of recorded steps, by number: from the start of `first` to the end of `last`.
 struct RecordedSteps {
   std::int64_t first = 0, last = 0;
 };
 
-/// Compares the steps of one process with the window and selects the recorded time. All threads of
-/// a process are inside or outside together.
+/// Selects the recorded time of one process from its steps and the step window. The same time
+/// applies to all its threads.
 class StepGate {
  public:
   explicit StepGate(std::optional<RecordedSteps> window) : window_(window) {}
@@ -34,20 +34,20 @@ class StepGate {
     to_ = std::min(to_, ticks + 1);  // Includes the end itself.
     ended_ = true;
   }
-  /// Returns true if events at that time are wanted.
+  /// Returns true if events at `ticks` are wanted.
   bool Open(std::uint64_t ticks) const { return !window_ || (ticks >= from_ && ticks < to_); }
   bool Before(std::uint64_t ticks) const { return window_ && ticks < from_; }
   bool Over(std::uint64_t ticks) const { return window_ && ticks >= to_; }
-  /// Returns the end of the wanted steps; nullopt if they are not over.
+  /// Returns the end of the wanted steps in ticks; nullopt if they have not ended.
   std::optional<std::uint64_t> end() const {
     return to_ != UINT64_MAX ? std::optional(to_) : std::nullopt;
   }
   bool limited() const { return window_.has_value(); }
-  /// Returns true if no wanted step came.
+  /// Returns true if a window is set but none of its steps has begun.
   bool missed() const { return window_ && from_ == UINT64_MAX; }
   std::optional<std::int64_t> latest() const { return latest_; }
-  /// Returns true if slow producers should record. Starts one step early, because they learn of it
-  /// late.
+  /// Returns true while producers that react with a delay, such as CUPTI, should record. Starts one
+  /// step before the window.
   bool Near() const {
     if (!window_) return true;
     if (ended_) return false;

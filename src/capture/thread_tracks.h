@@ -1,4 +1,4 @@
-// Tracks of a process's threads in its recording: one per thread, for all sources of its events.
+// Tracks of a process's threads in its recording: one per thread, shared by all event sources.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,23 @@ namespace headroom {
 
 class ThreadTracks {
  public:
-  /// @param encoder  must outlive this
+  /// Requires that the encoder outlives this object.
   ThreadTracks(TraceEncoder* encoder, TraceEncoder::Track process, std::int32_t pid)
       : encoder_(encoder), process_(process), pid_(pid) {}
 
   TraceEncoder& encoder() const { return *encoder_; }
   TraceEncoder::Track process() const { return process_; }
 
-  /// Returns the track of a thread. Only the first call's `name` counts.
+  /// Returns the track of a thread. The first call for a thread creates the track and sets its
+  /// name.
   TraceEncoder::Track Of(std::int32_t tid, std::string_view name) {
     return ThreadOf(tid, name).track;
   }
 
-  /// Returns the track for a thread's regions from one image (program, shared library). Images
-  /// deliver their parts in turns, not by time, and readers pair the ends of a track in file order.
-  /// The first image therefore uses the thread's own track, and each other image gets a track below
-  /// it.
+  /// Returns the track for a thread's regions from one image (program or shared library). Images
+  /// are drained one after the other, so their events are not in time order. Readers pair the
+  /// begins and ends of a track in file order. The first image therefore uses the thread's track,
+  /// and each other image gets a child track.
   TraceEncoder::Track Of(std::int32_t tid, std::string_view name, const void* image) {
     Thread& thread = ThreadOf(tid, name);
     if (thread.first_image == nullptr) thread.first_image = image;

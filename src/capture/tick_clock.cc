@@ -9,7 +9,8 @@
 namespace headroom {
 namespace {
 
-/// Two readings are off by some 30 ns. Over this distance, the rate is off by 0.3 ppm.
+/// Shortest time between two updates of the rate. Readings are off by about 30 ns, so the rate is
+/// off by 0.3 ppm.
 constexpr std::int64_t kStretchNs = 100'000'000;
 
 }  // namespace
@@ -40,7 +41,7 @@ void TickClock::AnchorAt(std::uint64_t ticks, TimeNs time) {
     const DurationNs off = time - TimeOf(ticks);
     residual_ = std::max(residual_, DurationNs(std::abs(off.ns())));
   }
-  // The first rate uses readings at any distance and is soon replaced.
+  // The first rate may come from a shorter time and is soon replaced.
   has_rate_ = passed >= kStretchNs;
   ns_per_tick_ = static_cast<double>(passed) / static_cast<double>(ticks - ticks_);
   if (has_rate_) {

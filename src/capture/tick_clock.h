@@ -9,19 +9,18 @@ namespace headroom {
 
 /// Maps ticks (headroom/detail/clock.h) to nanoseconds of CLOCK_MONOTONIC through repeated pairs of
 /// readings. Assumes that both clocks run at constant rates between two pairs. This is an
-/// approximation: time servers adjust the rate of CLOCK_MONOTONIC.
+/// approximation, because NTP adjusts the rate of CLOCK_MONOTONIC.
 class TickClock {
  public:
   /// @param clock  HEADROOM_CLOCK_COUNTER or HEADROOM_CLOCK_MONOTONIC_RAW
   explicit TickClock(std::uint32_t clock);
 
-  /// Reads both clocks. The reading ends the current stretch if it is at least 100 ms after the
-  /// last end.
+  /// Reads both clocks. Updates the rate if the previous update was at least 100 ms ago.
   void Anchor();
-  /// For tests: sets the readings of Anchor().
+  /// For tests: Anchor() with the given readings.
   void AnchorAt(std::uint64_t ticks, TimeNs time);
 
-  /// Accurate from the last stretch on. Older ticks are off by later changes of the rate.
+  /// Converts ticks with the latest rate. Times of older ticks therefore ignore earlier rates.
   TimeNs TimeOf(std::uint64_t ticks) const;
 
   /// Time of the last reading plus a margin of 1 s: no event is later.
@@ -33,7 +32,7 @@ class TickClock {
 
  private:
   std::uint32_t clock_;
-  std::uint64_t ticks_ = 0;  ///< End of the last stretch.
+  std::uint64_t ticks_ = 0;  ///< Reading at the last update of the rate, as is time_.
   TimeNs time_;
   double ns_per_tick_ = 1;
   bool has_rate_ = false;

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace tick_clock_test {
 
-/// A clock with the test's own readings: 3 ticks per nanosecond.
+/// Returns a clock with one real reading.
 TickClock Made() {
   TickClock clock(HEADROOM_CLOCK_MONOTONIC_RAW);
   return clock;
@@ -25,7 +25,7 @@ TEST(TickClockTest, TellsTheTimeOfTicksJustRead) {
     clock.Anchor();
     const headroom_impl_anchor now = headroom_impl_anchor_now(kind);
     const std::int64_t off = clock.TimeOf(now.ticks).ns() - static_cast<std::int64_t>(now.ns);
-    // Not a timing test: a thread that runs between two readings makes a pair inaccurate.
+    // The bound is loose: a thread that runs between two readings makes a pair inaccurate.
     EXPECT_LT(std::abs(off), 1'000'000) << i;
   }
 }
@@ -33,7 +33,7 @@ TEST(TickClockTest, TellsTheTimeOfTicksJustRead) {
 TEST(TickClockTest, FollowsARateThatChanges) {
   TickClock clock = Made();
   const headroom_impl_anchor zero = headroom_impl_anchor_now(HEADROOM_CLOCK_MONOTONIC_RAW);
-  // From here on, the test's own readings, a second apart.
+  // The test supplies the readings from here on, 1 s apart.
   std::uint64_t ticks = zero.ticks + 2'000'000'000;
   std::int64_t time = static_cast<std::int64_t>(zero.ns) + 2'000'000'000;
   clock.AnchorAt(ticks, TimeNs(time));
@@ -44,7 +44,7 @@ TEST(TickClockTest, FollowsARateThatChanges) {
     EXPECT_EQ(clock.TimeOf(ticks).ns(), time);
     EXPECT_NEAR(static_cast<double>(clock.TimeOf(ticks + 1'000'000).ns() - time), 1e6 / rate, 2);
   }
-  // The rate changes from +100 ppm to -100 ppm over a second.
+  // The change from +100 ppm to -100 ppm makes a difference of 200,000 ns in 1 s.
   EXPECT_NEAR(static_cast<double>(clock.residual().ns()), 200'000, 100);
 }
 
@@ -59,7 +59,7 @@ TEST(TickClockTest, GoesOnWhereTheCounterBeganAgain) {
 TEST(TickClockTest, WildTicksHaveATime) {
   const TickClock clock = Made();
   const std::uint64_t now = headroom_impl_anchor_now(HEADROOM_CLOCK_MONOTONIC_RAW).ticks;
-  // Beyond the clamp: both ticks give one time.
+  // Beyond the clamp, both ticks give the same time.
   constexpr std::uint64_t kFar = 5'000'000'000'000'000'000;
   EXPECT_EQ(clock.TimeOf(now + kFar), clock.TimeOf(now + kFar + 1'000'000'000));
   EXPECT_EQ(clock.TimeOf(now - kFar), clock.TimeOf(now - kFar - 1'000'000'000));

@@ -14,7 +14,7 @@ namespace {
 
 using namespace perfetto;  // NOLINT(google-build-using-namespace): the field numbers.
 
-/// Keys of the fields that every event has. All are one byte.
+/// Returns the key of a field that every event has. Such a key takes one byte.
 template <typename Field>
 constexpr char ByteKey(Field field, WireType type) {
   static_assert(FieldKey(Field(15), WireType::kFixed32) < 0x80);
@@ -51,7 +51,8 @@ void TraceEncoder::Packet(std::uint32_t sequence_flags, Fill&& fill) {
 }
 
 void TraceEncoder::ClockSnapshot(TimeNs monotonic, TimeNs boottime, TimeNs realtime) {
-  // Repeated at intervals: all timestamps depend on it, and a byte of a file may be damaged.
+  // Repeats the defaults, because all timestamps depend on them and the first packet may be
+  // damaged.
   SetDefaults(SequenceFlag::kNeedsIncrementalState);
   Packet(SequenceFlag::kNeedsIncrementalState, [&](ProtobufWriter& packet) {
     packet.Varint(PacketField::kTimestamp, monotonic.ns());
@@ -152,7 +153,7 @@ void TraceEncoder::Event(std::uint32_t type, Track track, TimeNs time, Name name
     iids[i] = InternAs(InternedDataField::kDebugAnnotationNames, args[i].name, arg_names_);
 
   // Without arguments, a packet is so short that each of its lengths takes one byte. Building it in
-  // place takes a third of the general way's time.
+  // place takes a third of ProtobufWriter's time.
   char bytes[2 + 2 * (1 + kMaxVarintBytes) + 2 + 2 + 5 * (1 + kMaxVarintBytes)];
   static_assert(sizeof bytes < 0x80);
   char* at = bytes + 2;

@@ -33,36 +33,37 @@ struct GpuTaskEvent {
   std::span<const TraceArg> args = {};
 };
 
-/// Appends whole packets to a byte string, without I/O. Any prefix that ends with a packet is a
-/// trace. docs/recording.md lists the packets and their meaning.
+/// Appends whole packets to a byte string, without I/O. Any prefix that ends at a packet boundary
+/// is a valid trace. docs/recording.md lists the packets and their meaning.
 ///
-/// All packets belong to one sequence, with timestamps of CLOCK_MONOTONIC in nanoseconds. Texts may
-/// contain any bytes. Keeps each distinct event name, category, argument name and GPU task name,
-/// and writes it once. Not thread-safe.
+/// All packets belong to one sequence. Timestamps are nanoseconds of CLOCK_MONOTONIC. Strings may
+/// contain any bytes. Interns event names, categories, argument names and GPU task names: keeps
+/// each distinct string in memory and writes it once. Not thread-safe.
 class TraceEncoder {
  public:
   /// Unique across files if their encoders have different sequence ids.
   using Track = std::uint64_t;
   using Name = std::uint32_t;
 
-  /// Begins the sequence. The first packet declares its clock and that no earlier packet counts.
+  /// Begins the sequence. Its first packet declares the clock and clears the incremental state.
   explicit TraceEncoder(std::uint32_t sequence_id = 1);
 
-  /// Writes one moment on three clocks. Write one at the start and more later: realtime may be set.
+  /// Writes readings of three clocks at one moment. Call it at the start and at intervals, because
+  /// the realtime clock may be adjusted.
   void ClockSnapshot(TimeNs monotonic, TimeNs boottime, TimeNs realtime);
 
-  /// Call once per process, thread, instance or counter: every call creates a track.
+  /// Creates a track. Call each of these functions once per process, thread, instance or counter.
   Track ProcessTrack(std::int32_t pid, std::string_view name);
   Track ThreadTrack(std::int32_t pid, std::int32_t tid, std::string_view name);
-  /// Creates a named track; `parent` 0 means none.
+  /// Creates a named track below `parent`, or at the top level if `parent` is 0.
   Track ChildTrack(Track parent, std::string_view name);
   Track CounterTrack(Track parent, std::string_view name, std::string_view unit);
 
   Name Intern(std::string_view name);
   Name Category(std::string_view name);
 
-  /// Slices of one track nest. Timestamps need not be in order, within a track or between tracks.
-  /// Begins and ends at the same moment must be written in their order.
+  /// Requires that the slices of a track nest. Timestamps may be out of order, within a track and
+  /// between tracks. Begins and ends with equal timestamps must be written in nesting order.
   void Begin(Track track, TimeNs time, Name name, Name category,
              std::span<const TraceArg> args = {});
   void End(Track track, TimeNs time);
@@ -71,9 +72,9 @@ class TraceEncoder {
   void Counter(Track track, TimeNs time, double value);
   void GpuTask(const GpuTaskEvent& task);
 
-  /// Returns the packets since the last call.
+  /// Returns the packets written since the last call.
   std::string Take();
-  /// Bytes of the packets that Take() would return.
+  /// Returns the size of the packets that Take() would return, in bytes.
   std::size_t size() const { return out_.size(); }
 
  private:
@@ -83,7 +84,7 @@ class TraceEncoder {
       return std::hash<std::string_view>()(text);
     }
   };
-  /// Interned texts of one kind. Ids count from 1.
+  /// Ids of the interned strings of one kind, from 1.
   using Texts = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
 
   template <typename Field>

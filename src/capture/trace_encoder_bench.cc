@@ -22,7 +22,7 @@ std::int64_t CountPackets(const std::string& trace) {
   return at == trace.size() ? packets : -1;
 }
 
-/// Timestamps of a real clock a few days after boot: 7 bytes.
+/// Typical timestamp a few days after boot: its varint takes 7 bytes.
 constexpr std::int64_t kBoot = 300'000'000'000'000;
 
 void BM_Region(benchmark::State& state) {

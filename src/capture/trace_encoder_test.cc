@@ -13,7 +13,7 @@
 namespace headroom {
 namespace trace_encoder_test {
 
-/// Lengths of the packets of a trace; empty if the trace does not end with a packet.
+/// Returns the packet lengths of a trace; empty if the trace ends inside a packet.
 std::vector<std::size_t> PacketLengths(std::string_view trace) {
   std::vector<std::size_t> lengths;
   std::size_t at = 0;
@@ -74,8 +74,8 @@ TEST(TraceEncoder, TracksOfDifferentSequencesDiffer) {
 }
 
 TEST(TraceEncoder, KeepsLengthsRightWhereTheyGrow) {
-  // A length takes one more byte at 128, 16384, ...: the length of a text, of its message and of
-  // the packet.
+  // The varint of a length grows by a byte at 128, 16384 and so on. This applies to the lengths of
+  // a string, its message and the packet.
   for (const std::size_t size :
        {0u, 1u, 90u, 100u, 110u, 120u, 126u, 127u, 128u, 129u, 16'370u, 16'384u, 40'000u}) {
     TraceEncoder encoder;
@@ -83,7 +83,7 @@ TEST(TraceEncoder, KeepsLengthsRightWhereTheyGrow) {
     const TraceArg args[] = {{"text", std::string_view()}, {"number", 1.5}, {"integer", INT64_MIN}};
     encoder.Instant(encoder.ChildTrack(0, std::string(size, 'y')), TimeNs(1), 1, 1, args);
     EXPECT_EQ(PacketLengths(encoder.Take()).size(), 7u)
-        << size;  // The first packet, name, track, 3 names, event.
+        << size;  // First packet, event name, track, 3 argument names, event.
   }
 }
 

@@ -7,8 +7,8 @@
 // and the backward 2.5 times that (Dao, "FlashAttention-2", 2023, section 4.1). That paper and this
 // file leave out softmax.
 //
-// Not costed: a causal mask over unequal lengths, because libraries align it at either end, and a
-// sliding window.
+// Two cases have no cost: a sliding window, and a causal mask over unequal lengths, which libraries
+// align at either end.
 //
 // Bytes: the forward moves Q, K, V, bias, O and one float32 per row. The backward moves the same
 // tensors and dO, and writes dQ, dK and dV.

@@ -86,8 +86,8 @@ bool IsDilated(const std::vector<std::int64_t>& dilation) {
   return std::any_of(dilation.begin(), dilation.end(), [](std::int64_t d) { return d > 1; });
 }
 
-/// Spatial extents of the result of a convolution or a transposed convolution. Returns nullopt if
-/// one would be below 1.
+/// Returns the spatial extents of the result of a convolution or a transposed convolution; nullopt
+/// if one would be below 1.
 std::optional<std::vector<std::int64_t>> OutputExtents(const ConvolutionShape& s,
                                                        const Window& window) {
   std::vector<std::int64_t> out;
@@ -257,7 +257,7 @@ double ConvolutionShape::FlopsPerPart() const {
 }
 
 bool IsFewChannelsConvolution(const OperatorCall& call) {
-  constexpr std::int64_t kFew = 8;  // Below, most of the smallest tile would be empty.
+  constexpr std::int64_t kFew = 8;  // With fewer channels, most of the smallest tile is empty.
   const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
   return shape && shape->groups > 1 &&
          std::min(shape->in_channels, shape->out_channels) / shape->groups < kFew;

@@ -56,7 +56,7 @@ constexpr std::array kFigures = {
     FigureField{"l1_bytes", "B", &DeviceSpec::l1_bytes, 1024, 1 << 28},
 };
 
-/// A device and the expressions that must match its full name.
+/// A device and the regular expressions that match its names in full.
 struct Entry {
   DeviceSpec spec;
   std::vector<std::unique_ptr<RE2>> patterns;
@@ -90,7 +90,7 @@ class DeviceFile {
   }
 
  private:
-  /// @param at  node with the line; null if the key is missing
+  /// @param at  node whose line the message states; null if the key is missing
   Status Bad(std::string_view key, std::string_view what, const toml::node* at = nullptr) const {
     const std::string line = at != nullptr ? fmt::format(", line {}", at->source().begin.line) : "";
     return Status::BadInput(fmt::format("device file {}{}: key '{}': {}", name_, line, key, what));
@@ -100,9 +100,9 @@ class DeviceFile {
                   bool required) const {
     const toml::node* node = table.get(key);
     if (node == nullptr)
-      return required ? Bad(key, "is missing; add it as a text in quotes") : Status::Ok();
+      return required ? Bad(key, "is missing; add it as a string in quotes") : Status::Ok();
     const auto text = node->value_exact<std::string>();
-    if (!text || text->empty()) return Bad(key, "must be a non-empty text in quotes", node);
+    if (!text || text->empty()) return Bad(key, "must be a non-empty string in quotes", node);
     out = *text;
     return Status::Ok();
   }
@@ -170,7 +170,7 @@ class DeviceFile {
     if (!spec.fp32_tflops || !spec.sm_count || !spec.fp32_lanes_per_sm) return Status::Ok();
     constexpr double kTera = 1e12, kGiga = 1e9, kMultiplyAndAdd = 2;
     constexpr double kMinGhz = 0.2;
-    constexpr double kMaxGhz = 10;  // Twice the clock of any chip, for lanes that issue twice.
+    constexpr double kMaxGhz = 10;  // Twice any real clock, because some lanes issue twice.
     const double ghz = *spec.fp32_tflops * kTera /
                        (kMultiplyAndAdd * *spec.sm_count * *spec.fp32_lanes_per_sm) / kGiga;
     if (ghz > kMaxGhz || ghz < kMinGhz) {

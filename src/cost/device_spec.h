@@ -2,9 +2,9 @@
 // recorded.
 //
 // The figures come from data/devices/*.toml, each with its source. A figure that the vendor does
-// not publish, or that is uncertain, is absent there and nullopt here. It is never 0 and never
-// borrowed from a similar GPU. Tensor peaks are dense: the doubled "with sparsity" figures of data
-// sheets are not stored.
+// not publish, or that is uncertain, is absent from the file and nullopt here. It is never 0 and
+// never copied from a similar GPU. Tensor peaks are dense: the doubled "with sparsity" figures of
+// data sheets are not stored.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct DeviceSpec {
   std::optional<double> base_clock_mhz;
   /// Data-sheet capacity. UsableBytes() returns the part that a program can use.
   std::optional<double> memory_bytes;
-  bool memory_is_usable = false;               ///< The driver reported `memory_bytes`.
+  bool memory_is_usable = false;               ///< `memory_bytes` is as reported by the driver.
   std::optional<double> memory_bandwidth_gbs;  ///< 1e9 bytes per second.
   std::optional<double> l2_bytes;
   std::optional<double> l3_bytes;  ///< Between L2 and memory: AMD's Infinity Cache.
@@ -54,17 +54,17 @@ struct DeviceSpec {
   std::optional<double> fp8_tensor_tflops;
   std::optional<double> int8_tensor_tops;
   std::optional<double> tdp_w;
-  std::optional<double> process_nm;  ///< The vendor's name for its process.
-  /// Bandwidth of all links to other GPUs (NVLink, Infinity Fabric) together, each way.
+  std::optional<double> process_nm;  ///< Process node, as the vendor names it.
+  /// Total bandwidth of all links to other GPUs (NVLink, Infinity Fabric), per direction.
   std::optional<double> link_bandwidth_gbs;
-  std::optional<double> pcie_bandwidth_gbs;  ///< To the host, each way.
-  /// Share of `memory_bandwidth_gbs` that a stream of copies reaches, as published by the vendor or
-  /// by a measurement.
+  std::optional<double> pcie_bandwidth_gbs;  ///< To the host, per direction.
+  /// Share of `memory_bandwidth_gbs` that streaming copies reach, as published by the vendor or
+  /// measured.
   std::optional<double> delivered_bandwidth_share;
   std::optional<double> max_threads_per_sm;
   std::optional<double> registers_per_sm;  ///< 32-bit registers.
   std::optional<double> shared_memory_per_sm_bytes;
-  /// Largest L1 cache per multiprocessor: its size when shared memory reserves the least.
+  /// L1 cache per multiprocessor, with the smallest possible part reserved for shared memory.
   std::optional<double> l1_bytes;
 
   SustainedShares sustained;
@@ -80,30 +80,31 @@ struct DeviceSpec {
   /// figure is unknown.
   std::string_view SourceOf(std::string_view key) const;
 
-  std::map<std::string, std::string, std::less<>> sources;  ///< Key in the file -> source text.
+  std::map<std::string, std::string, std::less<>>
+      sources;  ///< Sources of the figures, by key in the file.
 };
 
 /// All known GPUs. Immutable once loaded; safe to read from several threads.
 class DeviceCatalog {
  public:
   /// Reads device files. A later file replaces an earlier device of the same short name, so pass
-  /// built-in files first and the user's last. Fails with BadInput that names the file, the key and
-  /// the remedy.
+  /// built-in files first and the user's last. Fails with kBadInput and a message that names the
+  /// file, the key and the remedy.
   static Result<DeviceCatalog> Load(std::span<const NamedText> files);
 
   DeviceCatalog(DeviceCatalog&&) noexcept;
   DeviceCatalog& operator=(DeviceCatalog&&) noexcept;
   ~DeviceCatalog();
 
-  /// Returns the device with that name or short name, or with a match expression that matches it.
-  /// Ignores case and surrounding blanks. Returns nullptr if unknown. The pointer lives as long as
-  /// the catalog.
+  /// Returns the device with that name or short name, or with a `match` expression that matches
+  /// `name`. Ignores case and surrounding blanks. Returns nullptr if unknown. The pointer lives as
+  /// long as the catalog.
   const DeviceSpec* Find(std::string_view name) const;
-  /// Returns the only device of that size, for traces that do not name theirs. Returns nullptr if
-  /// no device or several devices match.
+  /// Returns the only device of that size, for traces that do not name their device. Returns
+  /// nullptr if no device or several devices match.
   ///
   /// @param sms                 streaming multiprocessors or compute units
-  /// @param memory_bytes        as the driver reports them, up to 3 % off
+  /// @param memory_bytes  memory as reported by the driver; may differ by up to 3 %
   /// @param compute_capability  "9.0", for AMD's gfx942 "9.4"; empty if unknown
   const DeviceSpec* FindBySize(std::int64_t sms, std::int64_t memory_bytes,
                                std::string_view compute_capability) const;

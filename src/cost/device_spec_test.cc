@@ -121,7 +121,8 @@ TEST(ShippedDevices, StateASourceForEachFigure) {
   }
 }
 
-/// Devices whose vector peak and clock differ by more than 1 %, with the permitted difference.
+/// Devices whose published vector peak differs by more than 1 % from the peak computed from the
+/// clock, with the permitted difference.
 struct RoundedPeak {
   const char* short_name;
   double tolerance;
@@ -131,12 +132,13 @@ constexpr RoundedPeak kRoundedPeaks[] = {
     {"P4", 0.011, "the data sheet rounds 5.44 TFLOP/s up to 5.5"},
 };
 
-/// Devices whose clock or lanes no document states, so their peak is unchecked.
+/// Devices without a published clock or number of lanes, so the peak cannot be checked.
 constexpr const char* kUnstated[] = {"B200",   "GB200",  "H200-NVL", "MI300A",
                                      "MI300X", "MI325X", "MI350X",   "MI355X"};
 
 // Vector FP32 peak = units * lanes * 2 * boost clock: a typing error in one of the four fails here.
-// MI300X and its successors count packed instructions and state no lanes.
+// The peaks of MI300X and its successors count packed instructions, and AMD publishes no number of
+// lanes.
 TEST(ShippedDevices, FiguresAgreeWithEachOther) {
   for (const DeviceSpec& d : ShippedCatalog().devices()) {
     if (d.sm_count && d.fp32_lanes_per_sm && d.boost_clock_mhz && d.fp32_tflops) {
@@ -168,7 +170,7 @@ TEST(ShippedDevices, FiguresAgreeWithEachOther) {
   }
 }
 
-// Predictions subtract the driver's reserve once.
+// Predictions must not subtract the driver's reserve twice.
 TEST(ShippedDevices, MemoryIsUsableWhereTheDriverReportedIt) {
   for (const DeviceSpec& d : ShippedCatalog().devices()) {
     EXPECT_EQ(d.memory_is_usable,

@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// Element type of a tensor, or the type that the arithmetic units multiply in.
+/// Element type of a tensor, or type in which the arithmetic units multiply.
 enum class DType {
   kUnknown,
   kF64,
@@ -25,22 +25,22 @@ enum class DType {
   kBool,
 };
 
-/// Bytes of one stored element; 0 for kUnknown.
+/// Returns the size of one stored element in bytes; 0 for kUnknown.
 int BytesPerElement(DType dtype);
 
-/// Returns true if the models know the tensor-core rate of this type.
+/// Returns true if the kernel models have a tensor-core rate for this type.
 constexpr bool IsTensorCoreType(DType dtype) {
   return dtype == DType::kTF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-/// Lower-case short name as reports print it: "fp32", "tf32", "bf16", "int64", "unknown", ...
+/// Returns the short lower-case name in reports: "fp32", "tf32", "bf16", "int64", "unknown", ...
 std::string_view Name(DType dtype);
 
-/// Inverse of Name. Returns nullopt for any other text.
+/// Inverse of Name. Returns nullopt for any other string.
 std::optional<DType> DTypeFromName(std::string_view name);
 
 /// Returns the type for the C++ name in a PyTorch profile's "Input type": "float", "c10::Half",
-/// "long int", "c10::Float8_e4m3fn"... Returns kUnknown for texts that name no element type
+/// "long int", "c10::Float8_e4m3fn"... Returns kUnknown for strings that name no element type
 /// ("Scalar", "TensorList", "").
 DType DTypeFromProfiler(std::string_view type_name);
 

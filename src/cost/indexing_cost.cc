@@ -1,6 +1,6 @@
-// Gather, scatter, embedding. Each element that an index picks counts once: a profile does not show
-// that several indices pick the same element. Only the additions of an accumulating scatter count
-// as FLOPs.
+// Gather, scatter, embedding. Each index counts as a separate element, because a profile does not
+// show whether several indices pick the same element. Only the additions of an accumulating scatter
+// count as FLOPs.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,8 @@
 namespace headroom {
 namespace {
 
-/// (self, dim, index): picks whole slices. An embedding lookup runs as one, with dim 0.
+/// (self, dim, index): picks whole slices. An embedding lookup runs as aten::index_select with dim
+/// 0.
 std::optional<OperatorCost> IndexSelect(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
   const TensorArg* index = TensorAt(call, 2);

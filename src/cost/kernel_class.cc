@@ -33,7 +33,7 @@ std::optional<bool> YesOrNo(std::string_view text) {
   return std::nullopt;
 }
 
-/// Compiles the rules of one list. `parse` converts the text of `is` into a value.
+/// Compiles the rules of one list. `parse` converts the string `is` into a value.
 template <typename T, typename Parse>
 Status Compile(const NamedText& file, const std::vector<NameRule>& list, Parse parse,
                std::vector<Rule<T>>& rules) {

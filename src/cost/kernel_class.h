@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// The lists of a rule file of kernels.
+/// Lists in the rule file for kernels.
 inline constexpr RuleFormat kKernelRuleLists[] = {{.list = "family", .value_key = "is"},
                                                   {.list = "tensor_cores", .value_key = "is"},
                                                   {.list = "math_dtype", .value_key = "is"},
@@ -32,8 +32,8 @@ struct KernelClass {
   /// Type of the products of a matmul, convolution or attention kernel; kUnknown if the name does
   /// not show it.
   DType math_dtype = DType::kUnknown;
-  /// The kernel is part of a Winograd or FFT convolution, which does fewer operations than the
-  /// definition counts. By that count, its share of the peak can exceed 100 %.
+  /// The kernel is part of a Winograd or FFT convolution, which executes fewer operations than a
+  /// direct one. With the FLOPs of the direct convolution, its share of the peak can exceed 100 %.
   bool fast_algorithm = false;
 };
 
@@ -41,14 +41,15 @@ struct KernelClass {
 /// rule wins. Thread-safe once parsed. One call costs microseconds: cache by distinct name.
 class KernelClassifier {
  public:
-  /// Reads a rule file. Fails with BadInput that names the file, the rule and the remedy.
+  /// Reads a rule file. Fails with kBadInput and a message that names the file, the rule and the
+  /// remedy.
   static Result<KernelClassifier> Parse(const NamedText& rules);
 
   KernelClassifier(KernelClassifier&&) noexcept;
   KernelClassifier& operator=(KernelClassifier&&) noexcept;
   ~KernelClassifier();
 
-  /// Reads only the first 4096 bytes of a name.
+  /// Matches only the first 4096 bytes of a name.
   KernelClass Classify(std::string_view kernel_name) const;
 
  private:

@@ -36,7 +36,7 @@ const std::vector<std::vector<NameRule>>& ShippedRules() {
   return rules;
 }
 
-/// Returns the answer of a class for one of the lists.
+/// Returns the value of a class for one of the rule lists.
 std::string_view AnswerIn(std::string_view list, const KernelClass& answer) {
   if (list == "family") return Name(answer.family);
   if (list == "tensor_cores") return Name(answer.tensor_cores);
@@ -56,7 +56,7 @@ TEST(KernelRules, ClassifyTheirOwnExamplesAsStated) {
   }
 }
 
-// A rule that another one hides is dead, even if both give the same answer.
+// A rule that an earlier rule always shadows is dead, even if both give the same value.
 TEST(KernelRules, AreEachTheFirstToMatchTheirExamples) {
   for (const std::vector<NameRule>& list : ShippedRules()) {
     for (const NameRule& rule : list) {
@@ -126,7 +126,7 @@ TEST(WorkFamilies, ThatMultiplyMatricesAreThree) {
   EXPECT_FALSE(MultipliesMatrices(WorkFamily::kUnclassified));
 }
 
-// Names longer than a line.
+// Kernel names that are longer than a line.
 constexpr char kRmsNormOfTensorRt[] =
     "void tensorrt_llm::kernels::rms_norm_kernel<__half>(tensorrt_llm::kernels::"
     "AllReduceParams)";

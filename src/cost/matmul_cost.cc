@@ -1,6 +1,6 @@
 // Matrix products. FLOPs = 2 * batch * m * n * k (first principles: k multiply-adds for each of
-// batch * m * n results). As in every convention, the addition of a bias or of beta * C does not
-// count. A complex multiply-add is 4 real ones. Bytes = A + B + C + the addend.
+// batch * m * n results). By convention, adding a bias or beta * C does not count. A complex
+// multiply-add is 4 real ones. Bytes = A + B + C + the addend.
 #include <array>
 
 #include "cost/operator_args.h"
@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Arguments that a matrix product multiplies and adds.
+/// Argument positions of a matrix product's operands.
 struct Operands {
   std::size_t a = 0;
   std::size_t b = 1;
@@ -27,9 +27,9 @@ bool IsGrouped(std::string_view name) {
   return name == "aten::_grouped_mm" || name == "aten::_scaled_grouped_mm";
 }
 
-/// Shape of a grouped product by the ranks of its operands
-/// (aten/src/ATen/native/cuda/GroupedBlas.cpp). Its work equals one product over the full ragged
-/// extent, however the groups divide it.
+/// Returns the shape of a grouped product. The numbers of dimensions of its operands select the
+/// layout (aten/src/ATen/native/cuda/GroupedBlas.cpp). Its work equals one product over the full
+/// ragged extent, for any division into groups.
 std::optional<GemmShape> GroupedShape(const TensorArg& a, const TensorArg& b) {
   GemmShape s;
   if (a.dims.size() == 2 && b.dims.size() == 3) {  // ragged m: [m, k] x [g, k, n]
@@ -67,8 +67,8 @@ std::optional<GemmShape> PlainShape(const TensorArg& a, const TensorArg& b) {
   return s;
 }
 
-/// Elements of the result. A grouped product over a ragged k has one [m, n] result per group; its
-/// offsets give the number of groups.
+/// Returns the number of elements of the result. A grouped product over a ragged k has one [m, n]
+/// result per group; its offsets give the number of groups.
 std::optional<double> OutputElements(const OperatorCall& call, const GemmShape& s,
                                      const TensorArg& a, const TensorArg& b) {
   const double one =
@@ -80,7 +80,7 @@ std::optional<double> OutputElements(const OperatorCall& call, const GemmShape& 
   return one * static_cast<double>(offsets->dims[0]);
 }
 
-/// Stored type of the result.
+/// Returns the stored type of the result.
 DType OutputDType(const OperatorCall& call, DType operands) {
   if (call.name == "aten::_int_mm") return DType::kI32;
   if (call.name == "aten::_scaled_mm") {  // (self, mat2, scale_a, scale_b, bias, scale_result,

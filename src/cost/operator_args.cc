@@ -25,8 +25,8 @@ std::string_view ConcreteAt(const OperatorCall& call, std::size_t index) {
   return index < call.args.size() ? TrimBlanks(call.args[index].concrete) : std::string_view();
 }
 
-/// Splits "[a, b]" and converts every part. Returns nullopt if the text is not a list or a part
-/// does not convert.
+/// Splits "[a, b]" and converts every part. Returns nullopt if `text` is not a list or a part
+/// cannot be converted.
 template <typename T, typename Convert>
 std::optional<std::vector<T>> ToList(std::string_view text, Convert convert) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;

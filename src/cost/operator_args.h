@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-/// 2^53: a double cannot represent every integer above it.
+/// 2^53: a double cannot represent every integer above this.
 inline constexpr double kLargestExact = 9007199254740992.0;
 
 /// Returns argument `index` as one tensor; nullptr if it is not a single tensor.
@@ -35,11 +35,11 @@ DType DTypeAt(const OperatorCall& call, std::size_t index);
 /// Product of the extents as a double: exact below 2^53. Sums of such products cannot overflow.
 double Elements(std::span<const std::int64_t> dims);
 
-/// Number of elements at distinct addresses. An extent with stride 0 (an expanded tensor) counts
-/// once.
+/// Number of elements at distinct addresses. An extent with stride 0 (an expanded tensor) counts as
+/// 1.
 double DistinctElements(const TensorArg& tensor);
 
-/// Broadcasts the shapes by the rules of NumPy. Returns nullopt if they do not fit.
+/// Broadcasts the shapes by NumPy's rules. Returns nullopt if they are incompatible.
 std::optional<std::vector<std::int64_t>> BroadcastShape(
     const std::vector<const TensorArg*>& tensors);
 
@@ -69,8 +69,8 @@ bool IsComplex(DType dtype);
 /// Returns true for real and complex floating-point types of any width, including 8-bit floats.
 bool IsFloating(DType dtype);
 
-/// Type in which PyTorch computes elements outside matrix products: float32, except for float64 and
-/// complex data.
+/// Returns the type in which PyTorch computes outside matrix products: float32, except for float64
+/// and complex data.
 DType MathType(DType dtype);
 
 /// Returns the cost of `flops` in type `math`; nullopt if the traffic is unknown.

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxTensors = 65536;
 constexpr std::size_t kMaxDims = 64;
 constexpr int kMaxDepth = 4;
 
-/// A value of the JSON subset that profilers write in these texts.
+/// A value of the JSON subset that profilers write in these strings.
 struct Value {
   enum class Kind { kText, kNumber, kList };
   Kind kind = Kind::kText;
@@ -29,7 +29,7 @@ class ListReader {
  public:
   explicit ListReader(std::string_view text) : text_(text) {}
 
-  /// Parses the whole text as one list. Returns nullopt for anything else.
+  /// Parses the whole string as one list. Returns nullopt for anything else.
   std::optional<Value> ReadAll() {
     if (text_.size() > kMaxText) return std::nullopt;
     SkipBlanks();
@@ -83,7 +83,7 @@ class ListReader {
     ++pos_;
     Value value;
     while (pos_ < text_.size() && text_[pos_] != '"') {
-      // An escape keeps its character, which is enough for type names and numbers.
+      // Drops the backslash of an escape, which is enough for type names and numbers.
       if (text_[pos_] == '\\') ++pos_;
       if (pos_ < text_.size()) value.text.push_back(text_[pos_++]);
     }
@@ -112,7 +112,7 @@ class ListReader {
   std::size_t values_ = 0;
 };
 
-/// Returns the top-level items of a list text; nullopt if the text is not a list.
+/// Returns the top-level items of a list; nullopt if `text` is not a list.
 std::optional<std::vector<Value>> ReadItems(std::string_view text) {
   std::optional<Value> list = ListReader(text).ReadAll();
   if (!list || list->items.size() > kMaxArgs) return std::nullopt;

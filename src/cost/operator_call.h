@@ -24,7 +24,7 @@ struct OperatorArg {
   enum class Kind {
     kNone,    ///< Not given, or its type is not recorded.
     kTensor,  ///< `tensors` has one element.
-    /// `tensors` may be empty. Profilers drop long lists, so an empty list is unknown.
+    /// `tensors` may be empty. Profilers drop long lists, so an empty list means unknown.
     kTensorList,
     /// A number, bool, string or a list of them. `concrete` holds the value if it was recorded.
     kScalar,
@@ -34,13 +34,13 @@ struct OperatorArg {
   std::string concrete;  ///< "1", "[1, 1]", "False"; empty if not recorded.
 };
 
-/// One operator call. Pure value.
+/// One operator call.
 struct OperatorCall {
   std::string name;  ///< "aten::mm".
   std::vector<OperatorArg> args;
 };
 
-/// Texts of a PyTorch profiler record ("args" of a cpu_op). Each is a JSON list, or empty if not
+/// Strings of a PyTorch profiler record ("args" of a cpu_op). Each is a JSON list, or empty if not
 /// recorded.
 struct OperatorTexts {
   std::string_view dims;  ///< "Input Dims": [[8, 384], [], [[3], [4]]].
@@ -50,13 +50,13 @@ struct OperatorTexts {
   std::string_view concrete;  ///< "Concrete Inputs": ["", "1", "[1, 1]"].
 };
 
-/// Parses the texts of one record. Returns nullopt in these cases:
+/// Parses the strings of one record. Returns nullopt in these cases:
 /// - `dims` or `types` is missing or is not such a list.
 /// - The lists have different lengths.
-/// - They exceed any profiler's output: 1 MiB of text, 4096 arguments, 65536 tensors, 64
+/// - The lists exceed any profiler's output: 1 MiB of text, 4096 arguments, 65536 tensors, 64
 ///   dimensions.
 ///
-/// Damaged strides or concrete inputs count as not recorded. Never fails otherwise, for any text.
+/// Damaged strides or concrete inputs count as not recorded.
 std::optional<OperatorCall> ParseOperatorCall(std::string_view name, const OperatorTexts& texts);
 
 }  // namespace headroom

@@ -99,7 +99,7 @@ TEST(OperatorCall, RefusesWhatIsNoRecord) {
   }
 }
 
-/// Random text from the pieces of real texts, so that the damage passes the first checks.
+/// Random string made of pieces of real ones, so that damaged input passes the first checks.
 std::string NearlyAList() {
   const auto piece = rc::gen::element<std::string>(
       "[", "]", "[]", ", ", ",", "1", "8", "384", "-1", "1e9", "\"\"", "\"float\"", "\"c10::Half\"",

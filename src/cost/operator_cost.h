@@ -7,12 +7,13 @@
 // Nesting: operators call operators, so costs overlap along a chain of calls. An autocast aten::mm
 // on float32 calls itself on float16; aten::_scaled_dot_product_flash_attention calls
 // aten::_flash_attention_forward. A sum over a trace assigns each kernel to the INNERMOST operator
-// around its launch that has a cost. It counts an operator once if it was assigned a kernel. A cost
-// therefore leaves out the work of costed operators that the operator calls (aten::zero_ in a
-// loss's backward).
+// around its launch that has a cost. It counts the cost of each operator once if at least one
+// kernel was assigned to the operator. A cost therefore leaves out the work of costed operators
+// that the operator calls (aten::zero_ in a loss's backward).
 //
-// A profile does not show that two arguments are one tensor. Where a well-known caller passes one
-// tensor twice (Adam's addcmul_), the bytes count it once. Elsewhere the bytes may be too high.
+// A profile does not show that two arguments are the same tensor. If a well-known caller passes a
+// tensor twice (Adam's addcmul_), the bytes count the tensor once. Otherwise the bytes may be too
+// high.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ WorkFamily FamilyOfOperator(std::string_view name);
 /// miopen_rnn and their backwards.
 bool IsRecurrent(std::string_view operator_name);
 
-/// Batch size of a recurrent operator. Returns nullopt for other operators, for sequences packed
-/// into one dimension, and if the order of the dimensions was not recorded.
+/// Returns the batch size of a recurrent operator. Returns nullopt for other operators, for
+/// sequences packed into one dimension, and if the order of the dimensions was not recorded.
 std::optional<std::int64_t> RecurrentBatchOf(const OperatorCall& call);
 
 /// Shape of a matrix product: [m, k] x [k, n], `batch` times.
@@ -68,24 +69,23 @@ struct GemmShape {
 
 /// Returns the shape of aten::mm, addmm, bmm, baddbmm, mv, addmv, dot, _int_mm, _scaled_mm,
 /// _grouped_mm and _scaled_grouped_mm. Returns nullopt for other operators and for damaged shapes.
-/// A grouped product is returned as one product of the same work: batch 1 and the full ragged
-/// extent.
+/// A grouped product is returned as one product of equal work: batch 1 and the full ragged extent.
 std::optional<GemmShape> GemmShapeOf(const OperatorCall& call);
 
-/// A convolution as its forward sees it: input [batch, in_channels, in...], output [batch,
+/// A convolution, described by its forward: input [batch, in_channels, in...], output [batch,
 /// out_channels, out...].
 struct ConvolutionShape {
   std::int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
   std::vector<std::int64_t> in, kernel, out;  ///< Spatial extents: 1 to 3 each.
   bool transposed = false;
   bool dilated = false;
-  /// The three gradients that a backward can compute; all false for a forward.
+  /// Gradients that a backward computes; all false for a forward.
   bool data_gradient = false;
   bool weight_gradient = false;
   bool bias_gradient = false;
   DType dtype = DType::kUnknown;
 
-  /// FLOPs of one part (forward, data gradient and weight gradient are equal):
+  /// Returns the FLOPs of a forward. A data gradient and a weight gradient have equal FLOPs:
   /// 2 * batch * out_channels * prod(out) * (in_channels / groups) * prod(kernel).
   /// A transposed convolution uses prod(in) instead of prod(out). The formula follows from first
   /// principles. Padding counts as work, as in every FLOP convention.
@@ -98,12 +98,12 @@ struct ConvolutionShape {
 std::optional<ConvolutionShape> ConvolutionShapeOf(const OperatorCall& call);
 
 /// Returns true for a convolution with few channels per group, such as a depthwise one. No library
-/// uses matrix products for it; memory traffic bounds its kernels.
+/// uses matrix products for such a convolution, so its kernels are memory-bound.
 bool IsFewChannelsConvolution(const OperatorCall& call);
 
 /// Returns true if a forward convolution records that its library chose the algorithm by
-/// heuristics, without benchmarking (torch.backends.cudnn.benchmark = False). Not every operator
-/// records it.
+/// heuristics, without benchmarking (torch.backends.cudnn.benchmark = False). Some operators do not
+/// record this flag.
 bool IsUntriedConvolution(const OperatorCall& call);
 
 }  // namespace headroom

@@ -659,7 +659,7 @@ TEST(IsFewChannelsConvolution, IsOneOfAlmostNoChannelsAGroup) {
 }
 
 TEST(IsUntriedConvolution, ReadsTheFlagWhereTheOperatorHasIt) {
-  // Each flag of the call is False in turn. `benchmark` is the flag before `deterministic`.
+  // One flag of the call at a time is False. `benchmark` is the flag before `deterministic`.
   const auto untried = [](std::string_view op, std::size_t flag, std::string_view value) {
     OperatorCall call{.name = std::string(op), .args = std::vector<OperatorArg>(10)};
     for (OperatorArg& arg : call.args) arg.concrete = "True";
@@ -677,7 +677,8 @@ TEST(IsUntriedConvolution, ReadsTheFlagWhereTheOperatorHasIt) {
   EXPECT_FALSE(untried("aten::mm", 6, "False"));
 }
 
-/// A call of any known operator with random arguments, mostly of the kinds that operators accept.
+/// Returns a call of a random known operator with random arguments, mostly of the kinds that
+/// operators accept.
 OperatorCall AnyCall() {
   std::vector<std::string> names;
   for (const auto rules :

@@ -22,7 +22,7 @@ struct OperatorRule {
   WorkFamily family = WorkFamily::kUnclassified;
   CostFormula formula = nullptr;  ///< nullptr: only the family is known, not the cost.
   double flops_per_element = 0;   ///< Used by some formulas only.
-  int tensor_inputs = 0;          ///< Tensors that the operator reads. A further one is its `out=`.
+  int tensor_inputs = 0;          ///< Number of tensors read; one more is the `out=`.
 };
 
 /// Result of FindRule.
@@ -41,7 +41,7 @@ std::span<const OperatorRule> PointwiseRules();
 std::span<const OperatorRule> RowwiseRules();
 std::span<const OperatorRule> IndexingRules();   ///< Gather, scatter, embedding.
 std::span<const OperatorRule> OptimizerRules();  ///< Fused and foreach operators on tensor lists.
-/// Operators that only call others, and collectives.
+/// Operators with a family but without a cost.
 std::span<const OperatorRule> FamilyOnlyRules();
 
 }  // namespace headroom

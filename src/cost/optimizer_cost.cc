@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kBytesPerElement = 4;
 
-/// Elements of a list argument; nullopt if the profiler dropped it.
+/// Returns the number of elements in a list argument; nullopt if the profiler dropped the list.
 std::optional<double> ListElements(const OperatorCall& call, std::size_t index) {
   if (index >= call.args.size() || call.args[index].kind != OperatorArg::Kind::kTensorList ||
       call.args[index].tensors.empty()) {
@@ -24,8 +24,8 @@ std::optional<double> ListElements(const OperatorCall& call, std::size_t index) 
   return elements;
 }
 
-/// Cost of `moved` list elements read or written, with the rule's FLOPs for each of `updated`
-/// elements.
+/// Returns the cost of reading and writing `moved` list elements, with the rule's FLOPs for each of
+/// `updated` elements.
 OperatorCost AssumingFp32(double moved, double updated, const OperatorRule& rule) {
   return {.flops = rule.flops_per_element * updated,
           .bytes = kBytesPerElement * moved,
@@ -54,8 +54,8 @@ std::optional<OperatorCost> FusedOptimizer(const OperatorCall& call, const Opera
   return lists < 2 ? std::nullopt : std::optional(AssumingFp32(moved, *parameters, rule));
 }
 
-/// In-place foreach arithmetic reads all lists and writes the first. Otherwise it writes a result
-/// like the first list.
+/// Foreach arithmetic reads all lists. It writes the first list if in place, otherwise a result of
+/// the same size.
 std::optional<OperatorCost> Foreach(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> first = ListElements(call, 0);
   if (!first) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<OperatorCost> Foreach(const OperatorCall& call, const OperatorRule
 }
 
 /// (self, a, b, values): Adam passes its gradients as both a and b, which a profile does not show.
-/// See Addcmul of single tensors.
+/// See Addcmul in pointwise_cost.cc.
 std::optional<OperatorCost> ForeachAddcmul(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> self = ListElements(call, 0);
   const std::optional<double> a = ListElements(call, 1);

@@ -2,9 +2,9 @@
 //
 // FLOPs = flops_per_element * elements of the broadcast result. The constants count the operations
 // of the textbook definition, with a transcendental function as one (first principles). Such work
-// is memory-bound on every GPU here, so a factor of two in the constants changes nothing. Integer
-// and boolean results, and moves, count 0 FLOPs. Bytes = every distinct input element + every
-// output element.
+// is memory-bound on every GPU in data/devices, so a factor of two in the constants changes
+// nothing. Integer and boolean results, and moves, count 0 FLOPs. Bytes = every distinct input
+// element + every output element.
 #include <algorithm>
 #include <array>
 
@@ -21,7 +21,7 @@ int Category(DType dtype) {
   return dtype == DType::kUnknown || dtype == DType::kBool ? 0 : 1;
 }
 
-/// Returns the type in which PyTorch computes two element types of equal rank.
+/// Returns the type to which PyTorch promotes two element types.
 DType Promote(DType a, DType b) {
   if (Category(a) != Category(b)) return Category(a) > Category(b) ? a : b;
   if (BytesPerElement(a) != BytesPerElement(b))
@@ -29,8 +29,8 @@ DType Promote(DType a, DType b) {
   return a == b ? a : DType::kF32;  // bfloat16 with float16
 }
 
-/// Result type over the tensors. A tensor without dims counts only if its category is above that of
-/// the tensors with dims.
+/// Returns the promoted type of the tensors. A tensor without dims counts only if its category is
+/// above that of the tensors with dims.
 DType ResultType(const std::vector<const TensorArg*>& tensors) {
   DType with_dims = DType::kUnknown;
   DType without = DType::kUnknown;
@@ -89,9 +89,8 @@ std::optional<OperatorCost> Comparison(const OperatorCall& call, const OperatorR
   return Pointwise(call, rule, ResultKind::kBool);
 }
 
-/// (self, a, b, value): self + value a b. Adam squares its gradient with it: a and b are one
-/// tensor, which a profile does not show. Two operands of one shape and layout therefore count
-/// once.
+/// (self, a, b, value): self + value a b. Adam passes its gradient as both a and b, which a profile
+/// does not show. Two operands of the same shape, layout and type therefore count once.
 std::optional<OperatorCost> Addcmul(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* a = TensorAt(call, 1);
   const TensorArg* b = TensorAt(call, 2);

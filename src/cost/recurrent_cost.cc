@@ -39,7 +39,8 @@ const Positions* PositionsOf(std::string_view name) {
   return nullptr;
 }
 
-/// Gates of a mode of cuDNN and MIOpen: ReLU, tanh, LSTM, GRU. Returns nullopt for other modes.
+/// Returns the number of gates of a mode of cuDNN or MIOpen: ReLU, tanh, LSTM or GRU, from 0.
+/// Returns nullopt for other modes.
 std::optional<double> GatesOf(std::int64_t mode) {
   constexpr std::array<double, 4> kGates = {1, 1, 4, 3};
   if (mode < 0 || mode >= static_cast<std::int64_t>(kGates.size())) return std::nullopt;

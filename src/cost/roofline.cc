@@ -66,7 +66,7 @@ std::optional<double> PeakFlopsPerSecond(const DeviceSpec& device, DType dtype,
       return Times(Choose(device.fp64_tflops, device.fp64_tensor_tflops, tensor_cores), kTera);
     case DType::kF32:
     case DType::kC64:
-      // Tensor cores of NVIDIA accept float32 operands as TF32 only, so their float32 peak is the
+      // NVIDIA's tensor cores accept float32 operands as TF32 only, so their float32 peak is the
       // TF32 peak.
       if (tensor_cores == TensorCoreUse::kYes && !device.fp32_matrix_tflops) {
         return Times(device.tf32_tensor_tflops, kTera);

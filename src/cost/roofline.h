@@ -24,12 +24,12 @@ std::string_view Name(Bound bound);
 /// Reliability of a roofline figure.
 enum class RooflineState {
   kOk,
-  /// A figure of the device, the type or the work is missing or assumed. Known fields are filled
-  /// in.
+  /// The device, the type or the work is unknown or assumed, entirely or in part. Known fields are
+  /// set.
   kUnknown,
-  /// Faster than the peak, or more bytes than memory delivers in the time plus the size of the
-  /// last-level cache. Not tested if that size is unknown. The shapes, the time, the type or the
-  /// device are wrong. Report an error; never clamp.
+  /// The work ran faster than the peak, or moved more bytes than memory delivers in the time plus
+  /// the size of the last-level cache. Bytes are not tested if that size is unknown. The shapes,
+  /// the time, the type or the device must be wrong. Report an error; never clamp.
   kImpossible,
 };
 
@@ -43,8 +43,8 @@ struct RooflineWork {
   DurationNs time{};  ///< Duration of the kernels that did the work.
   DType math_dtype = DType::kUnknown;
   TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;
-  /// A kernel of the work belongs to a Winograd or FFT convolution, so `flops` exceeds the
-  /// operations that ran. No share of the peak, attainable time or compute bound is given then.
+  /// A kernel of the work belongs to a Winograd or FFT convolution, so `flops` exceeds the executed
+  /// operations. The point then has no share of the peak and, if compute-bound, no attainable time.
   bool fast_algorithm = false;
   /// `bytes` or `math_dtype` depend on an assumed element type that was not recorded (see
   /// OperatorCost::assumes_fp32). All results are unknown then.
@@ -59,8 +59,8 @@ struct RooflinePoint {
   RooflineState state = RooflineState::kUnknown;
 };
 
-/// Peak in FLOP/s for arithmetic in `dtype`. Returns nullopt if the data sheet does not state it or
-/// if the type has no arithmetic.
+/// Returns the peak in FLOP/s for arithmetic in `dtype`; nullopt if the data sheet does not state
+/// it or if the type has no arithmetic.
 ///
 /// kTF32, kBF16, kF16, kF8: dense tensor peak.
 /// kF32, kF64: vector peak if `tensor_cores` is kNo, matrix peak if kYes. If unknown, the larger of
@@ -68,11 +68,11 @@ struct RooflinePoint {
 std::optional<double> PeakFlopsPerSecond(const DeviceSpec& device, DType dtype,
                                          TensorCoreUse tensor_cores);
 
-/// Type in which the arithmetic ran. A float32 operator whose kernel name shows TF32 ran in TF32.
-/// Otherwise the operator's own type, or the kernel's if the operator's is unknown.
+/// Returns the type in which the arithmetic ran: TF32 for a float32 operator whose kernel name
+/// shows TF32. Otherwise returns the operator's type, or the kernel's if the operator's is unknown.
 DType ResolveMathDType(DType operator_dtype, const KernelClass& kernel);
 
-/// Accepts a null `device` (unknown GPU): all results are unknown then.
+/// Compares work with the roofline of a device. All results are unknown if `device` is null.
 RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device);
 
 /// Model FLOPs utilization.
@@ -85,7 +85,7 @@ struct Mfu {
 /// Returns MFU in percent = 100 * flops / (time * dense_peak(dtype) * gpus) (Chowdhery et al.,
 /// "PaLM", 2022, appendix B).
 ///
-/// @param flops  FLOPs of all `gpus` together in `time`: the model's own, without recomputation
+/// @param flops  model FLOPs of all `gpus` together in `time`, without recomputation
 /// @param gpus   >= 1
 Mfu ComputeMfu(double flops, DurationNs time, int gpus, DType dtype, const DeviceSpec* device);
 

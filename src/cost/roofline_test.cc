@@ -110,8 +110,8 @@ TEST(Roofline, IsUnknownWithoutADeviceAPeakOrATime) {
   EXPECT_TRUE(no_time.attainable_us.has_value());
 }
 
-// cuDNN's FFT convolutions of VGG-19 ran at twice the float32 peak of an H200, counted by the
-// definition.
+// With the FLOPs of direct convolutions, cuDNN's FFT convolutions of VGG-19 ran at twice the
+// float32 peak of an H200.
 TEST(Roofline, GivesNoShareForAlgorithmsThatSkipOperations) {
   const DeviceSpec device = RoundDevice();
   const RooflinePoint point = PlaceOnRoofline({.flops = 1e12,

@@ -5,8 +5,8 @@
 // textbook definition (first principles). All of this work is memory-bound, so a factor of two in
 // the constants changes nothing.
 //
-// Bytes are compulsory. A training batch norm uses its input twice, and reads it once only if it
-// fits a cache. It counts once here.
+// Bytes are compulsory. A training batch norm uses its input twice, and reads it from memory once
+// only if the input fits into a cache. The input counts once here.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -17,8 +17,8 @@
 namespace headroom {
 namespace {
 
-/// Elements that remain after reducing `dims` (negative: from the end). An empty list reduces all
-/// dims. Returns nullopt if a dim is out of range.
+/// Returns the number of elements that remain after reducing `dims` (negative: from the end). An
+/// empty list reduces all dims. Returns nullopt if a dim is out of range.
 std::optional<double> ReducedElements(const TensorArg& input,
                                       const std::vector<std::int64_t>& dims) {
   if (dims.empty()) return 1;
@@ -45,8 +45,8 @@ std::optional<std::vector<std::int64_t>> ReducedDims(const OperatorCall& call, s
   return std::nullopt;
 }
 
-/// Cost of a reduction that writes one result per kept element, of type `out`. kUnknown means the
-/// input's type.
+/// Returns the cost of a reduction that writes one result of type `out` per kept element. kUnknown
+/// means the input's type.
 std::optional<OperatorCost> Reduce(const OperatorCall& call, const OperatorRule& rule,
                                    std::size_t dims_at, DType out) {
   const TensorArg* input = TensorAt(call, 0);
@@ -152,8 +152,8 @@ std::optional<OperatorCost> SoftmaxBackward(const OperatorCall& call, const Oper
   return FinishElementCost(traffic, rule.flops_per_element * n, grad->dtype, rule.family);
 }
 
-/// Reads every tensor. Writes one like argument 0 and `extra` float32 values (statistics, parameter
-/// gradients).
+/// Reads every tensor. Writes a tensor like argument 0 and `extra` float32 values (statistics,
+/// parameter gradients).
 std::optional<OperatorCost> LikeFirst(const OperatorCall& call, const OperatorRule& rule,
                                       double extra) {
   const TensorArg* input = TensorAt(call, 0);
@@ -166,8 +166,8 @@ std::optional<OperatorCost> LikeFirst(const OperatorCall& call, const OperatorRu
                            rule.family);
 }
 
-/// Rows of a layer or RMS norm: elements of `input` without the trailing normalized shape. Returns
-/// nullopt if that shape does not match.
+/// Returns the number of rows of a layer or RMS norm: elements of `input` without the trailing
+/// normalized shape. Returns nullopt if that shape does not match.
 std::optional<double> NormRows(const TensorArg& input, const OperatorCall& call,
                                std::size_t shape_at) {
   const std::optional<std::vector<std::int64_t>> shape = IntListAt(call, shape_at);
@@ -179,7 +179,7 @@ std::optional<double> NormRows(const TensorArg& input, const OperatorCall& call,
 }
 
 /// native_layer_norm and _fused_rms_norm: (input, normalized_shape, weight, bias?, eps). Counts two
-/// statistics per row; RMS norm has one, which makes no visible difference.
+/// statistics per row. RMS norm has only one, but the difference is negligible.
 std::optional<OperatorCost> LayerNorm(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   const std::optional<double> rows = input == nullptr ? std::nullopt : NormRows(*input, call, 1);
@@ -218,8 +218,8 @@ std::optional<OperatorCost> BatchNormBackward(const OperatorCall& call, const Op
   return LikeFirst(call, rule, 2 * static_cast<double>(first->dims[1]));
 }
 
-/// (input, weight, bias, N, C, HxW, group, eps): writes a mean and a deviation for each image and
-/// group.
+/// (input, weight, bias, N, C, HxW, group, eps): writes a mean and an inverse standard deviation
+/// for each image and group.
 std::optional<OperatorCost> GroupNorm(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<std::int64_t> images = IntAt(call, 3);
   const std::optional<std::int64_t> groups = IntAt(call, 6);
@@ -261,7 +261,7 @@ std::optional<Pooled> SlideWindow(const OperatorCall& call, const OperatorRule& 
   std::vector<std::int64_t> out = input.dims;
   double window = 1;
   for (std::size_t i = 0; i < spatial; ++i) {
-    constexpr std::int64_t kLimit = 1 << 30;  // Keeps the products below in range.
+    constexpr std::int64_t kLimit = 1 << 30;  // Keeps the products below within 64 bits.
     std::int64_t& extent = out[out.size() - spatial + i];
     const std::int64_t k = at(*kernel, i), s = at(*stride, i);
     const std::int64_t p = at(*padding, i), d = at(*dilation, i);

@@ -13,8 +13,8 @@
 
 namespace headroom {
 
-/// Returns the parts of an expression between its outermost bars, each with the flags ("(?i)") in
-/// force there.
+/// Returns the top-level alternatives of a regular expression, each with the flags ("(?i)") that
+/// apply to it.
 inline std::vector<std::string> Alternatives(std::string_view match) {
   std::vector<std::string> alternatives(1);
   std::string flags;
@@ -36,8 +36,8 @@ inline std::vector<std::string> Alternatives(std::string_view match) {
   return alternatives;
 }
 
-/// Expects an example for each alternative. An alternative without one may be wrong, unreachable or
-/// useless.
+/// Expects an example for each alternative. An alternative without an example may be wrong,
+/// unreachable or useless.
 inline void ExpectAnExampleForEachAlternative(const NameRule& rule) {
   for (const std::string& alternative : Alternatives(rule.match)) {
     const RE2 pattern(alternative);

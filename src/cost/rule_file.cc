@@ -10,13 +10,13 @@
 namespace headroom {
 namespace {
 
-/// Returns a non-empty text; nullopt for anything else.
+/// Returns a non-empty string; nullopt for anything else.
 std::optional<std::string> TextAt(const toml::table& table, std::string_view key) {
   std::optional<std::string> text = table[key].value_exact<std::string>();
   return text && !text->empty() ? std::move(text) : std::nullopt;
 }
 
-/// Returns a list of at least one text, all non-empty; nullopt for anything else.
+/// Returns a non-empty list of non-empty strings; nullopt for anything else.
 std::optional<std::vector<std::string>> TextsAt(const toml::table& table, std::string_view key) {
   const toml::array* list = table[key].as_array();
   if (list == nullptr || list->empty()) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::vector<std::string>> TextsAt(const toml::table& table, std::s
   return texts;
 }
 
-/// Reads one rule. Returns nullopt if a key is missing, of another type, empty or unknown.
+/// Reads one rule. Returns nullopt if a key is missing, unknown, empty or of the wrong type.
 std::optional<NameRule> ReadRule(const toml::node& node, const RuleFormat& format) {
   const toml::table* table = node.as_table();
   if (table == nullptr || table->size() != (format.explained ? 5 : 3)) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<NameRule> ReadRule(const toml::node& node, const RuleFormat& forma
 }
 
 std::string KeysOf(const RuleFormat& format) {
-  return fmt::format("{}{}, match (non-empty texts in quotes){} and examples (a list of them)",
+  return fmt::format("{}{}, match (non-empty strings in quotes){} and examples (a list of them)",
                      format.value_key, format.explained ? ", about" : "",
                      format.explained ? ", not" : "");
 }

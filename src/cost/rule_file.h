@@ -1,5 +1,5 @@
-// Rules for names from data/rules/*.toml: lists of tables, each with an expression and the examples
-// that prove it.
+// Rules for names from data/rules/*.toml: lists of tables, each with a regular expression and
+// examples that test it.
 #pragma once
 
 #include <span>
@@ -21,20 +21,20 @@ struct NameRule {
   std::vector<std::string> near_misses;  ///< Names that must not match.
 };
 
-/// The keys of one list of rules: `match`, `examples` and `value_key`.
+/// Keys of the rules in one list: `match`, `examples` and `value_key`.
 struct RuleFormat {
   std::string_view list;       ///< "family" for [[family]].
   std::string_view value_key;  ///< "is".
   bool explained = false;      ///< Also requires `about`, a sentence, and `not`, the near misses.
 };
 
-/// Returns the rules of each list, in the order of `formats` and of the file. Requires every list,
-/// and every key in every rule; refuses other keys. Fails with BadInput that names the file, the
-/// rule and the remedy.
+/// Returns the rules of each list, in the order of `formats` and of the file. Fails with kBadInput
+/// if a list, or a key of a rule, is missing or unknown. The message names the file, the rule and
+/// the remedy.
 Result<std::vector<std::vector<NameRule>>> ReadRules(const NamedText& file,
                                                      std::span<const RuleFormat> formats);
 
-/// Returns the error for a rule file whose value or expression its caller refuses.
+/// Returns the error for a rule file with a value or expression that the caller refuses.
 Status BadRules(const NamedText& file, std::string_view what);
 
 }  // namespace headroom

@@ -1,5 +1,4 @@
-// Shares of the data-sheet peaks that kernels sustain. Physics does not give them, so they are
-// measured.
+// Measured shares of the data-sheet peaks that kernels sustain.
 #pragma once
 
 namespace headroom {
@@ -14,10 +13,10 @@ struct SustainedShares {
   // TF32.
   double gemm_16 = 0.82, gemm_tf32 = 0.82;
   double gemm_bytes_16 = 0.82, gemm_bytes_tf32 = 0.75;
-  double gemm_weight_gradient_tf32 = 0.8;  ///< Share of that rate: first operand transposed.
-  double gemm_split = 0.39;                ///< Largest share of that rate: split along k.
-  double gemm_misaligned = 0.138;          ///< Share of the 16-bit peak without wide loads.
-  double gemm_start_us = 3;
+  double gemm_weight_gradient_tf32 = 0.8;  ///< Factor if only the first operand is transposed.
+  double gemm_split = 0.39;                ///< Largest share of these rates if split along k.
+  double gemm_misaligned = 0.138;          ///< Share of the 16-bit peak if misaligned.
+  double gemm_start_us = 3;                ///< Start time of each kernel.
 
   // Convolutions: shares of the peak, and of the bandwidth for activations in place and for
   // reordering.
@@ -25,22 +24,22 @@ struct SustainedShares {
   double convolution_weight_16 = 0.55, convolution_weight_tf32 = 0.4;  ///< Weight gradients.
   double convolution_bytes = 0.7;
   double reorder_16 = 0.57, reorder_tf32 = 0.63;
-  double convolution_narrow = 0.6;  ///< Share of that rate: the narrow side fills half a tile.
+  double convolution_narrow = 0.6;  ///< Factor if the narrow side fills half a tile.
   double convolution_start_us = 4;  ///< Start time of each kernel.
 
   // Fused attention: shares of the 16-bit tensor peak, and of the float32 vector peak.
   double attention_forward = 0.4, attention_backward = 0.35;
   double attention_float32 = 0.3;
-  /// Cost of dropout's random number per attention score, in ordinary operations.
+  /// Cost of dropout's random number per attention score, in FLOPs on vector units.
   double attention_dropout_flops = 110;
 
   // Memory-bound kernels: shares of the bandwidth.
   double update_bytes = 0.71;    ///< Fused parameter updates, and the scaling of gradients.
-  double cast_bytes = 0.67;      ///< Kernels that a scenario inserts (assumed).
+  double cast_bytes = 0.67;      ///< Kernels that a scenario inserts; not measured.
   double narrowing_bytes = 0.9;  ///< Autocast's casts to 16 bits.
   double widening_bytes = 0.44;  ///< Autocast's casts to 32 bits: not vectorized.
 
-  // Time in 16 bits, as a multiple of the float32 time, of kernels that are not purely
+  // Ratio of the time in 16 bits to the time in float32, for kernels that are not purely
   // memory-bound.
   double half_batch_norm = 0.84, half_gelu = 0.63, half_dropout = 0.55;
   double bf16_batch_norm = 1.35;  ///< PyTorch's own kernel instead of cuDNN's.
@@ -49,11 +48,11 @@ struct SustainedShares {
   // Large products and convolutions on vector units: shares of the vector peak.
   double gemm_vector = 0.7, convolution_vector = 0.7;
 
-  // Time that kernels with few blocks lose, as a share of one wave. A larger batch wins it back; a
-  // smaller batch loses it.
+  // Time that kernels with few blocks lose, as a share of one wave. A larger batch recovers it, and
+  // a smaller batch loses it.
   double gemm_lost_when_growing = 1, convolution_lost_when_growing = 0.5;
   double lost_when_shrinking = 0.3;
-  double most_lost = 0.25;
+  double most_lost = 0.25;  ///< Largest share of a kernel's time that a smaller batch loses.
 };
 
 }  // namespace headroom

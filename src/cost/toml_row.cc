@@ -32,12 +32,12 @@ std::string TomlRow::OptionalText(std::string_view key) {
   const toml::node* node = table_.get(key);
   if (node == nullptr) return {};
   const std::optional<std::string> text = node->value_exact<std::string>();
-  if (!text || text->empty()) Fail(key, "must be a non-empty text in quotes");
+  if (!text || text->empty()) Fail(key, "must be a non-empty string in quotes");
   return text.value_or(std::string());
 }
 
 std::string TomlRow::Text(std::string_view key) {
-  if (table_.get(key) == nullptr) Fail(key, "is missing; add it as a text in quotes");
+  if (table_.get(key) == nullptr) Fail(key, "is missing; add it as a string in quotes");
   return OptionalText(key);
 }
 

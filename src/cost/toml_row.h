@@ -14,7 +14,7 @@
 
 namespace headroom {
 
-/// Fails with BadInput that names the file and the line.
+/// Fails with kBadInput and a message that names the file and the line.
 Result<toml::table> ParseToml(const NamedText& file);
 
 /// Reads the keys of a table one by one and keeps the first failure.
@@ -27,18 +27,18 @@ class TomlRow {
 
   const Status& status() const { return status_; }
 
-  /// Fails if the text is missing or empty.
+  /// Returns a string. Fails if it is missing or empty.
   std::string Text(std::string_view key);
-  /// Returns "" if the key is missing. Fails if the text is empty.
+  /// Returns a string, or "" if the key is missing. Fails if the string is empty.
   std::string OptionalText(std::string_view key);
   double Number(std::string_view key, double least, double most);
   std::int64_t Count(std::string_view key);
   std::int64_t Year(std::string_view key);
-  /// Returns "2024-05" or "2024-05-31" as a text.
+  /// Returns a date such as "2024-05" or "2024-05-31".
   std::string Date(std::string_view key);
-  /// Returns a code of three capitals, such as "USD".
+  /// Returns a code of three capital letters, such as "USD".
   std::string Currency(std::string_view key);
-  /// Fails if the table has any other key.
+  /// Fails if the table has a key that is not in `keys`.
   void Known(std::initializer_list<std::string_view> keys);
   /// Returns the line of the file where the table begins.
   std::int64_t line() const { return table_.source().begin.line; }

@@ -1,7 +1,7 @@
 // Checks the formulas against whole models: the operators of real traces must add up to the known
 // FLOPs of the model.
 //
-// Needs the traces of HEADROOM_DATA (see test_files.h). Prints a note and skips if they are
+// Requires the traces in HEADROOM_DATA (see test_files.h). Prints a note and skips if they are
 // missing.
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::string TextOf(const nlohmann::json& args, const char* key) {
   return it == args.end() ? std::string() : it->dump();
 }
 
-/// FLOPs of all records of the named operators.
+/// Returns the FLOPs of all records of the named operators.
 double FlopsOf(const nlohmann::json& trace, std::initializer_list<std::string_view> operators) {
   double flops = 0;
   for (const nlohmann::json& event : trace.at("traceEvents")) {

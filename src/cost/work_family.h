@@ -11,7 +11,7 @@ enum class WorkFamily {
   kUnclassified,
   kMatmul,
   kConvolution,
-  /// Fused attention only. An unfused one appears as matmul, softmax and elementwise.
+  /// Fused attention only. Unfused attention appears as matmul, softmax and elementwise.
   kAttention,
   kNormalization,  ///< Batch, layer, group and RMS norm.
   kSoftmax,        ///< Softmax and log-softmax.
@@ -28,10 +28,10 @@ enum class WorkFamily {
   kFused,          ///< Compiler-generated (Triton, XLA): several operators in one kernel.
 };
 
-/// Lower-case name as reports and rule files write it: "matmul", "copy", "unclassified"...
+/// Returns the lower-case name in reports and rule files: "matmul", "copy", "unclassified"...
 std::string_view Name(WorkFamily family);
 
-/// Inverse of Name. Returns nullopt for any other text.
+/// Inverse of Name. Returns nullopt for any other string.
 std::optional<WorkFamily> WorkFamilyFromName(std::string_view name);
 
 /// Returns true for families based on matrix products, which tensor cores can run: matmul,

@@ -16,7 +16,7 @@
 namespace headroom::mcp {
 namespace {
 
-/// Limit for a command's output. The largest reports take some ten megabytes.
+/// Limit for a command's output, in bytes. The largest reports have about ten megabytes.
 constexpr std::size_t kMaxPrinted = std::size_t{256} << 20;
 constexpr std::size_t kMaxRemarks = std::size_t{1} << 20;
 
@@ -24,8 +24,8 @@ void Close(int& descriptor) {
   if (descriptor >= 0) close(std::exchange(descriptor, -1));
 }
 
-/// Appends the available output; discards the part beyond `most`. Returns false if it discarded
-/// any.
+/// Appends the available output to `text`. Once `text` would exceed `most` bytes, discards the
+/// output instead and returns false.
 bool TakeAll(int& descriptor, std::string& text, std::size_t most) {
   std::array<char, std::size_t{64} << 10> buffer;
   bool fits = true;

@@ -13,11 +13,12 @@
 
 namespace headroom::mcp {
 
-/// The command has no input, prints into pipes, and dies with this process or with this object.
+/// A running command. It has no input and prints into pipes. It is killed when this process ends or
+/// this object is destroyed.
 class CommandRun {
  public:
-  /// `arguments` follow the name of this program. Fails (kEnvironment) if no process can be
-  /// started.
+  /// Starts this program with `arguments`, which exclude the program's name. Fails (kEnvironment)
+  /// if no process can be started.
   static Result<CommandRun> Start(const std::vector<std::string>& arguments);
   CommandRun(CommandRun&& other) noexcept;
   CommandRun& operator=(CommandRun&& other) noexcept;
@@ -31,8 +32,8 @@ class CommandRun {
   /// limit.
   Status Take();
 
-  /// Returns the exit code as a shell does, once both pipes are at end of file; waits for the
-  /// process.
+  /// Returns nullopt until both pipes are at end of file. Then waits for the process and returns
+  /// its exit code as a shell does.
   std::optional<int> ExitCode();
 
   std::string& printed() { return printed_; }

@@ -12,10 +12,10 @@ using Json = nlohmann::ordered_json;
 
 struct Limits {
   std::size_t rows;
-  std::size_t bytes;  ///< Limit of a string.
+  std::size_t bytes;  ///< Maximum length of a string.
 };
 
-/// Tried in this order.
+/// Limits to try in this order until the result fits.
 constexpr Limits kLimits[] = {{100, 2000}, {50, 2000}, {30, 1000}, {20, 1000}, {10, 500}, {5, 300},
                               {3, 300},    {2, 200},   {1, 200},   {0, 200},   {0, 40}};
 
@@ -68,7 +68,8 @@ Json FitJson(const Json& value, std::size_t most) {
     if (cut.is_object() && !left_out.empty()) cut["left_out"] = std::move(left_out);
     if (SizeOf(cut) <= most) return cut;
   }
-  // Lists the names of the available members; if there are many, only the first.
+  // Even the strictest limits do not fit, so lists only the names of the members. Omits the last
+  // names if necessary.
   Json cut = Json::object();
   if (!value.is_object()) return cut;
   Json names = Json::array();

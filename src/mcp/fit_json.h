@@ -14,7 +14,7 @@ namespace headroom::mcp {
 /// per cut:
 /// - `select`: JSON pointer of the cut part.
 /// - `from`, `rows`: of a list, the first missing row and the number of rows.
-/// - `bytes`: of a string, its length.
+/// - `bytes`: of a string, the number of omitted bytes.
 ///
 /// SelectJson() with `select` and `from` gives the rest. For a very small `most`, the result has
 /// only `left_out`, or a part of it.

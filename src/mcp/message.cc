@@ -36,7 +36,7 @@ Message Wrong(int code, std::string error, json id = {}) {
 
 bool IsId(const json& id) { return id.is_string() || id.is_number_integer(); }
 
-/// nullopt: a response to a request of ours.
+/// Returns nullopt for a response, which has no meaning here: this server sends no requests.
 std::optional<Message> ParseMessage(json value) {
   if (!value.is_object())
     return Wrong(kInvalidRequest, "Invalid Request: a message is a JSON object");

@@ -25,7 +25,7 @@ struct Message {
   nlohmann::ordered_json params = {};  ///< An object; empty if missing.
   nlohmann::ordered_json id = {};      ///< A string or a number; null: a notification, or unknown.
   bool is_request = false;             ///< Requires an answer.
-  /// The answer is only this error; empty: valid.
+  /// Message of the error to answer with; empty if the message is valid.
   std::string error = {};
   int error_code = 0;
 };
@@ -35,8 +35,8 @@ struct Line {
   bool is_batch = false;  ///< The answers form one array.
 };
 
-/// Never fails: an invalid part becomes an error of a message. Drops responses, because this server
-/// sends no requests. Rejects values nested more than 64 deep.
+/// Never fails: an invalid part becomes a message with an error. Drops responses, because this
+/// server sends no requests. Rejects values nested more than 64 deep.
 Line ParseLine(std::string_view line);
 
 /// Returns an answer as one line with its line break. Invalid UTF-8 becomes U+FFFD.

@@ -65,7 +65,7 @@ struct Call {
   const Tool* tool = nullptr;
   ToolCall commands;
   std::shared_ptr<Batch> batch = {};   ///< nullptr: a single request.
-  std::optional<CommandRun> run = {};  ///< nullopt: waits for its turn.
+  std::optional<CommandRun> run = {};  ///< nullopt: not running.
   std::optional<json> answer = {};     ///< Output of the first command while the second runs.
 };
 
@@ -363,7 +363,7 @@ class Server {
     }
   }
 
-  /// Returns true if the command runs; else the call is answered.
+  /// Starts a command. If that fails, answers the call and returns false.
   bool StartCommand(Call& call, const std::vector<std::string>& arguments) {
     Result<CommandRun> run = CommandRun::Start(arguments);
     if (!run.ok()) {
@@ -381,7 +381,7 @@ class Server {
     }
   }
 
-  /// Returns true if the call continues; else it is answered.
+  /// Reads the command's output. Returns false once the call is answered.
   bool Continue(Call& call) {
     if (Status status = call.run->Take(); !status.ok()) {
       Finish(call, Failure("headroom: " + status.message()));
@@ -396,7 +396,7 @@ class Server {
     return false;
   }
 
-  /// Handles the end of a command. Returns as Continue() does.
+  /// Handles the end of a command. Returns false once the call is answered.
   bool GoOn(Call& call, int code) {
     std::string remarks = std::move(call.run->remarks());
     if (code != 0) {
@@ -462,7 +462,7 @@ class Server {
     Leave(*batch);
   }
 
-  /// Removes one message from a batch, whose answers are sent when none is missing.
+  /// Counts one message of a batch as complete, and sends the answers after the last one.
   void Leave(Batch& batch) {
     if (--batch.missing == 0 && !batch.answers.empty()) Send(batch.answers);
   }

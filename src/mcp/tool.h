@@ -14,10 +14,12 @@ namespace headroom::mcp {
 
 /// Commands of this program, without its name, that answer one call.
 struct ToolCall {
-  /// Prints one JSON object, or other text, which then is the answer.
+  /// Prints one JSON object. Any other output is the answer as it is.
   std::vector<std::string> json;
-  std::vector<std::string> text;  ///< Prints the same for people; empty: the text is the JSON.
-  /// Requested part of the object, as a JSON pointer, and its first row.
+  /// Prints the same as text for people. Empty: there is no such command, so send the JSON.
+  std::vector<std::string> text;
+  /// Requested part of the object, as a JSON pointer, and the first row of that part. nullopt: the
+  /// whole object.
   std::optional<std::string> select = {};
   std::size_t from = 0;
 };

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Share of the ring's rate (NCCL 2.20, nccl/src/graph/tuning.cc).
+/// Rate of a tree, as a share of the ring's rate (NCCL 2.20, nccl/src/graph/tuning.cc).
 constexpr double kTreeRate = 0.92;
 
 /// Limits times to about thirty years, far above any real time.
@@ -35,7 +35,7 @@ struct Members {
   double all, nodes, per_node;
   Link inside, between;
 
-  /// Rate of the slowest link that all bytes pass.
+  /// Rate of the slowest link that all bytes pass, in bytes per ns.
   double Rate() const {
     if (nodes <= 1) return inside.bytes_per_ns;
     return per_node <= 1 ? between.bytes_per_ns

@@ -43,12 +43,12 @@ struct CollectiveTime {
 ///
 /// Returns zero for one GPU.
 ///
-/// @param bytes  of the whole tensor, on each rank before an all-reduce or reduce-scatter, and
-/// after an all-gather
+/// @param bytes  size of the whole tensor: on each rank before an all-reduce or reduce-scatter,
+/// and after an all-gather
 CollectiveTime TimeOf(Collective collective, Algorithm algorithm, double bytes,
                       const Topology& topology, const Placement& placement);
 
-/// Returns the shorter time of ring and tree, as libraries choose.
+/// Returns the time of the faster algorithm, ring or tree. Libraries choose in the same way.
 CollectiveTime FastestTime(Collective collective, double bytes, const Topology& topology,
                            const Placement& placement);
 

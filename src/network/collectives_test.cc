@@ -6,7 +6,8 @@
 namespace headroom {
 namespace collectives_test {
 
-/// Nodes of four GPUs: 10 bytes per ns inside with 1 us per message, 2 with 10 us between nodes.
+/// Nodes of four GPUs. Links inside a node: 10 bytes per ns, 1 us per message. Links between nodes:
+/// 2 bytes per ns, 10 us per message.
 Topology FourAMachine() {
   Topology topology;
   topology.gpus_per_node = 4;

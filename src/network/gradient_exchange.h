@@ -21,10 +21,10 @@ using ExchangeTime = std::function<CollectiveTime(double bytes)>;
 /// Returns the task that reads the gradients of a step, or the first task inserted in front of it.
 Dependency ReaderOf(const Graph& graph, const GradientStep& step, const Edit& edit);
 
-/// Inserts one collective per bucket of gradients, in the order in which they get ready. A bucket
-/// is full once it holds `bucket_bytes` (the first: kFirstBucketBytes, if that is less). Each
-/// collective runs on `channel` as soon as its last gradient is ready. The reader of the gradients
-/// waits for all of them (Li et al., "PyTorch Distributed", VLDB 2020).
+/// Inserts one collective per bucket of gradients, in order of readiness. A bucket is full once it
+/// holds `bucket_bytes`; the first bucket, at most kFirstBucketBytes. Each collective runs on
+/// `channel` as soon as its last gradient is ready. The reader of the gradients waits for all of
+/// them (Li et al., "PyTorch Distributed", VLDB 2020).
 ///
 /// @param graph  graph of the edit and the gradients
 void InsertBuckets(const Graph& graph, const GradientStep& step, double bucket_bytes,

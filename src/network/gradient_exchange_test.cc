@@ -10,7 +10,7 @@
 namespace headroom {
 namespace gradient_exchange_test {
 
-/// One stream: forward, backward in two parts, update; 100 us each, step after step.
+/// One stream that repeats four tasks of 100 us: forward, two parts of the backward, and update.
 Graph OneStream() {
   Graph graph;
   graph.steps = 1;
@@ -25,7 +25,8 @@ Graph OneStream() {
   return graph;
 }
 
-/// 2 MB ready after each part of the backward; a byte takes 0.1 ns, and each exchange 5 us.
+/// Returns the step time in us. Each part of the backward makes a gradient of 2 MB ready. An
+/// exchange takes 5 us plus 0.1 ns per byte.
 double StepUs(double bucket_bytes, TaskIndex next) {
   const Graph graph = OneStream();
   const Plan plan = MakePlan(graph);
@@ -45,7 +46,8 @@ double StepUs(double bucket_bytes, TaskIndex next) {
 }
 
 TEST(GradientExchangeTest, TheUpdateWaitsForTheLastBucket) {
-  // The first goes from 200 to 405, the second from there to 610; the update follows it.
+  // The first bucket is exchanged from 200 to 405 us, the second from 405 to 610 us; then the
+  // update runs.
   EXPECT_DOUBLE_EQ(StepUs(kBucketBytes, 3), 710);
   // A single bucket could hold all gradients, but the first bucket is small.
   EXPECT_DOUBLE_EQ(StepUs(1e9, 3), 710);

@@ -10,7 +10,7 @@ namespace headroom {
 /// The gradient of one parameter.
 struct Gradient {
   double bytes = 0;
-  TaskIndex ready = kNoTask;    ///< Task whose end completes the gradient at the latest.
+  TaskIndex ready = kNoTask;    ///< Task after which the gradient is certainly complete.
   TaskIndex forward = kNoTask;  ///< First task of the forward operator that used the parameter.
 };
 

@@ -35,7 +35,8 @@ Signature SignatureOf(const TraceStore& store, std::size_t task) {
           rows.block_x[task], rows.block_y[task], rows.block_z[task], ShapesAt(store, task)};
 }
 
-/// One kernel's median during collectives, divided by its median alone.
+/// One kernel's median time during collectives, divided by its median time alone. The weight is its
+/// total time during collectives.
 struct Ratio {
   double times, weight;
 };
@@ -55,7 +56,8 @@ std::optional<Ratio> Compare(Durations& durations) {
   return Ratio{.times = SortedPercentile(beside, 50) / usual, .weight = weight};
 }
 
-/// REQUIRES: sorted by `times`, and not empty.
+/// Returns the quantile of `times`, weighted by `weight`. REQUIRES: `ratios` are sorted by `times`,
+/// and not empty.
 double Quantile(const std::vector<Ratio>& ratios, double share) {
   double all = 0, sum = 0;
   for (const Ratio& ratio : ratios) all += ratio.weight;

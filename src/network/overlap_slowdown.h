@@ -1,4 +1,4 @@
-// Slowdown of kernels during collectives, which use some of the GPU's processors and memory
+// Slowdown of kernels during collectives, which use some of the GPU's multiprocessors and memory
 // bandwidth.
 #pragma once
 

@@ -13,10 +13,10 @@ namespace {
 
 constexpr double kBitsPerByte = 8;
 
-/// Rate and latency that a collective gets from a kind of link, unless a file states them. From
-/// NCCL 2.20's model of machines and rings (nccl/src/graph/topo.h, tuning.cc). NVLink: 20 of 25
-/// GB/s per link. PCIe: 12 of 15.75 GB/s for 16 lanes of the third generation. Network: 14 us per
-/// message.
+/// Efficiency and latency of collectives on a kind of link, unless a file states them. The values
+/// come from NCCL 2.20's model of machines and rings (nccl/src/graph/topo.h, tuning.cc). NVLink: 20
+/// of 25 GB/s per link. PCIe: 12 of 15.75 GB/s for 16 lanes of the third generation. Network: 14 us
+/// per message.
 struct LinkKind {
   std::string_view name;
   double efficiency;

@@ -17,7 +17,7 @@ namespace headroom {
 
 /// A link between the members of a group.
 struct Link {
-  double bytes_per_ns = 1;  ///< Each way, as a collective gets it: the rate times its efficiency.
+  double bytes_per_ns = 1;  ///< Per direction, for collectives: line rate times efficiency.
   DurationNs latency{};     ///< Latency of a ring's message from one member to the next.
 };
 
@@ -30,7 +30,7 @@ struct Topology {
   Link between;  ///< From a node to the others: all its adapters together.
   /// Nodes behind one switch; a larger group shares the switch's uplink. nullopt: no such limit.
   std::optional<std::int64_t> nodes_of_switch;
-  double oversubscription = 1;                ///< Rate into a switch divided by the rate out of it.
+  double oversubscription = 1;  ///< Total rate of a switch's nodes divided by its uplink's rate.
   std::optional<std::int64_t> nodes_at_most;  ///< nullopt: no limit.
 
   /// Returns the link between this many nodes.
@@ -44,7 +44,7 @@ inline constexpr double kEthernetShare = 1448.0 / 1538;
 /// A topology from flags: nodes of `gpus_per_node`, over Ethernet of `gbps` Gbit/s each way.
 Topology FlatTopology(double gbps, DurationNs latency, std::int64_t gpus_per_node);
 
-/// The same topology with zero time for messages, or for bytes.
+/// Returns the topology with zero time for messages, or for bytes.
 Topology WithoutLatency(Topology topology);
 Topology WithoutLimit(Topology topology);
 

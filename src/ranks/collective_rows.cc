@@ -33,7 +33,7 @@ int ElementBytes(std::string_view dtype) {
 }
 
 /// Removes the quotes of a JSON string without escapes; descriptions have none. Returns any other
-/// text unchanged.
+/// string unchanged.
 std::string_view Unquoted(std::string_view json) {
   if (json.size() >= 2 && json.front() == '"' && json.back() == '"')
     return json.substr(1, json.size() - 2);

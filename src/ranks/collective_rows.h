@@ -1,4 +1,4 @@
-// Arguments of collectives that a trace records in addition to the kernels' times, by kernel.
+// Looks up the recorded arguments of a collective kernel: its kind, process group and size.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@
 namespace headroom {
 
 struct CollectiveArguments {
-  std::string_view name;                ///< "allreduce"; empty if not recorded.
+  std::string_view name;                ///< Kind, such as "allreduce"; empty if not recorded.
   std::string_view group;               ///< Process group; empty if not recorded.
-  std::optional<double> bytes;          ///< Size of the whole tensor.
-  std::optional<std::int64_t> members;  ///< Number of ranks in the group.
+  std::optional<double> bytes;          ///< Size of the whole tensor; nullopt if unknown.
+  std::optional<std::int64_t> members;  ///< Number of ranks in the group; nullopt if not recorded.
   /// The group's description, such as "mesh_tp"; empty if not recorded.
   std::string_view description;
-  std::string_view ranks;  ///< The group's ranks as text, such as "[0, 1]"; empty if not recorded.
+  /// The group's ranks as a string, such as "[0, 1]"; empty if not recorded.
+  std::string_view ranks;
 };
 
 class CollectiveRows {
@@ -26,12 +27,13 @@ class CollectiveRows {
   /// Keeps a reference to `store`, which must outlive the object.
   explicit CollectiveRows(const TraceStore& store);
 
-  /// Returns nullopt if the store has no collective for this row of the GPU tasks.
+  /// Returns nullopt if the store has no collective for this row of its GPU tasks.
   std::optional<CollectiveArguments> Of(std::size_t gpu_task) const;
 
  private:
   const TraceStore& store_;
-  std::map<std::size_t, std::size_t> row_of_;  ///< Rows of the collectives, by GPU task.
+  /// Rows of the table of collectives, keyed by row of the GPU task.
+  std::map<std::size_t, std::size_t> row_of_;
 };
 
 }  // namespace headroom

@@ -11,10 +11,10 @@ namespace {
 
 /// A collective on the common clock of the compared ranks.
 struct OnOneClock {
-  const RankCollective* own = nullptr;  ///< The part of the rank that the caller asks about.
+  const RankCollective* own = nullptr;  ///< The collective as the requested rank recorded it.
   TimeNs own_start, last_start;
   std::vector<TimeNs> ends;  ///< Ends of all parts.
-  DurationNs doubt;          ///< Uncertainty of two clocks.
+  DurationNs doubt;          ///< Twice the largest uncertainty of the ranks' clocks.
 };
 
 /// Returns nullopt if the rank has no part in it, or if no other part is on the same clock.

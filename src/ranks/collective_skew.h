@@ -1,5 +1,5 @@
-// Durations of collectives of several ranks, and the time that a rank waits in them for the last
-// rank.
+// Measures how long one rank waits for the last rank in each collective, and how long all-reduces
+// take without such waits.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 namespace headroom {
 
 /// Time that a rank waits in each of its collectives. The key is the collective's start and end on
-/// the rank's own clock, as in RankCollective. Rows of GPU tasks would not do, because they differ
-/// in a stretch of a trace.
+/// the rank's own clock, as in RankCollective. Rows of GPU tasks cannot be the key, because a slice
+/// of a trace numbers them differently.
 using CollectiveWaits = std::map<std::pair<TimeNs, TimeNs>, DurationNs>;
 
 struct CollectiveSkew {
@@ -28,7 +28,7 @@ struct CollectiveSkew {
 /// Uses collectives that all ranks leave together, and the ranks whose clocks are aligned with that
 /// of `rank`. A rank waits from its own start to the last rank's start, and never longer than its
 /// collective takes. An all-reduce takes the time from the last start to the median end. Leaves out
-/// an all-reduce if that time is at most the uncertainty of two clocks, or if its group has fewer
+/// an all-reduce if that time is at most twice the clocks' uncertainty, or if its group has fewer
 /// ranks than `members`.
 ///
 /// @param rank     index of the rank's timeline

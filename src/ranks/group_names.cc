@@ -7,7 +7,8 @@
 namespace headroom {
 
 void TellGroupsApart(std::vector<RankTimeline>& ranks) {
-  std::map<std::string, std::set<std::string>> members;  // Recorded members as text, by group name.
+  // Recorded members as strings, by group name.
+  std::map<std::string, std::set<std::string>> members;
   for (const RankTimeline& rank : ranks) {
     for (const RankGroup& group : rank.groups) {
       if (!group.ranks.empty()) members[group.name].insert(group.ranks);

@@ -1,4 +1,4 @@
-// Unique names for communicators that share a name.
+// Unique names for process groups that share a recorded name.
 #pragma once
 
 #include <vector>

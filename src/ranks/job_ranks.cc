@@ -44,12 +44,13 @@ void FindMissing(JobRanks& job) {
   }
   if (missing.empty()) return;
   job.issues.push_back({ImportIssue::kMissingRanks, static_cast<std::int64_t>(missing.size()),
-                        fmt::format("{} of {} ranks are here; no file of rank {}. The last of "
-                                    "these ranks may be waiting for a missing one",
+                        fmt::format("{} of {} ranks have a file; missing: rank {}. The last of "
+                                    "the recorded ranks may be waiting for a missing one",
                                     job.ranks.size(), *world, SomeOf(missing))});
 }
 
-/// Finds files that state another world size, or a rank beyond their world size.
+/// Finds files that state different world sizes, and removes files with a rank beyond the world
+/// size. Returns true if the remaining files cannot be compared.
 bool FindOtherJobs(JobRanks& job) {
   std::set<std::int64_t> sizes;
   for (const RankTimeline& rank : job.ranks) {
@@ -98,7 +99,7 @@ void FindUnaligned(JobRanks& job) {
                    SomeOf(unaligned), kMinMatches)});
 }
 
-/// Finds sets of ranks with separate clocks: other stages, or another job of the same world size.
+/// Finds sets of ranks with separate clocks: pipeline stages, or jobs with the same world size.
 void FindSeparate(JobRanks& job) {
   std::map<std::size_t, std::vector<std::int64_t>> by_root;
   for (std::size_t r = 0; r < job.ranks.size(); ++r) {
@@ -120,7 +121,7 @@ void FindSeparate(JobRanks& job) {
       {ImportIssue::kSeparateRanks, static_cast<std::int64_t>(by_root.size()),
        fmt::format("ranks {}{} share no collective that all ranks leave together: {}; each set has "
                    "its own clock and is compared separately",
-                   fmt::join(sets, " | "), more > 0 ? fmt::format(" | and {} sets more", more) : "",
+                   fmt::join(sets, " | "), more > 0 ? fmt::format(" | and {} more sets", more) : "",
                    stages ? "they are pipeline stages, or belong to different jobs"
                           : "they may belong to different jobs")});
 }

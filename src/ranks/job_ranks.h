@@ -34,8 +34,8 @@ struct JobRanks {
   std::vector<RankSetIssue> issues;
 };
 
-/// Does not compare ranks of jobs with different world sizes, so the result then has no waits.
-/// REQUIRES: every timeline has a rank, and all ranks are distinct.
+/// If the timelines state different world sizes, compares nothing: the result then has only ranks
+/// and issues. REQUIRES: every timeline has a rank, and all ranks are distinct.
 JobRanks AnalyzeJobRanks(std::vector<RankTimeline> ranks);
 
 }  // namespace headroom

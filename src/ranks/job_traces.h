@@ -1,4 +1,4 @@
-// The traces of a job's ranks, after each was read alone.
+// The ranks of a job with their clocks, after each trace was read separately.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace headroom {
 /// Has at least one rank. Each rank has a clock, a base and a first timestamp.
 struct JobTraces {
   JobRanks ranks;
-  std::vector<DurationNs> bases;  ///< Unix time of each trace's zero, by rank index.
+  std::vector<DurationNs> bases;  ///< Unix time of each trace's timestamp 0, by rank index.
   /// Earliest timestamp of any row on the rank's own clock, by rank index.
   std::vector<TimeNs> firsts;
 };

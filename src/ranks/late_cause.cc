@@ -17,7 +17,7 @@ constexpr double kHalf = 0.5;
 constexpr double kAlike = 0.01;
 
 std::string_view InWords(WorkMeasure measure) {
-  return measure == WorkMeasure::kFlops ? "FLOPs, by shapes" : "bytes of input";
+  return measure == WorkMeasure::kFlops ? "FLOPs from operator shapes" : "bytes of input";
 }
 
 class CauseFinder {
@@ -37,8 +37,8 @@ class CauseFinder {
            static_cast<double>(std::max<std::int64_t>(1, waits_.steps));
   }
 
-  /// Explains each straggler alone. If causes differ, the straggler that costs the others most
-  /// decides.
+  /// Explains each straggler separately. If causes differ, the straggler that costs the others most
+  /// determines the job's cause.
   LateReason ExplainStragglers() const {
     LateReason all{.cause = LateCause::kUnknown};
     constexpr std::size_t kMaxSaid = 3;
@@ -56,11 +56,13 @@ class CauseFinder {
 
   LateReason ExplainRotating() const {
     if (static_cast<double>(work_.longest_excess.ns()) < kHalf * PerStep(waits_.lost)) {
-      return {LateCause::kLateStart,
-              "Ranks hardly differ in computing time: they start late in turn."};
+      return {
+          LateCause::kLateStart,
+          "Ranks hardly differ in computing time: different ranks start late in different steps."};
     }
     if (work_.measure == WorkMeasure::kNone) {
-      return {LateCause::kUnknown, "The work per step was not recorded (record_shapes=True)."};
+      return {LateCause::kUnknown,
+              "The work per step was not recorded; record with record_shapes=True."};
     }
     if (!work_.explained) {
       return {LateCause::kUnknown,
@@ -73,7 +75,7 @@ class CauseFinder {
                         InWords(work_.measure), 100 * *work_.explained)};
   }
 
-  /// The median of the ranks that are not late.
+  /// Returns the median over the ranks that are not late; 0 if there are none.
   template <typename ValueOf>
   double Usual(ValueOf value_of) const {
     std::vector<double> values;
@@ -100,7 +102,7 @@ class CauseFinder {
     if (computing(late) - usual < kHalf * PerStep(waits_.ranks[rank].caused)) {
       return {LateCause::kLateStart,
               fmt::format("Rank {} computes {} the median rank, which does not explain its "
-                          "lateness: its host, loader or link starts it late.",
+                          "lateness: its host, data loader or network makes it start late.",
                           NumberOf(rank),
                           longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
                           : longer < -kAlike ? "less than"
@@ -111,8 +113,8 @@ class CauseFinder {
     if (!late.work) {
       return {LateCause::kUnknown,
               times +
-                  " as the median rank. Its amount of work was not recorded (record_shapes=True), "
-                  "so its samples or its GPU may be the cause."};
+                  " as the median rank. Its work was not recorded, so its samples or its GPU may "
+                  "be the cause; record with record_shapes=True."};
     }
     const double more = *late.work / Usual([](const RankWork& row) { return *row.work; }) - 1;
     const bool has_more = more >= kHalf * longer;
@@ -124,8 +126,8 @@ class CauseFinder {
     if (work_.measure == WorkMeasure::kFlops)
       return {LateCause::kSlowGpu, compared + ": its GPU is slower."};
     return {LateCause::kUnknown, compared +
-                                     ": equal input can need more compute, so without shapes "
-                                     "(record_shapes=True) the work or the GPU may be the cause."};
+                                     ": equal input can require more compute, so the work or the "
+                                     "GPU may be the cause; record with record_shapes=True."};
   }
 
   std::span<const RankTimeline> ranks_;

@@ -22,7 +22,8 @@ enum class LateCause : std::uint8_t {
 
 struct LateReason {
   LateCause cause = LateCause::kNobodyIsLate;
-  std::string why = {};  ///< One or more sentences; empty if no rank is late.
+  /// Sentences for the user; empty if no rank is late or no steps could be compared.
+  std::string why = {};
 };
 
 /// Finds the cause for each late rank. The rank that costs the others most determines the cause of
@@ -30,12 +31,12 @@ struct LateReason {
 ///
 /// A late rank computes longer if its excess over the median rank is at least half of the time that
 /// it costs the others. Such a rank has a slow GPU, or more work if the relative excess of its work
-/// is at least half that of its time. Equal bytes of input do not decide between the two. Any other
-/// late rank starts late.
+/// is at least half that of its time. Equal input bytes do not show which of the two it is. Any
+/// other late rank starts late.
 ///
 /// If the late rank changes from step to step, the cause is one of these:
 /// - Late start: the longest computing time exceeds the mean of its step by less than half of the
-///   time that a step loses.
+///   time lost per step.
 /// - More work: work explains at least half of the variance of computing times.
 ///
 /// @param work  CompareWork() of the ranks

@@ -118,7 +118,7 @@ TEST_F(LateCauseTest, WithoutShapesSamplesAndGpuAreNotToldApart) {
   work = Work();
   EXPECT_EQ(work.measure, WorkMeasure::kInputBytes);
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
-  // Equal input may still need more compute.
+  // Equal input may still require more compute.
   for (RankStep& step : ranks_[2].steps) step.input_bytes = 1e6;
   EXPECT_EQ(Work().cause, LateCause::kUnknown);
 }
@@ -133,9 +133,10 @@ TEST_F(LateCauseTest, AnotherIsLateEachTime) {
   }
   Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
-  EXPECT_EQ(work.why,
-            "Among the ranks of a step, the work (FLOPs, by shapes) explains 100 % of the "
-            "variation in computing time.");
+  EXPECT_EQ(
+      work.why,
+      "Among the ranks of a step, the work (FLOPs from operator shapes) explains 100 % of the "
+      "variation in computing time.");
   // The late rank now has less work, so the data explains none of its lateness.
   for (int step = 0; step < 4; ++step)
     ranks_[static_cast<std::size_t>(step)].steps[static_cast<std::size_t>(step)].flops = 0.5e12;

@@ -27,7 +27,7 @@ std::vector<std::size_t> Comparable(const JobRanks& job) {
   return most == by_root.end() ? all : most->second;
 }
 
-/// Returns the mean over the steps with a recorded computing time; 0 if there are none.
+/// Returns the mean computing time over the steps that recorded one, in ns; 0 if there are none.
 std::int64_t ComputingNs(const RankTimeline& rank) {
   std::int64_t ns = 0, steps = 0;
   for (const RankStep& step : rank.steps) {

@@ -26,12 +26,14 @@ struct GroupAxis {
 /// Returns the axes by group name. If no description states the axis, traffic implies it:
 /// - Sends between two ranks: pipeline.
 /// - All-to-alls: expert.
-/// - All-reduces and reduce-scatters in the forward join parts of layers, so the axis is tensor.
-///   They need at least a fifth of the group's bytes; smaller ones are statistics and losses.
-/// - All-reduces and reduce-scatters in the backward and the update join gradients, so the axis is
-///   data.
+/// - All-reduces and reduce-scatters in the forward pass combine parts of layers, so the axis is
+///   tensor. They must move at least a fifth of the group's bytes; smaller shares are statistics
+///   and losses.
+/// - All-reduces and reduce-scatters in the backward pass and the update combine gradients, so the
+///   axis is data.
 ///
-/// Collectives without a recorded group may belong to several groups.
+/// The axis of collectives without a recorded group is unknown, because they may belong to several
+/// groups.
 std::vector<GroupAxis> FindParallelAxes(std::span<const RankTimeline> ranks);
 
 }  // namespace headroom

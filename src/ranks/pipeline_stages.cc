@@ -42,7 +42,7 @@ std::optional<Pipeline> FindPipeline(std::span<const RankTimeline> ranks,
   Pipeline pipeline;
   for (const GroupAxis& group : axes) {
     if (group.axis != ParallelAxis::kPipeline) continue;
-    // The first and the last stage also share a separate group for an embedding.
+    // Skips the group in which the first and the last stage share an embedding: it has no sends.
     const bool sends = std::any_of(group.ranks.begin(), group.ranks.end(), [&](std::size_t r) {
       return std::any_of(ranks[r].collectives.begin(), ranks[r].collectives.end(),
                          [&](const RankCollective& collective) {

@@ -23,8 +23,8 @@ Ordinals OrdinalsOf(const RankTimeline& rank) {
   return ordinals;
 }
 
-/// Matches the collectives of one key if all ranks ran the same number of them. A rank that lost
-/// one would be matched out of order.
+/// Matches the collectives of one key if all ranks ran the same number of them. If a rank lost a
+/// collective, all later collectives would match wrongly.
 ///
 /// @param world  number of ranks of the job; 0 if not recorded
 void MatchKey(std::span<const RankTimeline> ranks, const std::vector<Ordinals>& ordinals,
@@ -57,7 +57,7 @@ void MatchKey(std::span<const RankTimeline> ranks, const std::vector<Ordinals>& 
   }
 }
 
-/// A point in time, and how much later a rank recorded it than the reference clock.
+/// Deviation of a rank's clock from the reference clock at one point in time.
 struct Distance {
   TimeNs at;
   double ns;
@@ -69,8 +69,8 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-/// Returns the median slope of pairs that are half of the points apart (Theil-Sen; using every pair
-/// costs too much).
+/// Returns the median slope (Theil-Sen). Uses only pairs that are half of the points apart, because
+/// all pairs would be too slow.
 double SlopeOf(const std::vector<Distance>& distances) {
   std::vector<double> slopes;
   const std::size_t half = distances.size() / 2;
@@ -81,7 +81,8 @@ double SlopeOf(const std::vector<Distance>& distances) {
   return slopes.empty() ? 0 : MedianOf(std::move(slopes));
 }
 
-/// Returns the absolute distances from a line, ascending.
+/// Returns the absolute deviations from a line with this slope, ascending. Sets `offset` to the
+/// line's value at `origin`.
 std::vector<double> Residuals(const std::vector<Distance>& distances, TimeNs origin, double slope,
                               double* offset) {
   std::vector<double> rest;
@@ -96,7 +97,7 @@ std::vector<double> Residuals(const std::vector<Distance>& distances, TimeNs ori
 
 RankClock FitClock(std::vector<Distance> distances) {
   constexpr std::size_t kMinForDrift = 8;
-  // Share of the median residual. A slope that improves less is noise.
+  // A slope that leaves more than this share of the median residual is noise.
   constexpr double kBetterBy = 0.7;
   constexpr int kOfTen = 90;
   std::sort(distances.begin(), distances.end(),
@@ -123,7 +124,7 @@ RankClock FitClock(std::vector<Distance> distances) {
   return clock;
 }
 
-/// Finds clocks, root by root.
+/// Aligns the clocks to one root after another.
 class ClockFinder {
  public:
   ClockFinder(std::span<const RankTimeline> ranks, Alignment& alignment)
@@ -168,7 +169,7 @@ class ClockFinder {
     return static_cast<std::size_t>(most - shared.begin());
   }
 
-  /// Aligns ranks that share enough collectives with the aligned ranks. Returns true if there were
+  /// Aligns ranks that share enough collectives with the aligned ranks. Returns true if it aligned
   /// any.
   bool FindSome(std::size_t root) {
     std::vector<std::vector<Distance>> distances(ranks_.size());
@@ -203,8 +204,8 @@ class ClockFinder {
   std::vector<bool> tried_;
 };
 
-/// Drops matches whose ends differ although the clocks are accurate enough: those were matched
-/// wrongly.
+/// Drops matches whose ends differ by far more than the clocks' uncertainty: they are wrong
+/// matches.
 void DropMisfits(std::span<const RankTimeline> ranks, Alignment& alignment) {
   constexpr std::int64_t kTimesUncertain = 8;
   constexpr DurationNs kAtLeast{50'000};

@@ -30,10 +30,10 @@ struct RankClock {
   /// True if at least kMinMatches collectives match.
   bool aligned = false;
   std::size_t root = 0;        ///< Index of the rank whose clock is the target.
-  std::int64_t offset_ns = 0;  ///< Subtract this at `origin`.
+  std::int64_t offset_ns = 0;  ///< Subtract this from the rank's time at `origin`.
   double drift = 0;            ///< Excess speed of the clock: 1e-6 is 1 us per second.
   TimeNs origin;
-  /// 90 % of the ends of matched collectives are within this of the predicted time.
+  /// 90 % of the ends of matched collectives differ from their predicted time by at most this.
   DurationNs uncertainty;
   std::size_t matches = 0;
 
@@ -46,16 +46,16 @@ inline constexpr std::size_t kMinMatches = 3;
 /// about this precision.
 inline constexpr DurationNs kStampsAreWithin{1'000};
 
-/// Returns true if no rank leaves such a collective before the last rank arrives.
+/// Returns true if no rank leaves a collective of this kind before the last rank arrives.
 bool LeftTogether(std::string_view kind);
 
 struct Alignment {
   std::vector<RankClock> clocks;  ///< Indexed by rank; a root's clock has itself as root.
   /// Sorted by first rank, then in the order in which that rank ran them.
   std::vector<MatchedCollective> collectives;
-  /// Matched collectives that were dropped because they did not end together.
+  /// Number of matched collectives that were dropped because they did not end together.
   std::size_t misfits = 0;
-  std::size_t unmatched = 0;  ///< Collectives of any rank without a counterpart.
+  std::size_t unmatched = 0;  ///< Number of collectives of any rank without a counterpart.
 };
 
 /// Matches collectives by communicator, kind, step and their order in the step.
@@ -65,9 +65,10 @@ struct Alignment {
 ///   several groups may share the name.
 ///
 /// Collectives that all ranks leave together (LeftTogether()) align the clocks. The offset is the
-/// median difference of their ends, and the drift is its slope over time (Theil-Sen) if there are
-/// enough. Ranks that share no such collectives, even indirectly, have different roots. The first
-/// root is the rank with the most matched collectives; the remaining ranks follow the same rule.
+/// median difference of their ends. The drift is the slope of that difference over time
+/// (Theil-Sen); 0 if there are too few, or if a slope fits hardly better. Ranks that share no such
+/// collectives, even indirectly, have different roots. The first root is the rank with the most
+/// matched collectives; the remaining ranks follow the same rule.
 ///
 /// O(collectives x ranks). Does not trust any clock.
 Alignment AlignRanks(std::span<const RankTimeline> ranks);

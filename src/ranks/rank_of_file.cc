@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// Simulators look for the trace of each rank under such a name: "job.3.et".
+/// Returns the rank in the file name that simulators expect: 3 for "job.3.et".
 std::optional<std::int64_t> RankOfChakraName(std::string_view name) {
   for (const std::string_view compression : {".gz", ".zst", ".zstd", ".xz", ".bz2", ".zip"}) {
     if (name.ends_with(compression)) name.remove_suffix(compression.size());

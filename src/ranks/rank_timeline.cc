@@ -14,8 +14,8 @@
 namespace headroom {
 namespace {
 
-/// Returns "allreduce" for "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", or the whole name if it
-/// has no such form.
+/// Returns "allreduce" for "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)". Returns the whole name
+/// in lower case if it has another form.
 std::string KindOfKernel(std::string_view kernel) {
   const std::size_t begin = kernel.find('_');
   const std::size_t end = kernel.find('_', begin == std::string_view::npos ? 0 : begin + 1);
@@ -63,7 +63,7 @@ class TimelineReader {
   RankCollective ReadCollective(std::size_t task, std::vector<RankGroup>& groups) {
     RankCollective collective;
     const Interval span = Span(task);
-    // Ranks are compared on the machine's clock if traces record it.
+    // If the trace records Unix time, ranks of one machine share a clock.
     collective.start = span.start + base_;
     collective.end = span.end + base_;
     collective.hidden = computing_.MeasureWithin(span);
@@ -90,8 +90,7 @@ class TimelineReader {
                       .ranks = std::string(arguments.ranks)});
   }
 
-  /// Events that run a collective have the phase "communication" themselves, so their parent
-  /// counts.
+  /// Skips events with the phase "communication": they run the collective, but do not call it.
   Phase PhaseOfCaller(std::size_t task) const {
     HostEventId event = store_.gpu_tasks.launch[task];
     while (event.valid() && trace_.attribution->Of(event).phase == Phase::kCommunication)
@@ -146,7 +145,7 @@ class TimelineReader {
 }  // namespace
 
 DurationNs UnixBaseOf(const TraceStore& store) {
-  // The year 2043. Readers allow timestamps up to the same value on top of it.
+  // The year 2043. Readers limit timestamps to the same value, so the sum cannot overflow.
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max() / 4;
   const std::int64_t base = store.metadata.base_time_ns.value_or(0);
   return DurationNs(base > 0 && base < kMax ? base : 0);

@@ -1,5 +1,5 @@
-// Collectives of one rank's trace. Outlives the trace, so that a job of many ranks is read one file
-// at a time.
+// Collectives and steps of one rank. Does not reference the trace, so the files of a job can be
+// read one at a time.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct AnalyzedTrace;
 /// other ranks arrive.
 struct RankCollective {
   std::string group;  ///< Recorded communicator; empty if not recorded.
-  /// Recorded kind ("allreduce"), else from the kernel's name ("AllReduce"); lower case.
+  /// Recorded kind ("allreduce"), or else the kind in the kernel's name ("AllReduce"); lower case.
   std::string kind;
-  std::int64_t step = kNoStep;  ///< Number of the step that launched it.
+  std::int64_t step = kNoStep;  ///< Number of the step that launched it; kNoStep if outside steps.
   TimeNs start, end;  ///< Times on the rank's own clock; Unix time if the trace records it.
-  std::optional<double> bytes;          ///< Size of the whole tensor.
-  std::optional<std::int64_t> members;  ///< Number of ranks in the group.
+  std::optional<double> bytes;          ///< Size of the whole tensor; nullopt if unknown.
+  std::optional<std::int64_t> members;  ///< Number of ranks in the group; nullopt if not recorded.
   DurationNs hidden;                    ///< Part of its time in which a compute kernel ran.
   Phase phase = Phase::kOther;          ///< Phase of the caller.
 
@@ -44,8 +44,9 @@ struct RankStep {
   TimeNs start;
   DurationNs wall;
   DurationNs computing = {};    ///< Time in which a compute kernel ran.
-  DurationNs collectives = {};  ///< Remaining time in which a collective of a group ran.
-  DurationNs neighbours = {};   ///< Remaining time in which it sent to or waited for one rank.
+  DurationNs collectives = {};  ///< Time in which a collective ran, but no compute kernel.
+  /// Time in which a send or receive ran, but neither a compute kernel nor a collective.
+  DurationNs neighbours = {};
   /// FLOPs from the shapes of its operators; nullopt if not recorded.
   std::optional<double> flops = {};
   double input_bytes = 0;  ///< Bytes copied from the host to the GPU.
@@ -56,24 +57,24 @@ struct RankGroup {
   std::string name;
   std::string description;           ///< Empty if not recorded.
   std::optional<ParallelAxis> axis;  ///< Axis that the description states.
-  std::string ranks = {};  ///< Its members as text, such as "[0, 1]"; empty if not recorded.
+  std::string ranks = {};  ///< Its members as a string, such as "[0, 1]"; empty if not recorded.
 };
 
 /// Timeline of one rank.
 struct RankTimeline {
   std::optional<std::int64_t> rank, world_size;
   std::string path;
-  std::string host;  ///< Host name if the file's name contains it, else empty.
+  std::string host;  ///< Host name; empty if the file's name does not contain it.
   std::vector<RankCollective> collectives;  ///< Sorted by start.
   std::vector<RankStep> steps;
   std::vector<RankGroup> groups;  ///< Groups with a name, each once.
 };
 
-/// Returns the Unix time of the trace's zero, or zero if the recorded value is invalid.
+/// Returns the Unix time of the trace's timestamp 0; 0 if it is not recorded or invalid.
 DurationNs UnixBaseOf(const TraceStore& store);
 
-/// @param trace    analysis of the store with its attribution; steps are of the trace's own process
-/// @param options  options of the analysis; if they choose steps, collectives outside these steps
+/// @param trace  analysis of `store`, with its attribution
+/// @param options  options of that analysis; if they select steps, collectives outside these steps
 /// are left out
 RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names, const GroupRules& rules,
                               const AnalyzedTrace& trace, const AnalysisOptions& options);

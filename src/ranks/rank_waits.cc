@@ -16,7 +16,7 @@ namespace {
 
 struct Arrival {
   std::size_t rank;
-  TimeNs start, end;  ///< Times on the first rank's clock.
+  TimeNs start, end;  ///< Times on the root's clock.
   DurationNs exposed;
   DurationNs hidden;  ///< Time that overlaps the rank's compute.
 };
@@ -46,7 +46,7 @@ std::vector<Arrival> ArrivalsOf(const MatchedCollective& collective,
 struct ClassSums {
   CollectiveClass row;
   DurationNs exposed, hidden;  ///< Sums over all parts.
-  DurationNs doubt;            ///< Largest uncertainty.
+  DurationNs doubt;            ///< Largest DoubtOf() of the collectives.
   std::int64_t parts = 0;
 };
 

@@ -14,12 +14,13 @@ namespace headroom {
 
 /// Figures of one rank over all compared collectives.
 struct RankWaits {
-  DurationNs waited;  ///< Time that it waited for others in collectives.
-  /// Time by which it arrived after the median rank, when it was late. Excludes what the median
-  /// rank computed meanwhile.
+  DurationNs waited;  ///< Total time that it waited for others in collectives.
+  /// Total time by which it arrived after the median rank, over the collectives at which it was
+  /// late. Excludes time in which the median rank computed.
   DurationNs caused;
-  std::int64_t last = 0;     ///< Number of collectives at which it was late.
-  std::int64_t culprit = 0;  ///< Number of steps in which it caused the largest loss, or nearly.
+  std::int64_t last = 0;  ///< Number of collectives at which it was late.
+  /// Number of steps in which it caused at least 90 % of the largest loss.
+  std::int64_t culprit = 0;
 };
 
 /// Collectives of one kind, communicator and size.
@@ -32,7 +33,7 @@ struct CollectiveClass {
   /// Mean time from the first arrival to the last. Arrivals that differ by less than the clocks'
   /// uncertainty count as 0.
   DurationNs wait;
-  /// Mean time from the last arrival (the median one if `wait` is uncertain) to the end.
+  /// Mean time from the last arrival to the end; from the median arrival if `wait` is uncertain.
   DurationNs transfer;
   DurationNs exposed;  ///< Mean over ranks of wait and transfer while no compute kernel ran.
   DurationNs hidden;   ///< Mean over ranks of wait and transfer while a compute kernel ran.
@@ -65,16 +66,16 @@ struct JobWaits {
   DurationNs uncertainty;  ///< Largest uncertainty of the aligned clocks.
 };
 
-/// Waiting for the last rank is reported from this share of the steps' time.
+/// Lost time below this share of the step time is not reported.
 inline constexpr double kWorthNaming = 0.01;
-/// A straggler is recurrent if it causes this share of the steps with a loss.
+/// A straggler is recurrent if it is a culprit in at least this share of the steps with a loss.
 inline constexpr double kRecurrentShare = 2.0 / 3;
 
 /// Uses the collectives that all ranks leave together. A rank is late if it arrives after the
 /// median rank by more than half of the last rank's delay. That delay must exceed twice the clocks'
 /// uncertainty. Several ranks may be late together.
 ///
-/// The lost time of a wait is the exposed part of the median rank's collective: without the late
+/// The lost time of a wait is the exposed part of the median rank's collective. Without the late
 /// ranks, the transfer would overlap the same compute. A rank's wait in a preceding collective of
 /// another communicator does not count as its own lateness.
 JobWaits MeasureWaits(std::span<const RankTimeline> ranks, const Alignment& alignment);

@@ -81,7 +81,7 @@ TEST(RankWaitsTest, SeveralMayBeEquallyLate) {
     const double at = 1000.0 * step;
     job.Step(step, at, 1000);
     std::vector<double> arrivals(8, at + 500);
-    // One slow machine has three ranks. Chance decides which of them is last.
+    // One slow machine has three ranks. A different one of them is last in each step.
     for (int r = 5; r < 8; ++r) arrivals[static_cast<std::size_t>(r)] += 200 + (r + step) % 3;
     job.AllReduce(arrivals, at + 900);
   }
@@ -97,8 +97,8 @@ TEST(RankWaitsTest, AVictimIsNoCulpritInItsNextGroup) {
     const double at = 1000.0 * step;
     job.Step(step, at, 1000);
     for (int c = 0; c < 4; ++c) job.AllReduce({at + 10, at + 10, at + 10, at + 10}, at + 20 + c);
-    // Rank 0 arrives late at the collective with rank 1. Rank 1 is therefore late at the one with
-    // rank 3; no other rank is late.
+    // Rank 0 arrives late at the collective with rank 1. Rank 1 is therefore late at the collective
+    // with rank 3. No other rank is late.
     job.AllReduce({at + 400, at + 100, -1, -1}, at + 410);
     job.AllReduce({-1, at + 420, -1, at + 110}, at + 430);
     for (const std::size_t r : {0u, 1u}) {

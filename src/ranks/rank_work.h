@@ -1,4 +1,4 @@
-// Work of each rank, and the time that it takes.
+// Work and computing time of each rank.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@ enum class WorkMeasure : std::uint8_t {
 
 /// Means of one rank over the compared steps.
 struct RankWork {
-  std::optional<DurationNs> computing;  ///< nullopt if no compared step has it.
-  std::optional<double> work;           ///< Work in the job's measure.
+  std::optional<DurationNs> computing;  ///< nullopt if it has no compared step.
+  /// Work per step, in the unit of JobWork::measure; nullopt if unknown.
+  std::optional<double> work;
 };
 
 struct JobWork {
@@ -30,7 +31,7 @@ struct JobWork {
   /// Excess of the longest computing time of a step over the mean of the ranks, as a share of that
   /// mean; averaged over the steps.
   double computing_imbalance = 0;
-  std::optional<double> work_imbalance;  ///< The same for the work.
+  std::optional<double> work_imbalance;  ///< The same for the work; nullopt if unknown.
   /// Excess of the longest computing time of a step over the mean of the ranks, averaged over the
   /// steps.
   DurationNs longest_excess;

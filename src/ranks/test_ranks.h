@@ -33,8 +33,8 @@ class RankBuilder {
     return *this;
   }
 
-  /// Adds an all-reduce of all ranks with their arrivals; all end together. A negative arrival is
-  /// not recorded.
+  /// Adds an all-reduce with one arrival per rank; all ranks end together. A rank with a negative
+  /// arrival records nothing.
   RankBuilder& AllReduce(const std::vector<double>& arrivals_us, double end_us,
                          double bytes = 1e6) {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {

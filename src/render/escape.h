@@ -13,9 +13,8 @@ namespace headroom {
 enum class Charset { kUtf8, kAscii };
 
 /// Returns one line of printable text. Control characters, line breaks and characters that hide or
-/// reorder text become
-/// , \x1b or \u202e. Invalid UTF-8 becomes U+FFFD. For kAscii, everything outside ASCII becomes
-/// \u....
+/// reorder text become escapes, such as \n, \x1b or \u202e. Invalid UTF-8 becomes U+FFFD. For
+/// kAscii, everything outside ASCII becomes an escape such as \u20ac.
 std::string Printable(std::string_view text, Charset charset = Charset::kUtf8);
 
 /// Returns the columns that printable text takes on a terminal: 2 for wide East Asian characters
@@ -26,12 +25,12 @@ std::size_t DisplayWidth(std::string_view printable);
 /// fits. REQUIRES: width >= 8.
 std::string CutMiddle(std::string_view printable, std::size_t width,
                       Charset charset = Charset::kUtf8);
-/// The same, but keeps the file name at the end of a path if it fits.
+/// Cuts as CutMiddle() does, but keeps the file name at the end of a path if the name fits.
 std::string CutPath(std::string_view printable, std::size_t width,
                     Charset charset = Charset::kUtf8);
-/// The same as CutMiddle, but keeps the text at byte `at` visible. The result is the first `head`
-/// columns, an ellipsis, a piece from `at` or slightly before, and the end or another ellipsis.
-/// REQUIRES: width >= 16, head <= width / 2.
+/// Cuts as CutMiddle() does, but keeps the text at byte `at` visible. The result is the first
+/// `head` columns, an ellipsis, a piece from `at` or slightly before, and the end or another
+/// ellipsis. REQUIRES: width >= 16, head <= width / 2.
 std::string CutAround(std::string_view printable, std::size_t width, std::size_t at,
                       Charset charset, std::size_t head);
 
@@ -55,9 +54,8 @@ std::string CsvField(std::string_view text);
 /// Returns the text with invalid UTF-8 replaced by U+FFFD.
 std::string ValidUtf8(std::string_view text);
 
-/// Returns Printable() of each line; lines end in
-/// or \r
-/// . Also splits at line breaks inside CSV fields.
+/// Returns Printable() of each line. Lines end in \n or \r\n. Also splits at line breaks inside CSV
+/// fields.
 std::string PrintableLines(std::string_view text, Charset charset = Charset::kUtf8);
 
 /// Returns a JSON string with quotes, in printable characters; invalid UTF-8 becomes U+FFFD.

@@ -39,7 +39,7 @@ class JsonWriter {
   void String(std::string_view text);
   void Bool(bool value) { Raw(value ? "true" : "false"); }
   void Integer(std::int64_t value);
-  /// Shortest form that parses to the same value; null if it is not finite.
+  /// Writes the shortest form that parses to the same value; null if the value is not finite.
   void Number(double value);
   void Milliseconds(DurationNs duration) { Raw(DecimalOf(duration.ns(), 6)); }
   void Microseconds(DurationNs duration) { Raw(DecimalOf(duration.ns(), 3)); }
@@ -53,7 +53,7 @@ class JsonWriter {
   void Microseconds(std::optional<DurationNs> duration) {
     duration ? Microseconds(*duration) : Null();
   }
-  /// Null for an empty string.
+  /// Writes null for an empty string.
   void StringOrNull(std::string_view text) { text.empty() ? Null() : String(text); }
 
   /// Writes a number or word that is already JSON.

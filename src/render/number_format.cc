@@ -50,7 +50,8 @@ struct Unit {
   std::string_view name;
 };
 
-/// Uses the largest unit that gives at least one, else the smallest; at least three digits.
+/// Uses the largest unit in which the value is at least one, else the smallest unit. Prints at
+/// least three digits.
 std::string InUnits(double value, std::span<const Unit> units) {
   constexpr double kRounding = 0.9995;  // Values that round to 1 of the next unit use that unit.
   std::size_t unit = 0;

@@ -11,9 +11,9 @@
 
 namespace headroom {
 
-/// For columns: milliseconds; from ten seconds on, seconds. Three significant digits, at most three
-/// decimals: "12.3 ms", "0.123 ms", "1,234 ms", "13.3 s". "0 ms" only for zero; "<0.001 ms" below
-/// half a microsecond. Rounds half away from zero.
+/// For columns: milliseconds up to ten seconds, then seconds. Three significant digits, at most
+/// three decimals: "12.3 ms", "0.123 ms", "1,234 ms", "13.3 s". "0 ms" only for zero; "<0.001 ms"
+/// below half a microsecond. Rounds half away from zero.
 std::string FormatMs(DurationNs duration);
 std::string FormatMs(double ms);
 

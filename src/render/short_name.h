@@ -26,10 +26,10 @@ std::string ReadableKernelName(std::string_view name);
 /// Returns printable names for one table, each at most `width` columns wide. Different names stay
 /// different:
 /// - If shortening makes two names equal, they keep their template arguments.
-/// - If cutting does, the cut moves to the difference.
+/// - If cutting makes two names equal, the cut moves so that their difference stays visible.
 /// - Otherwise they are numbered ("... ~2").
 ///
-/// `kernels`: shorten signatures first. REQUIRES: width >= 16.
+/// `kernels` shortens C++ signatures first. REQUIRES: width >= 16.
 std::vector<std::string> ShortNames(const std::vector<std::string_view>& names, std::size_t width,
                                     bool kernels, Charset charset);
 

@@ -22,8 +22,8 @@ struct ServerSchedule {
   std::int64_t servers = 1;
 };
 
-/// How ranks exchange gradients or parameters. A ScenarioCall is p3, dgc or blueconnect with its
-/// keys; keys that the exchange determines are ignored.
+/// Exchange of gradients or parameters between ranks. A ScenarioCall is p3, dgc or blueconnect with
+/// its keys; keys that the exchange determines are ignored.
 using Schedule = std::variant<BucketSchedule, ScenarioCall, ZeroStage, ServerSchedule>;
 
 /// GPUs that share layers.
@@ -32,7 +32,7 @@ struct TensorSharing {
   GpuGroup group;
 };
 
-/// How a job runs on several GPUs.
+/// A job on several GPUs: exchange, split of the layers, and changes.
 struct ScaledJob {
   Exchange exchange;  ///< Between GPUs that hold the same parameters.
   TensorSharing tensor = {};

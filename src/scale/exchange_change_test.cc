@@ -14,7 +14,7 @@
 namespace headroom {
 namespace exchange_change_test {
 
-constexpr double kSmallBuckets = 0.3e6;  ///< Smaller than a layer.
+constexpr double kSmallBuckets = 0.3e6;  ///< Bytes; smaller than a layer.
 constexpr double kUpdate =
     1.2 + 98.8 / 2;  ///< Time to update half of the parameters: the start-up part stays the same.
 
@@ -51,30 +51,31 @@ class ExchangeChangeTest : public testing::Test {
 
 TEST_F(ExchangeChangeTest, ShardedUpdatesWaitForTheGather) {
   const double ddp = StepUs(BucketSchedule());
-  // Gradients as before; then half of the update, and the all-gather of both layers in 40 us.
+  // Gradients are exchanged as before. Then half of the update runs, and the all-gather of both
+  // layers takes 40 us.
   EXPECT_NEAR(StepUs(ZeroStage::kOptimizer), ddp - (100 - kUpdate) + 40, 0.01);
-  // Of the last gradient, 20 us are exposed instead of 40.
+  // The last gradient has 20 us of exposed communication instead of 40.
   EXPECT_NEAR(StepUs(ZeroStage::kGradients), ddp - (100 - kUpdate) + 20, 0.01);
 }
 
 TEST_F(ExchangeChangeTest, ShardedParametersAreGatheredByUnits) {
-  // Exposed: A's gather before its forward, and the scatter of its gradient. B's gather, A's second
-  // gather and B's scatter overlap the layers. Copies run before both forwards and A's backward,
-  // and for B's gradient. A's copy overlaps its scatter.
+  // Two transfers are exposed: A's gather before A's forward, and the scatter of A's gradient. B's
+  // gather, A's second gather and B's scatter overlap the layers. Copies run before both forwards
+  // and A's backward, and for B's gradient. A's copy overlaps its scatter.
   const Forecast sharded = Ask(ZeroStage::kParameters);
   ASSERT_TRUE(sharded.applies) << sharded.why;
   constexpr double kCopies = 4 * (1.449 + 1.25);
   EXPECT_NEAR(sharded.step_ms.mid * 1e3, 400 + 20 + 20 + kUpdate + kCopies, 3);
   EXPECT_NEAR(sharded.limits.transfers_ms, 5 * 0.020, 1e-6);
-  EXPECT_NE(sharded.why.find("2 units, each of the size of a bucket"), std::string::npos)
+  EXPECT_NE(sharded.why.find("2 units, each the size of a bucket"), std::string::npos)
       << sharded.why;
   EXPECT_NE(sharded.why.find("each rank updates 1/2"), std::string::npos) << sharded.why;
 }
 
 TEST_F(ExchangeChangeTest, ShardedParametersLimitASlowNetwork) {
   // On a network with a tenth of the rate, a layer's 100 us hide only part of the communication.
-  // The five transfers of 200 us run in sequence, except around the forward of A, which nothing can
-  // overlap.
+  // The five transfers of 200 us run in sequence, except around the forward of A, which no transfer
+  // can overlap.
   const Topology slow = FlatTopology(8 / kEthernetShare, DurationNs(0), 1);
   const Forecast sharded = Ask(ZeroStage::kParameters, slow);
   EXPECT_GT(sharded.step_ms.mid * 1e3, 5 * 200 + kUpdate);
@@ -82,7 +83,8 @@ TEST_F(ExchangeChangeTest, ShardedParametersLimitASlowNetwork) {
 }
 
 TEST_F(ExchangeChangeTest, AServersLinkIsSharedByAllRanks) {
-  // Slices of two ranks: 80 us per layer each way. A's is ready at 400, when B's are finished.
+  // The slices of two ranks take 80 us per layer and direction. A's gradient is ready at 400 us,
+  // when B's transfers have ended.
   EXPECT_NEAR(StepUs(ServerSchedule{.servers = 1}), 400 + 80 + 80 + 100, 0.01);
   EXPECT_NEAR(StepUs(ServerSchedule{.servers = 2}), 400 + 40 + 40 + 100, 0.01);
   // More servers do not help: the ranks' own links are full.

@@ -23,7 +23,7 @@ struct TimedOperator {
     double ns, gradient_bytes;
   };
   std::vector<Accumulation> accumulations;
-  /// Bytes that a tensor-parallel group sums after the forward or the backward; 0: none.
+  /// Bytes that a tensor-parallel group all-reduces after the forward or the backward; 0: none.
   double forward_sum = 0, backward_sum = 0;
   bool begins_layer = false;
 
@@ -72,8 +72,8 @@ std::vector<TimedOperator> TimeOperators(const ShardedList& shared, const Device
 }
 
 /// Returns operators in the order of the forward. A run of operators with equal repeats is a layer,
-/// which is repeated as a whole. A run with a fractional number of repeats, or with more than any
-/// model has, appears once with scaled times.
+/// which is repeated as a whole. A run appears once, with scaled times, if its repeats are
+/// fractional or would exceed kMaxUnrolled.
 std::vector<TimedOperator> Unrolled(const std::vector<TimedOperator>& operators) {
   constexpr double kMaxUnrolled = 100'000;  // Operators; a longer list is damaged or invented.
   std::vector<TimedOperator> all;
@@ -120,7 +120,7 @@ ChainStep StepOf(const std::vector<TimedOperator>& operators, const DeviceRates&
     sum(operators[i].backward_sum);
     for (const TimedOperator::Accumulation& accumulation : operators[i].accumulations) {
       work += accumulation.ns;
-      // Read once and written once.
+      // A copy reads and writes each byte once.
       const double copy = 2 * accumulation.gradient_bytes / rates.bytes_per_ns;
       step.gradients.push_back({.work = Rounded(work),
                                 .bytes = accumulation.gradient_bytes,
@@ -165,7 +165,7 @@ Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
   }
   const Result<StepEstimate> estimate = EstimateStep(list, rates, constants);
   if (!estimate.ok()) return estimate.status();
-  // The engine's time type holds 25 hours of one task; real steps are far shorter.
+  // One hour. The engine's time type holds at most 25 hours per task; real steps are far shorter.
   constexpr double kMaxMs = 3.6e6;
   if (estimate.value().step.mid > kMaxMs) {
     return Status::NoAnswer(fmt::format(
@@ -215,7 +215,7 @@ ScaledStep ListedJob::On(const Topology& topology, const Placement& placement,
   WorkChain& chain = placement.gpus > 1 ? shared_ : whole_;
   ScaledStep step = chain.On(topology, placement, bucket_bytes_, least_work_, most_work_);
   step.limits.gpu_ms = chain.Replay(topology, Placement(), bucket_bytes_).step_ms;
-  step.why = fmt::format("{:.1f} MB of gradients per step{}; kernels alone, without an optimizer",
+  step.why = fmt::format("{:.1f} MB of gradients per step{}; kernels only, without an optimizer",
                          chain.GradientBytes() / 1e6, tensor_ > 1 ? " and GPU" : "");
   return step;
 }

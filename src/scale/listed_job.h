@@ -17,12 +17,13 @@
 namespace headroom {
 
 /// Runs kernels in sequence, with times from the models of predict/; the host's launch time is
-/// unknown. Operators run forward in the order of the list (repeated layers in turn) and backward
-/// in reverse order. Each accumulation makes a gradient ready there. A list has no optimizer.
+/// unknown. Operators run forward in the order of the list, repeated layers one after the other,
+/// and backward in reverse order. A gradient is ready after its accumulation. A list has no
+/// optimizer.
 class ListedJob final : public ScalableJob {
  public:
   /// Fails (kNoAnswer) if a kernel has no model on the device. Also fails for lists without
-  /// gradients (inference), lists of parallel jobs, and steps of hours.
+  /// gradients (inference), lists of parallel jobs, and steps longer than an hour.
   ///
   /// @param split  tensor or pipeline parallelism; with it, also fails (kNoAnswer) if the list has
   /// no transformer layers, or fewer layers than stages
@@ -40,7 +41,7 @@ class ListedJob final : public ScalableJob {
   /// Split of one stage; PipelinedJob combines several stages.
   ModelParallel split() const override { return {.tensor = tensor_}; }
 
-  /// Bytes of one GPU's step.
+  /// Gradient bytes per step of one GPU.
   double GradientBytes() const { return whole_.GradientBytes(); }
   /// Stages of the split given to Make().
   const PipelineStages& stages() const { return stages_; }

@@ -61,7 +61,7 @@ TEST_F(ListedJobTest, SlowTransfersAreExposedAndFastOnesHidden) {
   ASSERT_TRUE(job.ok());
   const double one = job.value()->OnOneGpu().step_ms.mid;
   const Placement two = {.gpus = 2, .nodes = 2};
-  // 40 MB over 1 GB/s.
+  // 40 MB at 1 GB/s.
   const ScaledStep slow =
       job.value()->On(FlatTopology(8 / kEthernetShare, DurationNs(0), 1), two, std::nullopt);
   EXPECT_GT(slow.step_ms.mid, 40);

@@ -31,10 +31,10 @@ struct ReadyGradient {
   double bytes;
 };
 
-/// A larger gradient means that the record is damaged.
+/// Largest plausible gradient, in bytes. A larger one means that the record is damaged.
 constexpr double kMaxBytes = 1e13;
 
-/// Sorted by time.
+/// Returns the gradients in order of time.
 std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
   std::vector<ReadyGradient> found;
   const auto& instants = store.instants;
@@ -65,8 +65,8 @@ std::vector<Interval> RangesOf(const TraceStore& store, NameFacts& names, HostRo
   return ranges;
 }
 
-/// Returns the latest end of the ranges that begin in an interval, at most the interval's end and
-/// at least `otherwise`.
+/// Returns the latest end of the ranges that begin in an interval, clipped to the interval's end.
+/// Returns `otherwise` if that is later or no range begins there.
 TimeNs LastEnd(const std::vector<Interval>& ranges, Interval within, TimeNs otherwise) {
   auto range =
       std::lower_bound(ranges.begin(), ranges.end(), within.start,
@@ -143,7 +143,8 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
 }
 
 double LoopJob::StepError() const {
-  // Typical variation of a loop on a quiet host, used when there are too few steps to measure it.
+  // Typical relative deviation of step times on a quiet host, used if there are too few steps to
+  // measure it.
   constexpr double kUsualDeviation = 0.05;
   constexpr double kMax = 0.5;
   return std::min(kMax,
@@ -162,7 +163,7 @@ ScaledStep LoopJob::On(const Topology& topology, const Placement& placement,
   const double error = StepError();
   step = chain_.On(topology, placement, bucket_bytes_, 1 - error, 1 + error);
   step.limits.host_ms = chain_.Replay(topology, Placement(), bucket_bytes_).step_ms;
-  step.why = fmt::format("{:.1f} MB of gradients per step; the host is the device",
+  step.why = fmt::format("{:.1f} MB of gradients per step, computed on the CPU",
                          chain_.GradientBytes() / 1e6);
   return step;
 }

@@ -17,9 +17,9 @@
 
 namespace headroom {
 
-/// One stream of work: the loop's thread between the moments at which gradients become ready.
-/// Transfers overlap it, and the work after the backward pass waits for them. Ignores the slowdown
-/// of computation while the host sends.
+/// Models the loop's thread as one stream of work, split at the moments at which gradients become
+/// ready. Transfers overlap this work. The work after the backward pass waits for all transfers.
+/// Ignores the slowdown of computation while the host sends.
 class LoopJob final : public ScalableJob {
  public:
   /// Fails (kNoAnswer) if no complete step has gradients, or if work ran on a GPU.
@@ -30,17 +30,17 @@ class LoopJob final : public ScalableJob {
   ScaledStep OnOneGpu() override;
   ScaledStep On(const Topology& topology, const Placement& placement,
                 std::optional<std::int64_t> samples) override;
-  /// The recording does not contain the samples.
+  /// Always nullopt: the recording does not state the samples per step.
   std::optional<std::int64_t> samples() const override { return std::nullopt; }
   std::optional<double> deviation() const override { return deviation_; }
   double loader_share() const override { return loader_share_; }
 
-  /// Bytes of the first step.
+  /// Gradient bytes of the first step.
   double GradientBytes() const { return chain_.GradientBytes(); }
 
  private:
   LoopJob(WorkChain chain, std::size_t steps) : chain_(std::move(chain)), steps_(steps) {}
-  /// Half-width of the interval of the mean step, as a share.
+  /// Half-width of the interval of the mean step time, as a share of the mean.
   double StepError() const;
 
   WorkChain chain_;

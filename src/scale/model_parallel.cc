@@ -28,7 +28,8 @@ GpuGroup GroupOf(const Topology& topology, const Placement& job, std::int64_t me
                  std::int64_t stride) {
   GpuGroup group = {.topology = topology, .placement = {.gpus = members, .nodes = 1}};
   std::int64_t reach = 1;
-  // The groups of each block of ranks are equivalent; the block with the slowest links counts.
+  // The groups within a block of ranks are equivalent. The block with the slowest links determines
+  // the time.
   const std::int64_t block = members * stride;
   for (std::int64_t first = 0; first + block <= job.gpus; first += block) {
     const std::int64_t last = first + (members - 1) * stride;

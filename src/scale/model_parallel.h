@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// How the GPUs of one replica share the model.
+/// Split of the model over the GPUs of one replica.
 struct ModelParallel {
   std::int64_t tensor = 1;         ///< GPUs that share each layer.
   std::int64_t stages = 1;         ///< Stages of the layer pipeline.
@@ -40,8 +40,8 @@ GpuGroup DataGroup(const Topology& topology, const Placement& job, const ModelPa
 
 /// Time to send a batch from stage to stage, one way.
 struct StageSends {
-  DurationNs sum;      ///< Over all borders between stages.
-  DurationNs slowest;  ///< Over the slowest border.
+  DurationNs sum;      ///< Time over all borders between stages.
+  DurationNs slowest;  ///< Time at the slowest border.
 };
 
 /// Each GPU sends the given bytes to its counterpart in the next stage. At a border between nodes,

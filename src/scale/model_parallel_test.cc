@@ -5,7 +5,7 @@
 namespace headroom {
 namespace model_parallel_test {
 
-/// Nodes of eight: 100 bytes/ns inside, 40 out of each.
+/// Nodes of eight GPUs: 100 bytes/ns inside a node, 40 bytes/ns out of each node.
 Topology Nodes() {
   Topology topology;
   topology.gpus_per_node = 8;
@@ -27,17 +27,17 @@ TEST(ModelParallelTest, GpusThatShareLayersAreNeighbours) {
 }
 
 TEST(ModelParallelTest, ReplicasShareWhatLeavesANode) {
-  // Ranks 0, 4, 8, ...: two in each node, together with three other groups.
+  // Ranks 0, 4, 8, ...: two in each node, which three other groups share.
   const GpuGroup of_four = DataGroup(Nodes(), kFourNodes, {.tensor = 4});
   EXPECT_EQ(of_four.placement.gpus, 8);
   EXPECT_EQ(of_four.placement.nodes, 4);
   EXPECT_EQ(of_four.topology.between.bytes_per_ns, 10);
-  // One in each node, together with seven other groups.
+  // One rank in each node, which seven other groups share.
   const GpuGroup of_eight = DataGroup(Nodes(), kFourNodes, {.tensor = 8});
   EXPECT_EQ(of_eight.placement.gpus, 4);
   EXPECT_EQ(of_eight.placement.nodes, 4);
   EXPECT_EQ(of_eight.topology.between.bytes_per_ns, 5);
-  // All in one node.
+  // All ranks of the group are in one node.
   const GpuGroup staged = DataGroup(Nodes(), kFourNodes, {.tensor = 2, .stages = 4});
   EXPECT_EQ(staged.placement.gpus, 4);
   EXPECT_EQ(staged.placement.nodes, 1);
@@ -54,7 +54,7 @@ TEST(ModelParallelTest, SwitchesCountByHowFarAGroupReaches) {
   Topology topology = Nodes();
   topology.nodes_of_switch = 4;
   topology.oversubscription = 2;
-  // Its four members are on every second of eight nodes.
+  // The group's four members are on every second of eight nodes.
   const GpuGroup group = DataGroup(topology, {.gpus = 64, .nodes = 8}, {.tensor = 16});
   EXPECT_EQ(group.placement.nodes, 4);
   EXPECT_EQ(group.topology.between.bytes_per_ns, 40.0 / 2 / 8);
@@ -77,7 +77,7 @@ TEST(ModelParallelTest, StagesSendOverWhatLiesBetweenThem) {
   const StageSends apart = sends({.stages = 4}, kFourNodes);
   EXPECT_EQ(apart.slowest.ns(), 5'000 + 200'000);
   EXPECT_EQ(apart.sum.ns(), 3 * (5'000 + 200'000));
-  // Four GPUs of one node.
+  // All stages are in one node.
   const StageSends near = sends({.stages = 4}, {.gpus = 4, .nodes = 1});
   EXPECT_EQ(near.slowest.ns(), kInside);
   EXPECT_EQ(near.sum.ns(), 3 * kInside);

@@ -53,7 +53,7 @@ ScaledStep PeriodicExchange::On(const Topology& topology, const Placement& place
   step.why = kind_ == PeriodicKind::kLocalSgd
                  ? fmt::format("{:.1f} MB of parameters averaged once in {} steps",
                                parameter_bytes_ / 1e6, every_)
-                 : fmt::format("{}; once in {} steps, each of which updates as recorded",
+                 : fmt::format("{}, exchanged once in {} steps; every step updates as recorded",
                                exchanging.why, every_);
   return step;
 }

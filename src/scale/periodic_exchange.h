@@ -9,7 +9,7 @@
 namespace headroom {
 
 enum class PeriodicKind : std::uint8_t {
-  /// Each rank sums the gradients of several batches; then the ranks exchange them.
+  /// Each rank accumulates the gradients of several batches; then the ranks exchange the sums.
   kAccumulation,
   /// Ranks train separately and then average their parameters, without overlap (Stich, "Local SGD
   /// Converges Fast and Communicates Little", ICLR 2019).
@@ -17,12 +17,12 @@ enum class PeriodicKind : std::uint8_t {
 };
 
 /// Step times are means over steps with and without an exchange. Ranks wait for each other only at
-/// exchanges, so variation between them averages out in between.
+/// exchanges, so the variation of the steps between two exchanges averages out.
 class PeriodicExchange final : public ScalableJob {
  public:
   /// @param job              must outlive the object
-  /// @param every            at least 1: steps from one exchange to the next
-  /// @param parameter_bytes  for kLocalSgd: bytes to average
+  /// @param every            number of steps from one exchange to the next, at least 1
+  /// @param parameter_bytes  bytes to average; only for kLocalSgd
   PeriodicExchange(ScalableJob& job, PeriodicKind kind, std::int64_t every, double parameter_bytes)
       : job_(job), kind_(kind), every_(every), parameter_bytes_(parameter_bytes) {}
 

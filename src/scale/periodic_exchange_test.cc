@@ -5,7 +5,8 @@
 namespace headroom {
 namespace periodic_exchange_test {
 
-/// 100 ms on one GPU. On several, 40 ms more: 30 for bytes and 10 for messages.
+/// A step takes 100 ms on one GPU, and 40 ms more on several: 30 ms for bytes and 10 ms for
+/// messages.
 class TestJob final : public ScalableJob {
  public:
   ScaledStep OnOneGpu() override { return On(Topology(), Placement(), std::nullopt); }
@@ -56,7 +57,7 @@ TEST(PeriodicExchangeTest, EveryStepIsTheJobItself) {
 TEST(PeriodicExchangeTest, LocalSgdAveragesWhileNothingComputes) {
   TestJob job;
   PeriodicExchange rare(job, PeriodicKind::kLocalSgd, 10, 1e9);
-  // 1 GB over 1 GB/s: 1 s in every ten steps.
+  // 1 GB at 1 GB/s takes 1 s in every ten steps.
   const Topology topology = FlatTopology(8 / kEthernetShare, DurationNs(0), 1);
   const ScaledStep step = rare.On(topology, kTwo, std::nullopt);
   EXPECT_NEAR(step.step_ms.mid, 200, 1e-6);

@@ -53,8 +53,8 @@ class PipelinedJob final : public ScalableJob {
  private:
   /// Network times of a step.
   struct Times {
-    double sends_ms = 0;         ///< For a batch over all borders, one way.
-    double slowest_send_ms = 0;  ///< Over the slowest border.
+    double sends_ms = 0;         ///< Time to send a batch over all borders, one way.
+    double slowest_send_ms = 0;  ///< Time to send a batch over the slowest border.
     double exchange_ms = 0;
   };
   Times TimesOver(const Topology& topology, const Placement& placement, double batch_ratio) const;

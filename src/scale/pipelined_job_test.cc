@@ -51,7 +51,8 @@ const PipelineStages kStages = {.largest_share = 0.3,
 
 TEST_F(PipelinedJobTest, OneBatchPassesAllStages) {
   const ScaledStep step = Ask({.stages = 4}, kStages, 4);
-  // Forward and backward of all stages, three borders each way, half of the update.
+  // The step has forward and backward of all stages, three borders each way, and half of the
+  // update.
   EXPECT_NEAR(step.step_ms.mid, 100 + 6 * 2 + 5, 1e-6);
   EXPECT_NEAR(step.step_ms.low, 100 + 0.66 * 12 + 5, 1e-6);
   EXPECT_NEAR(step.step_ms.high, 100 + 1.34 * 12 + 5, 1e-6);
@@ -81,8 +82,8 @@ TEST_F(PipelinedJobTest, ReplicasExchangeBehindTheLastBackward) {
 TEST_F(PipelinedJobTest, BucketsAreWholeGradients) {
   PipelineStages stages = kStages;
   stages.gradients = std::vector<double>(8, 10 * kMs);
-  // With a latency, messages count: two per bucket in a ring of two. Three gradients fill one
-  // bucket.
+  // Latency adds time per message: two messages per bucket in a ring of two. Three gradients fill
+  // one bucket.
   Topology slow = Links();
   slow.between.latency = DurationNs(1'000'000);
   const auto step_ms = [&](double bucket_bytes) {
@@ -98,11 +99,11 @@ TEST_F(PipelinedJobTest, BucketsAreWholeGradients) {
 TEST_F(PipelinedJobTest, WhatItSays) {
   EXPECT_EQ(
       Ask({.stages = 4, .micro_batches = 2}, kStages, 4).why,
-      "4 stages, the longest of which has 30.0 % of a batch's forward and backward; 2 batches "
+      "4 stages, the longest of which has 30.0 % of a batch's forward and backward time; 2 batches "
       "of 8 samples");
   EXPECT_EQ(
       Ask({.stages = 4}, kStages, 4, 1).why,
-      "4 stages, the longest of which has 30.0 % of a batch's forward and backward; one batch "
+      "4 stages, the longest of which has 30.0 % of a batch's forward and backward time; one batch "
       "of 1 sample");
 }
 

@@ -1,4 +1,4 @@
-// A recorded job on several GPUs of another kind.
+// A job recorded on one GPU, forecast on several GPUs of another model.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace headroom {
 
-/// Each GPU runs the recorded batch, and they sum their gradients as DistributedDataParallel does.
-/// Does not determine if bytes or messages of the network limit a step. REQUIRES: the job was
+/// Each GPU runs the recorded batch. Gradients are all-reduced as in DistributedDataParallel. Does
+/// not determine whether bandwidth or latency of the network limits a step. REQUIRES: the job was
 /// recorded on one GPU.
 class PredictedJob final : public ScalableJob {
  public:
-  /// All arguments outlive it.
+  /// All arguments must outlive the object.
   ///
   /// @param one_gpu  the step on one such GPU
   PredictedJob(const Job& job, JobPredictor& predictor, const DeviceRates& target,

@@ -65,7 +65,7 @@ std::vector<TaskIndex> CollectiveTasks(const Job& job) {
       job, [&](TaskIndex task) { return job.ClassOf(task).family == WorkFamily::kCommunication; });
 }
 
-/// nullopt: unknown.
+/// Returns the recorded rank's wait in a collective; nullopt: unknown.
 std::optional<DurationNs> WaitIn(const Job& job, TaskIndex collective,
                                  const CollectiveWaits& waits) {
   if (waits.empty()) return std::nullopt;
@@ -81,7 +81,7 @@ double ShareOf(DurationNs wait, DurationNs took) {
   return wait >= took ? 1 : static_cast<double>(wait.ns()) / static_cast<double>(took.ns());
 }
 
-/// Describes the part of the scaled collectives' times that was not scaled.
+/// Describes how the scaled times include waits for other ranks.
 std::string WhatOfWaits(std::size_t scaled, std::size_t waits_known) {
   if (waits_known == 0) return "including their waits for the slowest rank";
   std::string stays = "with this rank's waits for others as recorded";
@@ -167,8 +167,8 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
     const double before = on(recorded);
     if (before <= 0) continue;
     const std::optional<DurationNs> waited = WaitIn(job, task, recorded.waits);
-    // Changes that shortened the collective before also shortened its wait, because the other ranks
-    // compute faster too.
+    // Earlier changes that shortened the collective also shortened its wait, because the other
+    // ranks compute faster too. So the wait stays the same share of the collective.
     const double stays = waited ? ShareOf(*waited, job.graph().tasks[task].duration) : 0;
     edit.Scale(task, (recorded.without_waits ? 0 : stays) + (1 - stays) * on(target) / before);
     ++scaled;
@@ -187,7 +187,7 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
     effect.AlsoBecause(fmt::format("{} without recorded sizes: assumed 25 MiB", without_bytes));
   if (scaled < tasks.size())
     effect.AlsoBecause(
-        fmt::format("{} of other kinds or of subgroups: as recorded", tasks.size() - scaled));
+        fmt::format("{} of other kinds or of subgroups unchanged", tasks.size() - scaled));
   return effect;
 }
 

@@ -25,14 +25,15 @@ struct GpusOfJob {
   bool without_waits = false;  ///< Assumes that the rank waited for no other.
 };
 
-/// Returns the number of GPUs of the recorded job: 1 if it does not communicate. Otherwise from the
-/// trace's data on the whole job, or on the largest group. nullopt: the trace has neither.
+/// Returns the number of GPUs of the recorded job: 1 if it does not communicate. Otherwise returns
+/// the recorded world size, or the size of the largest process group. nullopt: the trace has
+/// neither.
 std::optional<std::int64_t> RecordedGpus(const Job& job);
 
 /// Returns the network between the recorded GPUs, with each GPU as a separate machine. Its link
 /// fits the times of all-reduces best (FitNetwork()). Uses times without waits (MeasureSkew()). If
 /// these determine no link, uses the recorded rank's times, including waits. Fails (kNoAnswer) if
-/// the trace lacks their sizes, or if no link explains the times.
+/// the trace lacks the all-reduces' sizes, or if no link explains the times.
 Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus,
                                     std::span<const MeasuredAllReduce> without_waits);
 

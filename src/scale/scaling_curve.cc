@@ -66,7 +66,7 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
       points.push_back(NoAnswer(
           placement,
           fmt::format("{} GPUs that share layers do not fill machines of {} GPUs: "
-                      "some groups span two machines, and the time of their sums is unknown",
+                      "some groups span two machines, and the time of their all-reduces is unknown",
                       split.tensor, placement.PerNode())));
       continue;
     }

@@ -29,7 +29,8 @@ std::string_view Name(ScalingLimit limit);
 
 /// A step of a job on some GPUs, without stragglers.
 struct ScaledStep {
-  std::string no_answer = {};  ///< Why there is no step; the other members are then invalid.
+  /// Why there is no forecast; the other members are then invalid. Empty: there is one.
+  std::string no_answer = {};
   StepInterval step_ms;
   StepLimits limits;
   double without_latency_ms = 0;  ///< Step time if messages of the network had zero latency.
@@ -46,13 +47,13 @@ class ScalableJob {
 
   /// Returns the step on one GPU, with requested changes.
   virtual ScaledStep OnOneGpu() = 0;
-  /// @param samples  per batch of a replica; nullopt: as recorded
+  /// @param samples  samples per batch of a replica; nullopt: as recorded
   virtual ScaledStep On(const Topology& topology, const Placement& placement,
                         std::optional<std::int64_t> samples) = 0;
   /// Returns the samples per step and GPU; nullopt: unknown.
   virtual std::optional<std::int64_t> samples() const = 0;
-  /// Returns the deviation of the recorded steps, as a share of their median; nullopt: too few
-  /// steps.
+  /// Returns the standard deviation of the recorded step times, as a share of their median;
+  /// nullopt: too few steps.
   virtual std::optional<double> deviation() const = 0;
   /// Returns the number of GPUs among which the recorded steps already waited for the slowest.
   virtual std::int64_t recorded_gpus() const { return 1; }
@@ -69,7 +70,7 @@ struct ScalingPoint {
   std::string no_answer = {};                ///< As ScaledStep::no_answer.
   StepInterval step_ms;                      ///< Includes waits for stragglers.
   std::optional<double> samples_per_s = {};  ///< Throughput of all GPUs.
-  double efficiency = 1;  ///< Work per second of N GPUs, divided by N times that of one.
+  double efficiency = 1;  ///< Throughput of N GPUs, divided by N times that of one GPU.
   double exposed_ms = 0, transfers_ms = 0, straggler_ms = 0, bubble_ms = 0;
   ScalingLimit limit = ScalingLimit::kGpu;
   std::string why = {};
@@ -79,13 +80,13 @@ struct ScalingPoint {
 /// GPU applies.
 inline constexpr double kLimitShare = 0.05;
 
-/// @param strong  keeps the total samples per step as recorded; else each batch of each replica has
-/// them
+/// @param strong  true: keeps the total samples per step as recorded; false: each batch of each
+/// replica has the recorded samples
 ///
 /// Stragglers: if steps of one rank have a deviation s, the slowest of N takes longer by s times
-/// the expected maximum of N normal values. The interval covers half to twice that.
+/// the expected maximum of N normal values. The interval covers half to twice that wait.
 ///
-/// @param is_wanted  called before each point; once it returns false, returns the points so far
+/// @param is_wanted  callback before each point; once it returns false, returns the points so far
 std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topology,
                                        const std::vector<Placement>& placements, bool strong,
                                        const IsWanted& is_wanted = AlwaysWanted);

@@ -59,9 +59,9 @@ class ShardedExchange {
       const std::vector<TaskIndex> cuts = BlockBegins();
       std::size_t units = 0;
       for (std::size_t s = 0; s < steps_.size(); ++s) units = InsertUnits(s, UnitsOf(s, cuts));
-      effect.AlsoBecause(fmt::format("parameters are gathered in {}, each of {}",
+      effect.AlsoBecause(fmt::format("parameters are gathered in {}, each {}",
                                      Plural(static_cast<std::int64_t>(units), "unit"),
-                                     cuts.empty() ? "the size of a bucket" : "repeated blocks"));
+                                     cuts.empty() ? "the size of a bucket" : "a repeated block"));
     } else {
       for (std::size_t s = 0; s < steps_.size(); ++s) InsertForWholeModel(s, sharding);
     }
@@ -195,12 +195,12 @@ class ShardedExchange {
     return first_ready;
   }
 
-  /// @param units  in order of the backward
+  /// @param units  units of the step, in order of the backward
   std::size_t InsertUnits(std::size_t s, const std::vector<Unit>& units) {
     const bool wraps = s == 0;
     const Dependency updated = {.task = LastOfUpdate(wraps ? steps_.size() - 1 : s - 1),
                                 .cycles = static_cast<std::uint8_t>(wraps ? 1 : 0)};
-    // Two units are complete at a time: the one that computes and the next.
+    // Two units have all their parameters at a time: the unit that computes and the next.
     for (std::size_t u = units.size(); u-- > 0;) {
       const bool early = u + 2 >= units.size();
       InsertGather(units[u], units[u].forward,

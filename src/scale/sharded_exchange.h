@@ -14,7 +14,7 @@ namespace headroom {
 enum class ZeroStage : std::uint8_t { kOptimizer = 1, kGradients = 2, kParameters = 3 };
 
 /// Each rank updates its share of the parameters. The optimizer's kernels then do 1/N of their
-/// work; their number and the host's time stay.
+/// work; their number and the host's time do not change.
 ///
 /// kOptimizer: gradients are all-reduced in buckets, as without sharding. kGradients: gradients are
 /// reduce-scattered. In both cases all parameters are gathered after the update, and the next

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kBytesPerFloat = 4;  // Lists use float32.
 
-/// Consecutive works of one operator.
+/// Consecutive rows of a list that belong to one operator.
 struct Stretch {
   std::int64_t op = 0;
   std::size_t first = 0, last = 0;  ///< `last` is exclusive.
@@ -59,7 +59,7 @@ class ListSharder {
  public:
   ListSharder(OperatorList& list, double ways) : list_(list), ways_(ways) {}
 
-  /// @param by_rows  a product whose inputs are split, instead of its outputs
+  /// @param by_rows  true: splits the product's inputs; false: splits its outputs
   void Share(const Stretch& stretch, const ForwardOperator& op, bool by_rows) {
     for (std::size_t i = stretch.first; i < stretch.last; ++i) {
       ListedWork& listed = list_.works[i];

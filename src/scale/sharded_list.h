@@ -13,7 +13,7 @@ namespace headroom {
 /// A list of operators for one GPU, with the borders of layers as operator numbers.
 struct ShardedList {
   OperatorList list;  ///< Work of one GPU.
-  /// By operator: bytes that the group sums after its forward or its backward.
+  /// By operator: bytes that the group all-reduces after the operator's forward or backward.
   std::map<std::int64_t, double> forward_sums = {}, backward_sums = {};
   std::set<std::int64_t> layer_begins = {};  ///< First operators of the layers.
   double layer_bytes = 0;                    ///< Bytes that a layer passes to the next.

@@ -22,7 +22,7 @@ struct LayerWork {
 Result<PipelineStages> StagesOfLayers(std::span<const LayerWork> layers, std::int64_t stages);
 
 /// Returns the first layer of each of `stages` stages of consecutive layers. Minimizes the work of
-/// the largest stage. REQUIRES: from 1 to as many stages as layers.
+/// the largest stage. REQUIRES: 1 <= stages <= work.size().
 std::vector<std::size_t> PartitionIntoStages(std::span<const double> work, std::size_t stages);
 
 }  // namespace headroom

@@ -14,16 +14,16 @@
 
 namespace headroom {
 
-/// Work of one of `ways` GPUs, at least 1, in each layer.
+/// Work in each layer of one GPU of a group of `ways` GPUs.
 class TensorParallel {
  public:
-  /// Fails (kNoAnswer) if the layers' width is not a multiple of `ways`. The layers outlive the
-  /// object.
+  /// Fails (kNoAnswer) if the layers' width is not a multiple of `ways`. The layers must outlive
+  /// the object. REQUIRES: ways >= 1.
   static Result<TensorParallel> Share(const TracedLayers& layers, std::int64_t ways);
 
   /// Each GPU of the group does 1/ways of the shared work, and updates its share of the parameters.
-  /// A smaller product is less efficient, because its blocks fill their last wave badly. Sums are
-  /// all-reduces with one launch each; the stream waits for them without overlap.
+  /// A smaller product is less efficient, because its blocks fill their last wave badly. Each layer
+  /// adds all-reduces with one launch each. The stream waits for them without overlap.
   ///
   /// @param batch_ratio  samples divided by the recorded samples
   Effect Apply(const GpuGroup& group, double batch_ratio, Edit& edit) const;
@@ -35,7 +35,7 @@ class TensorParallel {
 
   /// Returns shares and gradients of stages. Layer times are those of their recorded GPU tasks,
   /// with 1/ways of the shared work. Fails (kNoAnswer) if there are fewer layers than stages, or no
-  /// gradients: stages require training.
+  /// gradients (a recording without training).
   Result<PipelineStages> Stages(std::int64_t stages) const;
 
   /// Removes the update and the host's work for it.

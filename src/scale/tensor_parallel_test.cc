@@ -86,8 +86,8 @@ TEST(TensorParallelTest, ProductsBetweenTheNormsAreHalved) {
   expected.push_back(6.1);
   EXPECT_EQ(times, expected);
   // Each step has one all-reduce after the words, one each after the two attentions and their
-  // backwards, and one after the head's backward. Each has 64 KiB, which take 6.5536 us in a ring
-  // of two.
+  // backwards, and one after the head's backward. Each all-reduce has 64 KiB, which take 6.5536 us
+  // in a ring of two.
   ASSERT_EQ(edit.channel_tasks().size(), 2 * 6u);
   for (const Edit::ChannelTask& sum : edit.channel_tasks())
     EXPECT_EQ(sum.duration, DurationNs(6'554));
@@ -109,8 +109,9 @@ TEST(TensorParallelTest, LayersAreStages) {
   const Sharing sharing(job, 1);
   const Result<PipelineStages> stages = sharing.tensor->Stages(2);
   ASSERT_TRUE(stages.ok()) << stages.status().message();
-  // Forwards of 98 and backwards of 100 each; words before them, head after them. A layer begins
-  // with its first product, so the norm before the second layer belongs to the first.
+  // Each layer has a forward of 98 us and a backward of 100 us. The word embedding precedes the
+  // layers, and the head follows them. A layer begins with its first product, so the norm before
+  // the second layer belongs to the first.
   const double first = 5 + 98 + 11 + 100, second = 98 - 11 + 40 + 100 + 40;
   EXPECT_NEAR(stages.value().largest_share, second / (first + second), 1e-9);
   EXPECT_EQ(stages.value().gradients,

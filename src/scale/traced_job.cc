@@ -14,7 +14,7 @@ std::vector<ScenarioCall> CallsOf(std::string_view text) {
   return std::move(ParseScenario(text)).value();  // Never fails for names from the catalogue.
 }
 
-/// Returns the calls with one more, in the catalogue's order.
+/// Returns `calls` and `call`, in the catalogue's order.
 std::vector<ScenarioCall> InOrder(std::vector<ScenarioCall> calls, ScenarioCall call) {
   calls.push_back(std::move(call));
   std::stable_sort(calls.begin(), calls.end(), [](const ScenarioCall& a, const ScenarioCall& b) {

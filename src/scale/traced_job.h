@@ -26,7 +26,7 @@ class TracedJob final : public ScalableJob {
     const TensorParallel* layers = nullptr;
   };
 
-  /// All arguments outlive it.
+  /// All arguments must outlive the object.
   TracedJob(const Job& job, Forecaster& forecaster, Options options);
 
   ScaledStep OnOneGpu() override;
@@ -44,7 +44,7 @@ class TracedJob final : public ScalableJob {
   PipelineStages Complete(PipelineStages stages);
 
  private:
-  /// @param samples  as in On()
+  /// @param samples  samples per batch of a replica; nullopt: as recorded
   ScaledJob Scaled(const Topology& topology, const Placement& placement,
                    std::optional<std::int64_t> samples) const;
   double StepMs(const ScaledJob& scaled);

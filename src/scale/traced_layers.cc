@@ -86,7 +86,7 @@ Status TracedLayers::AddForwards() {
   }
   if (HasBackward(job_) && !job_.attribution().KnowsForward()) {
     return Status::NoAnswer(
-        "the trace does not match backward with forward operators (sequence numbers)");
+        "the trace has no sequence numbers that match backward with forward operators");
   }
   return Status::Ok();
 }

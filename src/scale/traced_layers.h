@@ -17,14 +17,15 @@ class TracedLayers {
   struct Shard {
     std::uint32_t first_row = 0,
                   end_row = 0;       ///< Rows of host events in its forward, including views.
-    std::vector<TaskIndex> forward;  ///< Its tasks in the forward.
+    std::vector<TaskIndex> forward;  ///< GPU tasks of its forward.
     std::vector<TaskIndex> shared;   ///< Tasks of forward and backward that GPUs share.
-    std::vector<TaskIndex> sums;     ///< Tasks that are followed by a sum.
+    std::vector<TaskIndex> sums;     ///< Tasks that an all-reduce of the group follows.
     bool sums_backward = false;
   };
 
-  /// Fails (kNoAnswer) if no shapes match transformer layers, if steps differ in their number of
-  /// layers, or if the trace does not join backward to forward. The job outlives the object.
+  /// Fails (kNoAnswer) if no shapes match transformer layers or the steps' numbers of layers
+  /// differ. Also fails if the trace does not join backward to forward. The job outlives the
+  /// object.
   static Result<TracedLayers> Find(const Job& job);
 
   const Job& job() const { return job_; }
@@ -34,8 +35,9 @@ class TracedLayers {
   const std::vector<Shard>& shards() const { return shards_; }
   /// By task of the graph: true if GPUs that share layers share it.
   const std::vector<bool>& is_shared() const { return is_shared_; }
-  /// Returns the layer of a step that contains an operator of the forward. Operators before the
-  /// first layer count as part of it, and so on.
+  /// Returns the layer of a step that contains an operator of the forward. A layer begins with its
+  /// first operator, so operators between two layers belong to the earlier one. Operators before
+  /// the first layer belong to the first layer.
   std::size_t LayerOf(HostEventId forward) const;
   /// Returns the bytes that a layer passes to the next, in an edit.
   ///

@@ -30,7 +30,8 @@ class LayerFinder {
 
  private:
   struct Attention {
-    std::size_t first, output;  ///< Its first operator, and the product after it.
+    /// First operator of the attention, and the product after the attention.
+    std::size_t first, output;
   };
 
   std::vector<Attention> Attentions() const {

@@ -34,8 +34,9 @@ struct TensorShard {
   Kind kind = Kind::kAttention;
   std::size_t first = 0, last = 0;  ///< First and last operator, inclusive.
 
-  /// Returns true if the group sums the results after the shard's forward. SumsBackward() is the
-  /// same for the gradients after its backward (Shoeybi et al., "Megatron-LM", 2019, section 3).
+  /// Returns true if the group all-reduces the results after the shard's forward. SumsBackward()
+  /// does the same for the gradients after the shard's backward (Shoeybi et al., "Megatron-LM",
+  /// 2019, section 3).
   bool SumsForward() const { return kind != Kind::kHead; }
   bool SumsBackward() const { return kind != Kind::kLookup; }
 };
@@ -51,16 +52,17 @@ struct TransformerLayers {
 
 /// Identifies layers by these rules:
 /// - An attention is a run of kAttention operators without a product between them.
-/// - The product after it returns to the model's width, which is the width of most of them.
-/// - Up to three products of that width before it are its query, key and value.
-/// - The feed-forward part is the widening products after it, up to the product that returns to the
-///   width.
+/// - The product after an attention returns to the model's width, which is the most common width of
+///   these products.
+/// - Up to three products of that width before an attention are its query, key and value.
+/// - The feed-forward part is the widening products after an attention, up to the product that
+///   returns to the width.
 /// - The head is the widest product after the last layer.
 /// - The embedding is the largest table before the first layer.
 ///
-/// nullopt: no attention.
+/// Returns nullopt if there is no attention.
 ///
-/// @param forward  of one step, in order
+/// @param forward  operators of one step's forward, in order
 std::optional<TransformerLayers> FindTransformerLayers(std::span<const ForwardOperator> forward);
 
 }  // namespace headroom

@@ -19,7 +19,8 @@ namespace headroom {
 struct WorkToGradient {
   DurationNs work;
   double bytes = 0;  ///< Bytes of the gradient.
-  /// Time of the copy into the bucket that is sent, and the same back; only with several ranks.
+  /// Time to copy the gradient into its bucket; copying it back takes the same time. Only with
+  /// several ranks.
   DurationNs copy;
   /// Bytes of each all-reduce of a tensor-parallel group, for which the work waits.
   std::vector<double> sums = {};
@@ -29,7 +30,7 @@ struct ChainStep {
   std::vector<WorkToGradient> gradients;  ///< Not empty.
   DurationNs rest_of_backward;            ///< Work after the last gradient.
   std::vector<double> rest_sums = {};  ///< As WorkToGradient::sums, for the rest of the backward.
-  DurationNs rest;                     ///< Reads the gradients.
+  DurationNs rest;                     ///< Work after the backward, which reads the gradients.
 };
 
 /// Error factors on the times of a forecast.
@@ -41,7 +42,7 @@ class WorkChain {
  public:
   /// REQUIRES: at least one step.
   ///
-  /// @param tensor  GPUs of a tensor-parallel group, each of which does this work
+  /// @param tensor  number of GPUs in a tensor-parallel group, each of which does this work
   explicit WorkChain(const std::vector<ChainStep>& steps, std::int64_t tensor = 1);
 
   /// Times of a step.
@@ -57,7 +58,7 @@ class WorkChain {
   ScaledStep On(const Topology& topology, const Placement& placement, double bucket_bytes,
                 double least_work, double most_work);
 
-  /// Bytes of the first step.
+  /// Gradient bytes of the first step.
   double GradientBytes() const { return exchanges_.front().Bytes(); }
 
  private:

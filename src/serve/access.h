@@ -22,7 +22,7 @@ struct RequestFacts {
 
 enum class Access : std::uint8_t {
   kByCookie,
-  kByLink,         ///< By the token in the address; the answer sets the cookie.
+  kByLink,         ///< Allowed by the token in the address; the answer sets the cookie.
   kForeignHost,    ///< Another host name resolved to this server (DNS rebinding).
   kForeignOrigin,  ///< The request comes from a page of another site.
   kNoOrigin,       ///< A request that acts must have an origin; browsers always send it.

@@ -3,7 +3,8 @@
 namespace headroom {
 namespace {
 
-/// Room for some hundreds of answers. Above it, the cache is cleared.
+/// Limit for all answers together, in bytes: enough for some hundreds. Above it, the cache is
+/// cleared.
 constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
 
 }  // namespace

@@ -32,8 +32,8 @@ constexpr std::chrono::seconds kIdleTime{5};
 constexpr std::chrono::seconds kStallTime{5}, kAnswerTime{120};
 /// Limit for the request line and headers; no answered request has a body.
 constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 10;
-/// Limit for idle connections and incomplete requests while others wait for a thread. A request
-/// sent at once arrives much earlier.
+/// Limit for idle connections and incomplete requests while other connections wait for a thread. A
+/// normal request arrives much sooner.
 constexpr std::chrono::milliseconds kCrowdedTime{500};
 /// Interval for checking if the server stops.
 constexpr std::chrono::milliseconds kGlance{100};
@@ -124,7 +124,7 @@ class BoundedStream final : public httplib::Stream {
   }
 
   /// Returns true if the socket becomes ready in time. The time is short for an idle client while
-  /// others wait. Returns false at once if the server stops.
+  /// other connections wait for a thread. Returns false at once if the server stops.
   bool Wait(short event, Clock::time_point until) const {
     pollfd polled = {.fd = socket_, .events = event, .revents = 0};
     while (true) {
@@ -155,7 +155,7 @@ class BoundedStream final : public httplib::Stream {
   Clock::time_point
       crowded_deadline_;  ///< Deadline of the current wait while others wait for a thread.
   std::optional<Clock::time_point> answer_deadline_;  ///< Set once the answer has begun.
-  std::size_t left_ = 0;                              ///< Bytes that the request may still have.
+  std::size_t left_ = 0;                              ///< Bytes left of the request's size limit.
   std::array<char, 4096> buffer_;
   std::size_t begin_ = 0, end_ = 0;  ///< Range of the buffered bytes.
 };

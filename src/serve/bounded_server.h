@@ -9,7 +9,7 @@ namespace headroom {
 
 /// Limits the time and the size of each request, and disconnects clients that stop reading an
 /// answer. httplib alone restarts its timeout at each byte and reads headers without limit. While
-/// all threads are busy and others wait, the server disconnects idle clients sooner.
+/// all threads are busy and connections wait, the server disconnects idle clients sooner.
 ///
 /// Serves no request that needs a body. Answers a request with a body, then closes the connection,
 /// so that the body never counts as the next request.

@@ -192,8 +192,8 @@ class Server final : public HttpServer {
       case Access::kByLink:
         response.set_header("Set-Cookie", access_->SetCookie());
         // Redirects so that the history does not contain the token. After a link from another site,
-        // browsers would not send the cookie with the redirect; there the page itself removes the
-        // token.
+        // browsers would not send the cookie with the redirect. In that case, the page itself
+        // removes the token.
         if (request.path == "/" && request.get_header_value("Sec-Fetch-Site") == "none") {
           response.status = 303;
           response.set_header("Location", "/");
@@ -298,7 +298,7 @@ class Server final : public HttpServer {
 
   LiveSession& source_;
   RepeatedRun* const run_;
-  std::map<std::string, AnswerCache> given_;  ///< By request.
+  std::map<std::string, AnswerCache> given_;  ///< Cached answers, by request.
   std::map<std::string, std::string_view> page_;
   BoundedServer server_;
   int port_ = -1;

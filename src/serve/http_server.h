@@ -19,18 +19,19 @@ namespace headroom {
 /// own threads.
 class HttpServer {
  public:
+  /// Fails (kUsage) if the port is in use.
+  ///
   /// @param source   provides the session that answers; outlives the server
   /// @param run      program that the page may record again; outlives the server; null: none
   /// @param page     files of the page; outlive the server
-  /// @param port 0: any free port
-  /// Fails (kUsage) if the port is in use.
+  /// @param port     port to listen on; 0: any free port
   static Result<std::unique_ptr<HttpServer>> Start(LiveSession& source, RepeatedRun* run,
                                                    std::span<const NamedText> page, int port);
 
   /// Stops, and waits for running requests.
   virtual ~HttpServer() = default;
   virtual int port() const = 0;
-  /// Includes the token.
+  /// Returns the address of the page, including the token.
   virtual std::string Link() const = 0;
 };
 

@@ -92,7 +92,7 @@ TEST_F(LiveSessionTest, AChangedFileIsReadAgain) {
 
 TEST_F(LiveSessionTest, AFileThatIsPutInItsPlace) {
   const std::unique_ptr<LiveSession> live = Start();
-  // The same size and time.
+  // The new file has the size and time of the old one.
   std::string text = kTrace;
   text.replace(text.find("aten::mm"), 8, "aten::xy");
   Write("new", text);

@@ -12,7 +12,7 @@ namespace headroom {
 inline constexpr const char* kLoopback = "127.0.0.1";
 
 /// Binds a server exclusively to a port of 127.0.0.1; 0: any free port. Returns the port. Fails
-/// (kUsage) if it is in use.
+/// (kUsage) if the port is in use.
 Result<int> BindToLoopback(httplib::Server& server, int port);
 
 /// Reserves a port of 127.0.0.1 for a server that starts later.

@@ -42,7 +42,7 @@ const FirstQuestion kFirstQuestions[] = {
     {"metrics", "metrics"},
 };
 
-/// Size before base64, which adds a third.
+/// Limit for all tiles, in bytes before base64, which adds a third.
 constexpr std::size_t kMaxTileBytes = 2'000'000;
 
 /// Covers the whole trace, at the finest resolution that fits.
@@ -105,7 +105,7 @@ std::string Encoded(std::string_view text) {
 }
 
 /// Adds the answer for each single change, in the form that its switch and the findings' buttons
-/// request. There are too many combinations and other values.
+/// request. Omits combinations and other values, because there are too many.
 void AddChanges(TraceSession& session, std::vector<PageAnswer>& answers) {
   const nlohmann::json report = nlohmann::json::parse(session.ReportJson());
   std::int64_t samples = 0;

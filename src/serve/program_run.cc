@@ -37,7 +37,7 @@ class Output {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
       return Status::Environment(
-          fmt::format("cannot read what a program prints: {}", std::strerror(errno)));
+          fmt::format("cannot read the program's output: {}", std::strerror(errno)));
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);  // Affects only this end of the pipe.
     return Output(ends[0], ends[1]);
@@ -53,7 +53,7 @@ class Output {
   }
 
   int writes() const { return writes_; }
-  /// Closes our copy, so that the output ends with the program.
+  /// Closes our copy of the write end, so that the output ends with the program.
   void CloseWriting() {
     if (writes_ >= 0) close(std::exchange(writes_, -1));
   }

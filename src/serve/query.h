@@ -25,15 +25,15 @@ class Query {
   std::vector<std::string> List(const std::string& name);
   /// Returns all values of a name, unsplit.
   std::vector<std::string> Texts(const std::string& name);
-  /// Empty: missing.
+  /// Returns the only value of a name; empty: missing.
   std::string Text(const std::string& name);
   std::optional<double> Number(const std::string& name);
   std::vector<double> Numbers(const std::string& name);
-  /// The parameter is required.
+  /// Returns a required integer.
   std::int64_t Integer(const std::string& name);
   /// Returns all values of a name; splits values at commas. Empty if the parameter is missing.
   std::vector<std::int64_t> Integers(const std::string& name);
-  /// Accepts 1 to `most`.
+  /// Accepts integers from 1 to `most`; nullopt: missing.
   std::optional<std::int64_t> Count(const std::string& name, std::int64_t most);
   /// Accepts "1" or "0"; missing: false.
   bool Flag(const std::string& name);

@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBegin = "headroom-ui-", kEnd = ".pftrace";
 
-/// Returns 0 for other files. Counts files of child processes too, because a recording would
-/// overwrite them.
+/// Returns N of a recording's file name; 0 for other files. Counts files of child processes too,
+/// because a recording would overwrite them.
 std::int64_t NumberIn(std::string_view name) {
   if (!name.starts_with(kBegin)) return 0;
   name.remove_prefix(kBegin.size());

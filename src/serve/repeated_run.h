@@ -45,7 +45,7 @@ class RepeatedRun {
     Phase phase = Phase::kIdle;
     std::int64_t ended = 0;                      ///< Number of ended runs.
     std::chrono::duration<double> time{};        ///< From the start to the end of the program.
-    std::string path = {};                       ///< Path of the recording; empty: none.
+    std::string path = {};                       ///< Path of the last recording; empty: none.
     std::optional<std::int64_t> exit_code = {};  ///< Set once the program has ended.
     bool was_stopped = false;
     Status shown = {};                    ///< Why the recording is not shown.
@@ -70,7 +70,7 @@ class RepeatedRun {
   using Clock = std::chrono::steady_clock;
 
   void Run();
-  /// Records and shows; fails with the reason why nothing is shown.
+  /// Records the program and shows the recording. Fails with the reason why nothing is shown.
   Status Record();
   bool IsStopped() const;
 

@@ -19,7 +19,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "tiles require little-endian memory");
 
 constexpr std::uint32_t kFormat = 1;
-/// Minimum width of a text, in buckets.
+/// Minimum width of a rectangle with a label, in buckets.
 constexpr float kLabelBuckets = 6;
 
 template <typename T>

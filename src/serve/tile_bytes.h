@@ -9,8 +9,8 @@
 namespace headroom {
 
 /// Little endian: the u32 numbers 1 (format), rectangles, bytes of names, 0. Then the tile's
-/// columns in order, 4 bytes per value. Then a JSON object of texts by number of name, for
-/// rectangles wide enough to show one.
+/// columns in order, 4 bytes per value. Then a JSON object of labels by name number, for rectangles
+/// wide enough to show a label.
 std::string EncodeTile(const Tile& tile, const TrackSet& set);
 
 /// Shortens kernel signatures; at most kLongestLabel bytes.

@@ -70,7 +70,7 @@ class TimelineAnswers {
   const ReferenceData& reference_;
   const std::vector<StepRow> steps_;
   const Job* job_;
-  std::mutex& job_mutex_;  ///< Guards the forecast too.
+  std::mutex& job_mutex_;  ///< Guards the job and the forecast.
   std::once_flag made_;
   std::optional<TraceTracks> tracks_;
   std::optional<Forecaster> forecaster_;

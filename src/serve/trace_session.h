@@ -47,7 +47,7 @@ class TraceSession {
   struct Other {
     std::string path;
     std::string report_json;
-    /// True: the change goes from it to the job; false: from the job to it.
+    /// True: the comparison goes from this trace to the job; false: from the job to this trace.
     bool is_earlier = false;
   };
   /// Call before any request.
@@ -56,8 +56,8 @@ class TraceSession {
   const std::string& path() const { return options_.analysis.path; }
   /// Returns headroom.report/1, as `headroom report --json` prints it.
   const std::string& ReportJson() const { return report_json_; }
-  /// Returns the report of trace number `trace`; number 1 is the job. Fails (kUsage) if there is
-  /// none.
+  /// Returns the report of trace number `trace`; number 1 is the job. Fails (kUsage) if there is no
+  /// such trace.
   Result<std::string> ReportJson(std::int64_t trace) const;
   /// Returns true if the trace has events of a program, a mark or a counter. Metrics of the machine
   /// alone do not count.
@@ -66,7 +66,8 @@ class TraceSession {
   std::string TracesJson() const;
   /// Returns headroom.whatif/1, as `headroom whatif --json` prints it: one row per scenario, in
   /// this order. Without scenarios, returns the ranking of all that apply. Fails (kUsage) with the
-  /// error of a scenario. Replays one request at a time; others wait. Reports errors at once.
+  /// error of a scenario. Replays one request at a time; other requests wait. Reports errors at
+  /// once.
   ///
   /// @param is_wanted  once it returns false, fails (kNoAnswer)
   Result<std::string> WhatifJson(const std::vector<std::string>& scenarios,
@@ -82,8 +83,8 @@ class TraceSession {
   /// waits.
   Result<std::string> ScaleJson(ScaleQuestion question, NetworkQuestion network);
   /// Returns headroom.data/1, as `headroom data --json` prints it, with a row for each change.
-  /// `loader` numbers the loaders by the loop's wait for them. Fails if the request is invalid or
-  /// the trace lacks data.
+  /// `loader` is the loader's number from 1, ordered by the loop's wait. Fails if the request is
+  /// invalid or the trace lacks data.
   Result<std::string> DataJson(std::int64_t loader, const std::vector<std::string>& changes);
   /// Returns headroom.metrics/1: counters over time.
   std::string MetricsJson() const;

@@ -18,19 +18,21 @@
 namespace headroom {
 namespace {
 
-/// The same limits as in the health grade of a trace. Beyond the first share of lost launches, a
-/// bottleneck's verdict is void. Below the second, the loss changes no figure that is shown.
+/// Launches without a GPU task, as a share of the GPU tasks; the limits are those of the trace's
+/// health grade. Above kMaxLost, a bottleneck's verdict is void. Up to kHardlyAny, no reported
+/// figure changes.
 constexpr double kMaxLost = 0.2, kHardlyAny = 0.001;
 
 /// The steps that a job covers.
 struct Chosen {
   Steps steps;
-  std::optional<Steps> stretch;      ///< Set only for a recording without steps.
-  std::optional<StepWindow> window;  ///< None if the job covers the whole recording.
+  /// The whole GPU work as one step; set only if nothing marks steps.
+  std::optional<Steps> stretch;
+  std::optional<StepWindow> window;  ///< nullopt if the job covers the whole recording.
   std::string note;
   Status forecasts = Status::Ok();  ///< Same as CalibratedJob::forecasts.
 
-  /// Returns the steps whose step time applies.
+  /// Returns the steps whose step time forecasts use.
   const Steps& Timed() const { return stretch ? *stretch : steps; }
 };
 
@@ -70,7 +72,7 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const ReferenceData& referen
   chosen.window = whole;
   chosen.note = fmt::format(
       "{} of {} steps are left out: their GPU work is incomplete, they differ from the others in "
-      "kind or length, or such a step or a pause lies between",
+      "kind or length, or they lie beyond such a step or a pause",
       rows.size() - count, rows.size());
   return chosen;
 }
@@ -92,12 +94,12 @@ Result<std::string> Calibrate(const std::string& from, std::optional<double> mea
       *measured_step_ms, calibration);
 }
 
-/// The job that a report of the same steps replays.
+/// The job that `headroom report` replays for the same steps.
 struct ReportedJob {
   StepWindow window;
   WindowJob made;
   std::string calibration;
-  MsInterval corrected;  ///< The step without the profiler.
+  MsInterval corrected;  ///< Step time without the profiler.
 };
 
 /// Returns nullopt if the report gives no forecast.
@@ -137,7 +139,7 @@ Result<std::string> NoteOfLostTasks(const TraceStore& store, const ReferenceData
   return fmt::format("the recording has {}: every forecast lacks that work", what);
 }
 
-/// Puts the damage, the likely cause, before the reason for a missing answer.
+/// Puts the damage before the reason for a missing answer, because it is the likely cause.
 Status BehindDamage(const std::string& damage, const Status& why) {
   if (why.code() != StatusCode::kNoAnswer) return why;
   return Status::NoAnswer(fmt::format("{}. In the remaining data, {}", damage, why.message()));

@@ -15,17 +15,18 @@ struct CalibratedJob {
   /// The slice of the trace that the job covers; null if it covers the whole trace.
   std::unique_ptr<TraceStore> slice;
   std::unique_ptr<Job> job;
-  std::string calibration;  ///< For the user: the origin of the recording's cost.
-  /// Damaged or missing parts of the recording that the job leaves out; empty if there are none.
+  std::string calibration;  ///< For the user: a sentence with the origin of the calibration.
+  /// For the user: damaged or missing parts of the recording that the job leaves out; empty if
+  /// there are none.
   std::string note;
   /// kNoAnswer if too much GPU work is missing, so that forecasts must abstain.
   Status forecasts = Status::Ok();
 };
 
 /// Returns the job of the steps that `options` name, as if nothing else had been recorded. If they
-/// name none, it covers all steps, or the longest run of complete steps if some are incomplete. If
-/// its replay is off by more than 1 %, it covers the report's steps instead. Fails as
-/// ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
+/// name none, the job covers all steps, or the longest run of complete steps if some are
+/// incomplete. If the replay is off by more than 1 %, the job covers the report's steps instead.
+/// Fails as ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
 ///
 /// @param measured_step_ms  true time of a step without a profiler, if the user knows it
 Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const ReferenceData& reference,

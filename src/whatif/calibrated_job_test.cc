@@ -37,8 +37,8 @@ TEST(CalibratedJobTest, IsOfAllSteps) {
 }
 
 TEST(CalibratedJobTest, FallsBackToTheReportsSteps) {
-  // The recording lacks the host's work before the first step. Without it, the step's GPU work
-  // queues, and the second step begins 50 us late.
+  // The recording lacks the host's work before the first step. Without this work, the step's GPU
+  // tasks queue, and the second step begins 50 us late.
   const std::unique_ptr<TraceStore> store = TenSteps(90);
   const CalibratedJob made = JobOf(*store);
   EXPECT_EQ(

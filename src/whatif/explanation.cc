@@ -108,7 +108,8 @@ class Explainer {
     if (kind == EdgeKind::kHost || kind == EdgeKind::kHandOver) {
       if (link.spent_ns != 0) AddWork(origin, spent);
     } else {
-      // Includes edges without a lag: their count shows how often the path changes sides.
+      // Includes edges without a lag: their count shows how often the path moves between host and
+      // GPU.
       waits_.Add(headroom::Name(kind), spent, 1);
     }
   }

@@ -10,17 +10,18 @@
 
 namespace headroom {
 
-/// A part of the critical path, for one step.
+/// A part of the critical path, per step.
 struct PathPart {
   std::string name;
   double ms = 0;  ///< Negative if a task starts before its predecessor ends.
-  /// Tasks or edges on the path; 0 for work between calls, which is not counted.
+  /// Number of tasks or edges on the path; 0 for work between calls, which is not counted.
   double links = 0;
 };
 
-/// Slack of one side: how far its work could be delayed before the step gets longer.
+/// Slack of the host or the GPU: how far its work could be delayed before the step gets longer.
 struct SlackSummary {
-  double busy_ms = 0;      ///< Time of the side's tasks (host: calls and the work before them).
+  /// Time of its tasks per step; on the host, calls and the work before them.
+  double busy_ms = 0;
   double critical_ms = 0;  ///< Part of `busy_ms` in tasks with less than a microsecond of slack.
   double median_ms = 0;    ///< Half of the side's time has less slack than this.
 };

@@ -101,7 +101,7 @@ bool RemoveDeviceCopies(const Job& job, Edit& edit) {
   return RemoveFamily(job, WorkFamily::kCopy, edit);
 }
 
-/// Keeps the products but sets their durations to 0.
+/// Keeps matrix products without tensor cores, but sets their durations to 0.
 bool FreeProducts(const Job& job, Edit& edit) {
   bool any = false;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
@@ -273,14 +273,14 @@ void Abstain(std::string why, TraceReport& report) {
 }
 
 void CorrectMedian(const Baseline& baseline, Steps& steps) {
-  // Rounding may make it slightly larger.
+  // Rounding may make the corrected step slightly longer than the traced step.
   const double kept = std::min(1.0, baseline.corrected.mid / baseline.traced_step_ms);
   steps.corrected_p50 = DurationNs(std::llround(static_cast<double>(steps.p50->ns()) * kept));
   steps.profiler_overhead_pct = 100 * (1 - kept);
 }
 
-/// Returns the number of micro-batches per step, counted as forward passes followed by a backward.
-/// Returns 1 if the forward passes differ in their number of GPU tasks (two networks in turn).
+/// Returns the number of micro-batches per step, counted as forward passes followed by a backward
+/// pass. Returns 1 if the forward passes differ in their number of GPU tasks, as with two networks.
 std::int64_t PassesPerStep(const Job& job) {
   const auto& tasks = job.store().gpu_tasks;
   std::vector<std::int64_t> forward;  // GPU tasks of each pass.
@@ -329,8 +329,8 @@ std::int64_t BatchesPerStep(const Job& job) {
 /// Fills recorded samples per second if operator shapes show the batch size.
 void TellThroughput(const Job& job, TraceReport& report) {
   std::optional<std::int64_t> samples = SamplesPerStep(job);
-  // With one optimizer update in several steps, uses the mean over all steps. The step time
-  // excludes the first step, which changes the share of steps with an update.
+  // If the optimizer updates only once in several steps, uses the mean over all steps. The step
+  // time excludes the first step, which changes the share of steps with an update.
   const std::optional<DurationNs> step =
       report.steps.optimizer_every ? report.steps.mean : report.steps.step_time;
   if (samples && report.steps.source != StepSource::kNone) *samples *= BatchesPerStep(job);

@@ -14,19 +14,20 @@
 
 namespace headroom {
 
-/// Known slowdown of the job through recording.
+/// Calibration of the host's time, and the measured step if the user gave one.
 struct HostTruth {
   Calibration calibration;
-  std::string from;                        ///< For the user: the origin of the calibration.
-  std::optional<double> measured_step_ms;  ///< Without a profiler; scales the host to it.
+  std::string from;  ///< For the user: the origin of the calibration.
+  /// Step without a profiler, to which the host's time is scaled; nullopt if not given.
+  std::optional<double> measured_step_ms;
 };
 
 /// Fills `engine`, the corrected step and `throughput` of the report. Also fills `saves_ms`,
 /// `saves_note` and `scenario` of the findings, and sorts these by savings. If the engine abstains,
-/// it states the reason there and keeps the order. Fails with kUsage if the measured step cannot be
-/// of this job.
+/// it states the reason in `engine` and keeps the findings' order. Fails with kUsage if this job
+/// cannot have the measured step time.
 ///
-/// @param report  of `store`
+/// @param report  analysis of `store`, to which the forecasts are added
 Status ForecastFindings(const TraceStore& store, const ReferenceData& reference,
                         const HostTruth& truth, TraceReport& report);
 

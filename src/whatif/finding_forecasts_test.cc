@@ -65,7 +65,7 @@ TEST(FindingForecastsTest, SavesWhatTheReplaySaysNotWhatTheCauseHolds) {
   ASSERT_NE(wait, nullptr);
   ASSERT_TRUE(wait->saves_ms);
   EXPECT_NEAR(wait->saves_ms->mid, 0.3, 1e-9);
-  EXPECT_EQ(wait->saves_ms->low, 0);  // The interval starts at 0.
+  EXPECT_EQ(wait->saves_ms->low, 0);
   EXPECT_EQ(wait->saves_note, "at most: if every batch were ready in time");
   EXPECT_EQ(wait->scenario, "data-loading");
   // A CUDA graph would also save the loader's wait, but this finding covers only the late launches.

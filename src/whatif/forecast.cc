@@ -56,7 +56,7 @@ Plan WithoutTransfers(const Plan& plan) {
   return out;
 }
 
-/// Time of all tasks on channels, in ms per step.
+/// Returns the time of all tasks on channels, in ms per step.
 double TransfersOf(const Plan& plan) {
   double ms = 0;
   for (std::size_t task = 0; task < plan.tasks(); ++task) {
@@ -66,8 +66,8 @@ double TransfersOf(const Plan& plan) {
   return ms / plan.shape->steps;
 }
 
-/// Returns how far the launch queue filled or drained. In each step, the GPU ends some time after
-/// the host. The range is the longest such time minus the shortest.
+/// Returns how far the launch queue filled or drained, in ns. In each step, the GPU ends some time
+/// after the host. The range is the longest such time minus the shortest.
 double QueueRangeNs(const Graph& graph) {
   struct Ends {
     TimeNs host{INT64_MIN}, gpu{INT64_MIN};
@@ -180,7 +180,7 @@ Forecaster::Forecaster(const Job& job)
   constexpr double kClock = 0.05;
   const double least = std::min(baseline_.gpu_limit_ms * (1 - kClock), baseline_.corrected.mid);
   baseline_.corrected.low = std::max(baseline_.corrected.low, least);
-  // The distance between the replayed steps and the mean step makes a change uncertain, not the
+  // The deviation of the replayed steps from the mean step makes a change uncertain, not the
   // unchanged step.
   const double factor = job.step_scale().factor();
   const double of_scale = 1 - std::min(factor, 1 / factor);
@@ -386,7 +386,7 @@ Ranking Forecaster::Rank(const IsWanted& is_wanted) {
     Forecast forecast = Run(std::string(scenario.name), {call});
     (forecast.applies ? ranking.applying : ranking.abstaining).push_back(std::move(forecast));
   }
-  // A step with blocking calls cannot be captured, but may be without them.
+  // A CUDA graph cannot capture a step with blocking calls. Without these calls, it may.
   constexpr std::string_view kTogether = "remove-syncs+cuda-graph";
   const auto has = [](const std::vector<Forecast>& forecasts, std::string_view name) {
     return std::ranges::find(forecasts, name, &Forecast::name) != forecasts.end();

@@ -23,13 +23,12 @@ using StepInterval = MsInterval;
 struct Uncertainty {
   double host = 0;    ///< All host time: the cost of recording, and the state of the machine.
   double gpu = 0.01;  ///< Recorded GPU times.
-  /// Step time: the standard error of the recorded mean, and the distance of the replay from that
-  /// mean.
+  /// Step time: the standard error of the recorded mean, and the deviation of the replay from it.
   double steps = 0;
 };
 
-/// Forecasts abstain if the replay of the unchanged job is off by more, in percent, because they
-/// would have the same error.
+/// Largest accepted error of the replay of the unchanged job, in percent. Beyond it, forecasts
+/// abstain, because they would have the same error.
 inline constexpr double kMaxReplayErrorPct = 1;
 
 /// Relative errors of a replay of the unchanged job against the recorded steps.
@@ -48,10 +47,10 @@ struct Baseline {
   double traced_step_ms = 0;  ///< The report's step time, recorded with the profiler.
   /// Median length of the complete steps; nullopt if the trace marks no steps.
   std::optional<double> marked_step_ms;
-  /// Replayed step. An error of 1 % means that the graph lacks an edge.
+  /// Step time of the replay. An error of more than 1 % means that the graph lacks an edge.
   double replay_step_ms = 0;
   double replay_error_pct = 0;
-  StepInterval corrected;    ///< Without the profiler; at most the traced step.
+  StepInterval corrected;    ///< Step time without the profiler; at most the traced step.
   double host_limit_ms = 0;  ///< Step time if every GPU task were instantaneous.
   double gpu_limit_ms = 0;   ///< Step time if the host were infinitely fast.
   /// Notes on the recorded steps, with a remedy; empty if there are none. Example: nothing marks
@@ -64,12 +63,12 @@ struct Baseline {
   }
 };
 
-/// Step time with only one side, in ms.
+/// Step time if only the host, or only the GPU, limits it; in ms.
 struct StepLimits {
   double host_ms = 0;  ///< Step time if every GPU task and transfer were instantaneous.
   double gpu_ms = 0;   ///< Step time if the host were infinitely fast and transfers instantaneous.
   double exposed_ms = 0;    ///< Additional step time due to transfers on channels.
-  double transfers_ms = 0;  ///< Length of all transfers on channels.
+  double transfers_ms = 0;  ///< Time of all transfers on channels, per step.
 };
 
 struct Forecast {
@@ -80,8 +79,8 @@ struct Forecast {
   double saves_ms = 0;  ///< Corrected step - forecast.
   std::string why;
   Validity validated = Validity::kNo;
-  /// `step_ms.mid` is the best case. The share of the gain that is start-up, which stays, is
-  /// unknown. The interval therefore extends to the unchanged step.
+  /// True if `step_ms.mid` is only the best case: it also leaves out start-up work, whose share is
+  /// unknown and which remains. The interval therefore extends to the unchanged step.
   bool at_best = false;
   std::optional<std::int64_t> memory_delta_bytes;
   EditCounts changed;
@@ -105,7 +104,7 @@ struct Ranking {
   std::vector<Forecast> abstaining;  ///< Sorted in catalogue order; `why` gives the reason.
 };
 
-/// Forecasts many changes of one job. Keeps the replay's memory between them.
+/// Forecasts many changes of one job. Reuses the replay's memory.
 class Forecaster {
  public:
   explicit Forecaster(const Job& job);
@@ -117,12 +116,12 @@ class Forecaster {
   Forecast Run(std::string name, const Change& change);
   /// Returns only the step time after a change, in ms; nullopt if the change does not apply.
   std::optional<double> StepMsWith(const Change& change);
-  /// Forecasts all changes of the catalogue that need no value from the user. Sorts those that
-  /// apply by savings.
+  /// Forecasts all changes of the catalogue that need no value from the user. Sorts the changes
+  /// that apply by savings.
   ///
   /// @param is_wanted  asked before each change; once it returns false, the ranking ends
   Ranking Rank(const IsWanted& is_wanted = AlwaysWanted);
-  /// The plan of the last Run() that applied.
+  /// Returns the plan of the last Run() that applied.
   const EditedPlan& last_plan() const { return edited_; }
   /// Returns the reason why all forecasts of the job abstain; empty if they do not.
   std::string WhyNone() const;
@@ -139,21 +138,21 @@ class Forecaster {
   /// at both ends of their ranges.
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error,
                           double transfer_error);
-  /// Also covers the step without the graph's inferred waits (whatif/graph_uncertainty.h).
+  /// Widens the interval to cover other assumptions about the graph (whatif/graph_uncertainty.h).
   void WidenByGraphUncertainty(const EditedPlan& edited, StepInterval& step);
   StepLimits LimitsOf(const Plan& plan, double step_ms);
   std::string Explain(const Forecast& forecast, double work) const;
   /// The edited job before the replay.
   struct Attempt {
-    Effect effect;  ///< If it does not apply, all other members are void.
+    Effect effect;  ///< If the effect does not apply, all other members are void.
     EditedPlan edited;
     EditCounts changed;
     std::optional<MemoryDelta> memory;  ///< nullopt if unknown.
   };
   Attempt Try(const Change& change);
   Change ChangeOf(const std::vector<ScenarioCall>& calls) const;
-  /// Returns step and memory over batch sizes around those of the job and of the combination;
-  /// nullopt if the combination sets none.
+  /// Returns step and memory over batch sizes around the job's and the combination's; nullopt if
+  /// the combination does not set a batch size.
   std::optional<BatchCurve> CurveOf(const std::vector<ScenarioCall>& calls);
   /// @param recorded  samples per step of the unchanged job
   std::optional<BatchPoint> PointOf(std::vector<ScenarioCall> calls, double recorded,

@@ -15,12 +15,12 @@ namespace headroom {
 
 /// A saved forecast and its outcome. Times are in milliseconds.
 struct LedgerRecord {
-  std::string machine;   ///< Result of MachineOf().
-  std::string trace;     ///< Fingerprint of the forecast's trace.
-  std::string path;      ///< Path of that trace, for people.
-  std::string scenario;  ///< Scenario as the user wrote it.
-  double baseline_ms = 0;
-  StepInterval step_ms;  ///< Interval of the engine, before any score changes it.
+  std::string machine;     ///< Result of MachineOf().
+  std::string trace;       ///< Fingerprint of the forecast's trace.
+  std::string path;        ///< Path of that trace, for display.
+  std::string scenario;    ///< Scenario as the user wrote it.
+  double baseline_ms = 0;  ///< Step time of the unchanged job, without the profiler.
+  StepInterval step_ms;    ///< Forecast step time, before scores adjust its interval.
   /// Measured step of the changed job; nullopt if not measured.
   std::optional<double> actual_ms = {};
   std::string after = {};  ///< Fingerprint of the changed job's trace.
@@ -29,7 +29,7 @@ struct LedgerRecord {
   bool scored() const { return actual_ms.has_value(); }
   /// Error of the forecast, in percent of the measured time. REQUIRES: scored().
   double error_pct() const { return 100 * (step_ms.mid / *actual_ms - 1); }
-  /// REQUIRES: scored().
+  /// Returns true if the measured time is in the interval. REQUIRES: scored().
   bool held() const { return *actual_ms >= step_ms.low && *actual_ms <= step_ms.high; }
 };
 
@@ -43,11 +43,11 @@ std::string ScenarioKind(std::string_view scenario);
 
 /// Adjustment of a scenario's intervals from a machine's scores.
 struct IntervalRule {
-  std::size_t scores = 0;
-  double factor = 1;  ///< Factor on the half-widths.
+  std::size_t scores = 0;  ///< Number of scores that the rule uses.
+  double factor = 1;       ///< Factor on the half-widths.
 };
 
-/// With fewer scores, intervals stay unchanged.
+/// Minimum number of scores. With fewer, intervals stay unchanged.
 inline constexpr std::size_t kMinScores = 3;
 inline constexpr double kMinFactor = 0.5, kMaxFactor = 3;
 
@@ -58,7 +58,7 @@ inline constexpr double kMinFactor = 0.5, kMaxFactor = 3;
 IntervalRule RuleFor(std::span<const LedgerRecord> records, std::string_view machine,
                      std::string_view scenario);
 
-/// Returns the interval with both half-widths multiplied.
+/// Returns the interval with both half-widths multiplied by the rule's factor.
 StepInterval Apply(const IntervalRule& rule, const StepInterval& interval);
 
 }  // namespace headroom

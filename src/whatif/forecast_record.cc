@@ -83,9 +83,9 @@ Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::strin
     found = &saved;
   }
   if (found == nullptr) {
-    return Status::Usage(fmt::format("no forecast{} of {} is saved: headroom whatif {} {} --save",
-                                     scenario ? " of " + *scenario : "", trace, trace,
-                                     scenario.value_or("SCENARIO")));
+    return Status::Usage(fmt::format(
+        "no forecast{} of {} is saved; save one with `headroom whatif {} {} --save`",
+        scenario ? " of " + *scenario : "", trace, trace, scenario.value_or("SCENARIO")));
   }
   return *found;
 }

@@ -11,13 +11,13 @@
 
 namespace headroom {
 
-/// Reads and writes the ledger. Without local state it is empty and stays empty.
+/// Reads and writes the ledger. Without local state, the ledger is always empty.
 class ForecastRecord {
  public:
-  /// Fails if there is a ledger that cannot be read.
+  /// Fails if the ledger exists but cannot be read.
   static Result<ForecastRecord> Open(bool no_local_state);
 
-  /// Empty if there is no place for a ledger.
+  /// Path of the ledger; empty without local state.
   const std::string& path() const { return path_; }
   const std::vector<LedgerRecord>& records() const { return records_; }
 
@@ -25,7 +25,7 @@ class ForecastRecord {
   /// not empty.
   Status Append(const std::vector<LedgerRecord>& records);
 
-  /// Adjusts the forecast's interval by the scores of this machine, and records that in the
+  /// Adjusts the forecast's interval by the scores of this machine, and records the rule in the
   /// forecast.
   void Adjust(std::string_view machine, Forecast& forecast) const;
 
@@ -39,7 +39,8 @@ class ForecastRecord {
 Result<std::string> FingerprintOf(const std::string& trace);
 
 /// Returns the forecast to score: the latest of that trace, and of the scenario if one is named.
-/// Fails with kUsage if there is none, or if there are several scenarios and no name.
+/// Fails with kUsage if no such forecast is saved, or if several scenarios are saved and none is
+/// named.
 Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::string& trace,
                                   const std::optional<std::string>& scenario);
 

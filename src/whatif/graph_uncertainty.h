@@ -7,12 +7,12 @@
 
 namespace headroom {
 
-/// Returns the plan without the inferred waits of one stream for another. Each of them may be a
-/// coincidence of times.
+/// Returns the plan without the inferred waits of one stream for another. Each of these waits may
+/// be a coincidence of times.
 Plan WithoutInferredWaits(const Graph& graph, const EditedPlan& edited);
 
-/// Returns the plan with unexplained late starts of GPU tasks multiplied by `factor`. They scale
-/// with the step if they have the same cause as its limit.
+/// Returns the plan with unexplained late starts of GPU tasks multiplied by `factor`. Such delays
+/// scale with the step time if the limit of the step causes them.
 Plan WithLateStarts(const Graph& graph, const EditedPlan& edited, double factor);
 
 }  // namespace headroom

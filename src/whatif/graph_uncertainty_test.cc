@@ -24,7 +24,7 @@ TEST(GraphUncertaintyTest, LateStartsThatNothingExplainsMayFollowThePace) {
   TestForecasts job(WithLateStart());
   EXPECT_NEAR(job.StepUs(), 1'000, 1);
   const Forecast faster = job.Ask("gpu-speed:factor=2");
-  // 600 us of kernels become 300 us, and 400 us of late starts stay.
+  // 600 us of kernels become 300 us, and 400 us of late starts remain.
   EXPECT_NEAR(faster.step_ms.mid * 1e3, 700, 1);
   // Lower end: the late starts are 0.7 times as long.
   EXPECT_NEAR(faster.step_ms.low * 1e3, 300 + 0.7 * 400, 1);

@@ -24,7 +24,7 @@ constexpr const char* kTanh =
 struct Job {
   struct Launch {
     std::string kernel;
-    std::int64_t pause;  ///< Host time before it.
+    std::int64_t pause;  ///< Host time before the launch.
     std::int64_t time;   ///< Kernel time.
   };
   std::int64_t batch_wait = 0;

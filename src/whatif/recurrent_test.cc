@@ -31,7 +31,7 @@ JobBuilder Lstm(std::int64_t kernel_us) {
 TEST(RecurrentTest, OnlyItsProductsGrowWithTheBatch) {
   JobBuilder b = Lstm(2'000);
   const Job& job = b.Build();
-  // The batch is not the 100 time steps of the first dimension.
+  // The batch is 64 samples, not the 100 time steps of the first dimension.
   EXPECT_EQ(SamplesPerStep(job), 64);
   const Applied twice(job, "batch-size:n=128"), half(job, "batch-size:n=32");
   ASSERT_TRUE(twice.effect.applies) << twice.effect.why;

@@ -21,7 +21,7 @@ constexpr double kIdentityPct = 0.5;
 /// Largest difference between two replays of one step: replays stop once a cycle repeats to 0.02 %.
 constexpr double kReplayPct = 0.05;
 
-/// Random changes in each check that uses them.
+/// Number of random changes in each check that uses them.
 constexpr int kTrials = 32;
 
 /// Parts of the plan whose time is halved.
@@ -45,7 +45,7 @@ Plan Halved(const Plan& plan, const Halves& halves) {
 
 double StepOf(const Plan& plan) { return Replayer().Run(plan).step_ns; }
 
-/// GPU busy time per step: of all streams together, and of the busiest one.
+/// GPU busy time per step: of all streams together, and of the busiest stream.
 struct Busy {
   /// Overlapping tasks of one stream count in full, because a path goes through both. A kernel may
   /// start slightly before the previous one ends.
@@ -99,7 +99,8 @@ std::int64_t Later(std::span<const std::int64_t> moments, const std::vector<std:
 }
 
 /// Returns the number of moments, over all trials, that come later although `change` only removes
-/// something. Changes one random index below `count`, then a random half of all, in turn.
+/// something. Trials alternate between one random index below `count` and a random half of all
+/// indices.
 std::int64_t LaterThanBefore(const Plan& plan, std::size_t count,
                              const std::function<void(Plan&, std::size_t)>& change) {
   if (count == 0) return 0;
@@ -131,9 +132,9 @@ SelfCheck Uniform(const Plan& plan, double step) {
           .high = 2 * (1 + kReplayPct / 100)};
 }
 
-/// The new step is half of its critical path's work, with unchanged latencies and gaps. It takes at
-/// least half of the old step. It takes at most that plus half of the new path's latencies and
-/// gaps.
+/// The new step time is half of the work on its critical path, plus unchanged latencies and gaps.
+/// It is at least half of the old step time, and at most that plus half of the new path's latencies
+/// and gaps.
 SelfCheck Work(const Job& job, double step) {
   Edit edit(job.graph(), job.corrected());
   EditedPlan edited = edit.Finish();

@@ -20,6 +20,8 @@ struct SelfCheck {
   bool passed() const { return (!low || figure >= *low) && (!high || figure <= *high); }
 };
 
+/// Runs all checks.
+///
 /// @param replay_error_pct  error of the unchanged job (Baseline::replay_error_pct)
 std::vector<SelfCheck> CheckSelf(const Job& job, double replay_error_pct);
 

@@ -14,10 +14,10 @@
 namespace headroom {
 namespace {
 
-/// Number of layers, operators and host operators: the longest of each kind.
+/// Maximum number of layers, of operators and of host operators. Keeps the longest.
 constexpr std::size_t kMaxOfKind = 12;
 
-/// Fixes in a chain, and the least share of the step that another fix must save.
+/// Maximum number of fixes in a chain, and the minimum share of the step that a fix must save.
 constexpr std::size_t kMaxFixes = 6;
 constexpr double kWorthwhile = 0.01;
 
@@ -36,8 +36,7 @@ struct Candidate {
 /// Scales or step times, from scale 1 downwards.
 using Scales = std::array<double, kSweepFactors.size() + 2>;
 
-/// Returns the inverse factors. The scale 1 comes first, and one that gives the slope towards 0
-/// comes last.
+/// Returns 1, then the inverse factors, then an extra scale that gives the slope near 0.
 Scales ScalesOfFactors() {
   Scales scales{1};
   for (std::size_t i = 0; i < kSweepFactors.size(); ++i) scales[i + 1] = 1 / kSweepFactors[i];
@@ -174,7 +173,8 @@ void FindKneeFactor(PartReplayer& replayer, const PlanPart& part, Scales scales,
   if (steps[0] - steps[1] < kNoise * step_ns) return;  // No gain at first.
   const std::optional<std::size_t> behind = FindKnee(scales, steps, first_slope);
   if (!behind) return;
-  // The slope falls near the segment before that point: refine once.
+  // The knee is near the segment before that point: searches around this segment once more, with
+  // finer scales.
   const double from = scales[*behind >= 2 ? *behind - 2 : 0], to = scales[*behind];
   Scales closer;
   for (std::size_t i = 0; i < closer.size(); ++i)

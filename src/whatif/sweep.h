@@ -40,7 +40,7 @@ inline constexpr std::array<double, 6> kSweepFactors = {
 struct SweepTarget {
   TargetKind kind = TargetKind::kKernels;
   std::string name;
-  std::optional<double> time_ms = {};  ///< Time per step on its own side; nullopt for waits.
+  std::optional<double> time_ms = {};  ///< Time per step on the host or the GPU; nullopt for waits.
   /// Step time by factor; nullopt if the factor does not apply.
   std::array<std::optional<double>, kSweepFactors.size()> step_ms{};
   double saves_ms = 0;          ///< Savings with the part twice as fast, or the wait removed.
@@ -51,16 +51,16 @@ struct SweepTarget {
   std::int64_t replays = 0;  ///< Number of replays used.
 };
 
-/// A fix in a chain of fixes, each the best after those before it.
+/// A fix in a chain of fixes. Each fix is the best after the fixes before it.
 struct NextFix {
   TargetKind kind = TargetKind::kKernels;
   std::string name;
-  double step_ms = 0;   ///< Step with the parts of this fix and all before it twice as fast.
+  double step_ms = 0;   ///< Step time with this fix and all fixes before it.
   double saves_ms = 0;  ///< Savings of this fix alone.
 };
 
 struct Sweep {
-  double step_ms = 0;                ///< Step of the unchanged job without its profiler.
+  double step_ms = 0;                ///< Step time of the unchanged job, without profiler overhead.
   std::vector<SweepTarget> targets;  ///< Sorted by savings when twice as fast.
   std::vector<NextFix> next;
   std::int64_t replays = 0;

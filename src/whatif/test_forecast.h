@@ -31,13 +31,13 @@ class TestForecasts {
     EXPECT_TRUE(calls.ok()) << calls.status().message();
     return forecaster_->Run(scenario, calls.value());
   }
-  /// Step of a forecast that must apply.
+  /// Returns the step time of a forecast, in us. REQUIRES: the forecast applies.
   double StepUs(const std::string& scenario) {
     const Forecast forecast = Ask(scenario);
     EXPECT_TRUE(forecast.applies) << scenario << ": " << forecast.why;
     return forecast.step_ms.mid * 1e3;
   }
-  /// Reason of a forecast that must abstain.
+  /// Returns the reason why a forecast abstains. REQUIRES: it abstains.
   std::string WhyNot(const std::string& scenario) {
     const Forecast forecast = Ask(scenario);
     EXPECT_FALSE(forecast.applies) << scenario;

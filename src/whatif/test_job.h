@@ -43,7 +43,7 @@ class JobBuilder {
     return Forward(op, dims, sequence, {{kernel, kernel_us}});
   }
 
-  /// Adds one with several kernels (names and microseconds). `concrete` has the values of
+  /// Adds an operator with several kernels (names and microseconds). `concrete` has the values of
   /// non-tensor arguments, as PyTorch records them.
   JobBuilder& Forward(std::string_view op, std::string_view dims, std::int64_t sequence,
                       const std::vector<std::pair<std::string_view, std::int64_t>>& kernels,
@@ -102,7 +102,7 @@ class JobBuilder {
 
   /// Adds an operator of the update, inside the optimizer's range.
   ///
-  /// @param range  "Optimizer.step#SGD.step"
+  /// @param range  name of the optimizer's range, such as "Optimizer.step#SGD.step"
   JobBuilder& Update(std::string_view range, std::string_view op, std::string_view dims,
                      std::int64_t kernel_us) {
     builder_.Annotation(range, kMain, host_, 16);
@@ -174,7 +174,7 @@ struct Applied {
     }
   }
 
-  /// Microseconds of the remaining recorded GPU tasks, in order.
+  /// Returns the durations of the remaining recorded GPU tasks in us, in order.
   std::vector<double> Times() const {
     std::vector<double> times;
     for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {

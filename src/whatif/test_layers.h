@@ -11,8 +11,8 @@ inline constexpr const char* kNode = "autograd::engine::evaluate_function: Addmm
 /// update. The host is far ahead. Each layer has 100,000 parameters, so its gradient has 400,000
 /// bytes.
 ///
-/// @param accumulated  true if AccumulateGrad has shapes; otherwise the products of the weights'
-/// gradients have them
+/// @param accumulated  true if AccumulateGrad has shapes; otherwise the matrix products that
+/// compute the weights' gradients have them
 inline StoreBuilder TwoLayers(bool accumulated = true) {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");

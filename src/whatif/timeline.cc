@@ -159,9 +159,10 @@ class Predictor {
     }
   }
 
-  /// Returns the delay of all calls in the timeline if no queue limits the host (a call launches
-  /// whole steps). In the replay, such a host runs ahead by an arbitrary number of cycles. The
-  /// timeline shows it one cycle ahead, or less if a GPU task would have to wait.
+  /// Returns the delay of all calls in the timeline, in ns; 0 if a queue limits the host. A queue
+  /// does not limit the host if each call launches a whole step, for example. The host in the
+  /// replay then runs ahead by an arbitrary number of cycles. The timeline shows it one cycle
+  /// ahead, or less if a GPU task would have to wait.
   std::int64_t HostDelay() const {
     if (before_ == nullptr) return 0;
     std::int64_t calls_begin = INT64_MAX, work_begins = INT64_MAX, slack = INT64_MAX;
@@ -189,8 +190,8 @@ class Predictor {
     return false;
   }
 
-  /// Returns when the call begins. If the queue is full, the call waits inside, so its duration
-  /// includes that wait.
+  /// Returns the time at which the call begins. If the queue is full, the call waits inside, so its
+  /// duration includes that wait.
   std::int64_t ReadyAt(TaskIndex task) const {
     const std::int64_t start = now_[2 * task];
     std::int64_t ready = INT64_MIN;
@@ -240,7 +241,7 @@ class Predictor {
       if (launch != kNoTask) span.correlation = correlation_[launch];
       AddGpuTask(span);
     }
-    // A channel's policy may run them in another order than the plan's.
+    // A channel's policy may run transfers in another order than the plan's.
     std::stable_sort(
         out_.transfers.begin(), out_.transfers.end(),
         [](const TimelineSpan& a, const TimelineSpan& b) { return a.start_ns < b.start_ns; });

@@ -18,8 +18,8 @@ struct TimelineSpan {
   std::string_view name;
   TaskIndex origin = kNoTask;  ///< Task of the graph; kNoTask if inserted.
   std::int64_t start_ns = 0, duration_ns = 0;
-  /// Joins calls to their GPU tasks; 0 if the call launches nothing or the task was launched
-  /// before.
+  /// Joins calls to their GPU tasks; 0 if the call launches nothing, or if the task was launched in
+  /// an earlier cycle.
   std::int64_t correlation = 0;
   ThreadId thread = {};  ///< Thread of a call.
   StreamId stream = {};  ///< Stream of a GPU task.
@@ -34,7 +34,7 @@ struct TimelineStep {
   ThreadId thread;
 };
 
-/// Times begin at 0.
+/// Times are in ns and begin at 0.
 struct Timeline {
   std::vector<TimelineStep> steps;
   std::vector<TimelineSpan> calls;

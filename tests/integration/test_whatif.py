@@ -365,7 +365,7 @@ class Whatif(support.ProgramTest):
             ("amp+", '"amp+"', "A+B"),
             ("+amp", '"+amp"', "A+B"),
             ("amp++tf32", '"amp++tf32"', "A+B"),
-            ("", "needs a name", "--list"),
+            ("", "requires a name", "--list"),
             ("scale:match=(,factor=2", "match=(", "regular expression"),
             ("remove:match=", "match is empty", ".* matches everything"),
         ):

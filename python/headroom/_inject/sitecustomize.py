@@ -1,9 +1,9 @@
 """Times the phases of a Python program under `headroom record`, which sets PYTHONPATH to this folder.
 
 Without HEADROOM_SOCKET it does nothing. With it, it waits until the program imports torch and then times the program's
-phases (headroom/_patches.py). A program without torch pays nothing. `import headroom` also works in a program that has
-no headroom package itself. PYTHONPATH stays set, so child processes are recorded too. The sitecustomize that this file
-hides still runs. Errors in here never reach the program: it then runs without regions.
+phases (headroom/_patches.py). A program without torch has no overhead. `import headroom` also works in a program that
+has no headroom package itself. PYTHONPATH stays set, so child processes are recorded too. The sitecustomize that this
+file hides still runs. Errors in here never reach the program; after an error, the program runs without regions.
 """
 import sys
 

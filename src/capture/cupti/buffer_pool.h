@@ -8,28 +8,28 @@
 
 namespace headroom::cupti {
 
-/// Buffers of 1 MiB up to a ceiling. All are zero when handed out, and most are ready before CUPTI
-/// asks. CUPTI asks during the program's launches, where creating and zeroing 4 MiB took 1.6 ms in
-/// traces of PyTorch's profiler ("Activity Buffer Request").
+/// Provides zeroed buffers of 1 MiB, up to a ceiling. Creates most of them before CUPTI asks for
+/// one, because CUPTI asks during the program's launches. In traces of PyTorch's profiler, creating
+/// and zeroing 4 MiB there took 1.6 ms ("Activity Buffer Request").
 ///
-/// At the ceiling, all requests get one scratch buffer, whose contents are discarded and counted.
-/// CUPTI before CUDA 12.9 crashes if a request is refused. A single user finds the scratch buffer
-/// zero; concurrent users see each other's data.
+/// At the ceiling, all requests get the same scratch buffer. Its contents are discarded and
+/// counted. CUPTI before CUDA 12.9 crashes if a request is refused. Concurrent requests share the
+/// scratch buffer, so it may then not be zeroed.
 class BufferPool {
  public:
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
   static constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
   static constexpr std::size_t kMaxBuffers = 4096;
 
-  /// @param ceiling  in bytes; the pool has at least one buffer
+  /// @param ceiling  maximum size of all buffers, in bytes; the pool has at least one buffer
   explicit BufferPool(std::size_t ceiling);
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  /// Returns a buffer and sets `*size` to its bytes. Never fails.
+  /// Returns a buffer and sets `*size` to its size in bytes. Never fails.
   std::uint8_t* Request(std::size_t* size);
 
-  /// Returns true if a buffer's records can be read. Otherwise counts `valid` bytes as lost.
+  /// Returns true unless `buffer` is the scratch buffer, whose `valid` bytes count as discarded.
   bool Readable(const std::uint8_t* buffer, std::size_t valid);
 
   /// Takes a buffer back after it was read or discarded.
@@ -40,12 +40,12 @@ class BufferPool {
 
   /// Returns the bytes discarded since the last call.
   std::int64_t TakeDiscarded() { return discarded_.exchange(0); }
-  /// Adds back an amount that could not be reported.
+  /// Adds back discarded bytes that could not be reported.
   void AddDiscarded(std::int64_t bytes) { discarded_ += bytes; }
 
  private:
-  std::uint8_t*
-  Make();  ///< Returns null at the ceiling and without memory. REQUIRES: the lock is held.
+  /// Returns null at the ceiling or if memory is exhausted. REQUIRES: the lock is held.
+  std::uint8_t* Make();
 
   std::mutex mutex_;  ///< Guards the next three members. No CUPTI call is made under it.
   std::size_t made_ = 0, most_, spare_count_ = 0;

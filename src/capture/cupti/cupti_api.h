@@ -1,13 +1,14 @@
 // The part of NVIDIA's CUPTI that Headroom uses, declared here so that Headroom builds without it.
 // The library is opened at run time (cupti/library.h). If its headers are installed, a test
-// compares (tests/cupti/headers_test.cc).
+// compares these declarations with them (tests/cupti/headers_test.cc).
 //
 // Records. A CUDA version may bring a new version of a record, which keeps the earlier fields and
 // appends to them. An incompatible version would have a new kind or library. Each struct here has
 // the fields that all CUPTI versions since kOldestVersion share, up to the last that Headroom
-// reads. The size of a record is never used (cuptiActivityGetNextRecord knows it):
+// reads. Headroom never uses the size of a record, because cuptiActivityGetNextRecord steps over
+// records:
 //
-//   here       versions that begin with it              of CUDA
+//   here       versions that begin with it              since CUDA
 //   Kernel     CUpti_ActivityKernel6, 7, 8, 9, 10       11.2, 11.6, 11.8, 12.0, 13.0
 //   Memcpy     CUpti_ActivityMemcpy4, 5, 6              11.1, 11.6, 12.8
 //   PeerCopy   CUpti_ActivityMemcpyPtoP3, 4             11.1, 11.6
@@ -25,7 +26,8 @@
 
 namespace headroom::cupti {
 
-/// CUDA 11.2. Earlier records have no graph nodes, and a first use could hang for seconds.
+/// API version of CUDA 11.2. Earlier records have no graph nodes, and the first use could hang for
+/// seconds.
 inline constexpr std::uint32_t kOldestVersion = 15;
 
 /// CUptiResult.
@@ -184,7 +186,7 @@ struct HEADROOM_CUPTI_RECORD Marker {
   std::uint32_t id, object_kind;
   ObjectId object;
   std::uint32_t pad;
-  const char* name;  ///< Null at an end.
+  const char* name;  ///< Null at the end of a range.
   const char* domain;
 };
 

@@ -10,7 +10,8 @@
 
 #define HEADROOM_EXPORT extern "C" __attribute__((visibility("default")))
 
-/// The driver calls it once, in cuInit. Returns 1: the driver treats anything else as an error.
+/// The driver calls this once, in cuInit. Returns 1, because the driver treats other values as
+/// errors.
 // NOLINTNEXTLINE(readability-identifier-naming): the driver's name.
 HEADROOM_EXPORT int InitializeInjection() {
   try {
@@ -21,8 +22,8 @@ HEADROOM_EXPORT int InitializeInjection() {
   return 1;
 }
 
-/// NVTX calls it at its first use. Passes the call on to CUPTI, which converts ranges into records.
-/// Returns 0 without CUPTI, which disables NVTX.
+/// NVTX calls this at its first use. Forwards the call to CUPTI, which converts ranges into
+/// records. Returns 0 without CUPTI; this disables NVTX.
 // NOLINTNEXTLINE(readability-identifier-naming): NVTX's name.
 HEADROOM_EXPORT int InitializeInjectionNvtx2(void* get_export_table) {
   try {

@@ -66,7 +66,7 @@ std::string PathOf(void* handle) {
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
 }
 
-/// Loads the entry points. Returns the first required one that is missing; null if none is.
+/// Loads the entry points. Returns the name of the first missing required one; null if all exist.
 const char* TakeEntryPoints(void* handle, Library* library) {
   library->path = PathOf(handle);
 #define HEADROOM_CUPTI_FIND(name, symbol, parameters) \
@@ -109,12 +109,12 @@ void* OpenLibraryFile() {
   for (const std::string& folder : loaded.folders) {
     if (void* handle = OpenIn(folder)) return handle;
   }
-  // Folder by folder: the loader alone would prefer the system's version 13 to the version 12 that
-  // the user names here.
+  // Tries all versions folder by folder. The loader would prefer the system's version 13 to the
+  // version 12 that LD_LIBRARY_PATH names.
   for (const std::string& folder : FoldersOf(std::getenv("LD_LIBRARY_PATH"))) {
     if (void* handle = OpenIn(folder + "/")) return handle;
   }
-  if (void* handle = OpenIn("")) return handle;  // Searched by the loader.
+  if (void* handle = OpenIn("")) return handle;  // Uses the loader's search path.
   std::vector<std::string> roots;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     const char* root = std::getenv(variable);
@@ -184,7 +184,7 @@ Result Subscribe(const Library& library, Callback callback, void* user, Subscrib
         "the driver lets only administrators profile GPUs: load it with "
         "NVreg_RestrictProfilingToAdminUsers=0, or give the container CAP_SYS_ADMIN";
   } else {
-    *why = "CUPTI (" + library.path + ") refuses: " + library.Explain(result);
+    *why = "CUPTI (" + library.path + ") refuses to record: " + library.Explain(result);
   }
   return result;
 }

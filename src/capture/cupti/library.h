@@ -17,7 +17,7 @@ struct Library {
   std::string path;
   std::uint32_t version = 0;
 
-  /// Returns the error in words.
+  /// Returns CUPTI's description of an error.
   std::string Explain(Result result) const;
 };
 
@@ -27,15 +27,15 @@ struct Library {
 /// - one that the loader finds
 /// - one under CUDA_HOME, CUDA_PATH or /usr/local/cuda
 ///
-/// Returns null if there is none. Never close it: CUPTI has threads.
+/// Returns null if none is found. Never close the handle, because CUPTI has threads.
 void* OpenLibraryFile();
 
 /// Opens libcupti and loads its entry points. Returns false if it cannot be used; `why` is then a
 /// sentence with the remedy.
 bool OpenLibrary(Library* library, std::string* why);
 
-/// Makes `callback` CUPTI's client in this process, which allows one. If CUPTI refuses, `why` is a
-/// sentence with the remedy.
+/// Registers `callback` with CUPTI, which allows one client per process. If CUPTI refuses, `why` is
+/// a sentence with the remedy.
 Result Subscribe(const Library& library, Callback callback, void* user, Subscriber* subscriber,
                  std::string* why);
 

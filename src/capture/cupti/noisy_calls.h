@@ -1,5 +1,5 @@
 // Query calls of the CUDA runtime and driver that do no work. Frameworks make tens of them around
-// each launch, and they do not explain time.
+// each launch, and they do not explain where time goes.
 #pragma once
 
 #include <algorithm>

@@ -17,10 +17,11 @@ namespace {
 
 using activity::Kind;
 
-/// Timestamps further off than this are invalid. Equals at least a second of any counter.
+/// Timestamps that are outside the recorded time by more than this are invalid. At least 1 s of any
+/// counter.
 constexpr std::uint64_t kSlackTicks = std::uint64_t{1} << 32;
 
-/// The names of PyTorch's profiler, which rules and users know.
+/// Same names as in PyTorch's profiler, which rules and users know.
 constexpr const char* kCopies[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                    "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
 constexpr const char* kMemories[] = {"Unknown", "Pageable", "Pinned",        "Device",
@@ -62,7 +63,7 @@ std::string PlainCallName(std::string_view name) {
   return std::string(name);
 }
 
-/// Returns the name of a thread of this process; empty if it has ended.
+/// Returns the name of a thread of this process; empty if the thread has ended.
 std::string NameOfThread(std::uint32_t tid) {
   char text[32];
   std::snprintf(text, sizeof text, "/proc/self/task/%u/comm", tid);
@@ -99,7 +100,7 @@ void RecordWriter::Anchor() {
   const std::lock_guard lock(mutex_);
   anchor_ticks_ = ticks;
   anchor_stamp_ = stamp;
-  // Uses the process's two clocks since its start. CUPTI's clock runs at the rate of
+  // Computes the mean rate since the process's start. CUPTI's clock runs at the rate of
   // CLOCK_MONOTONIC.
   if (now.ns > state.anchor.ns) {
     ticks_per_ns_ = static_cast<double>(now.ticks - state.anchor.ticks) /
@@ -144,7 +145,8 @@ bool RecordWriter::IsOurThread(std::uint32_t tid) {
 }
 
 void RecordWriter::ForgetThreads() {
-  // Headroom's threads live until the exit, and their last calls arrive after their end.
+  // Keeps Headroom's threads: they live until the process exits, and their last calls arrive after
+  // their end.
   for (std::atomic<std::uint64_t>& slot : threads_) {
     if ((slot.load(std::memory_order_relaxed) & 1) == 0) slot.store(0, std::memory_order_relaxed);
   }
@@ -227,8 +229,8 @@ std::uint32_t RecordWriter::NameOfKernel(const char* text) {
   KernelName& kept =
       kernel_names_[(reinterpret_cast<std::uintptr_t>(text) >> 3) * 0x9e3779b97f4a7c15u >> 52];
   if (kept.text == text) {
-    // The module may have been unloaded and another kernel's name be at this address, so the text
-    // decides.
+    // Compares the strings: the module may have been unloaded, and another kernel's name may be at
+    // this address.
     const headroom_shared* shared = headroom_impl_state_v1.shared;
     const auto* names = reinterpret_cast<const headroom_name*>(
         reinterpret_cast<const char*>(shared) + shared->names_offset);
@@ -308,7 +310,7 @@ void RecordWriter::WriteMemset(const Memset& record) {
 }
 
 void RecordWriter::WriteRuntimeCall(const Api& record) {
-  // Driver calls inside it end before it does, so they are among the held ones.
+  // Drops the driver calls inside the runtime call. They end before it, so they are still held.
   const auto nested = [&](const HeldCall& call) {
     return call.correlation == record.correlation_id;
   };

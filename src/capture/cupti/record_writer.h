@@ -12,12 +12,12 @@
 
 namespace headroom::cupti {
 
-/// Writes the records of buffers. Any thread may call, several at a time.
+/// Writes the records of CUPTI's buffers. Thread-safe.
 ///
 /// Time: if CUPTI supports a timestamp callback, its timestamps are ticks already. Otherwise they
 /// are nanoseconds of CUPTI's own clock. Anchor() ties that clock to the tick clock before each
-/// request for records. Drops and counts records without a start or with an impossible one: CUPTI
-/// writes 0 for an unknown time (kineto issue 109).
+/// request for records. Drops and counts records whose start is 0 or impossible. CUPTI writes 0 for
+/// an unknown time (kineto issue 109).
 class RecordWriter {
  public:
   /// Requires that both outlive the writer, and that the library is open before the first buffer.
@@ -34,16 +34,16 @@ class RecordWriter {
   /// Forgets the names of threads, because the system reuses thread ids.
   void ForgetThreads();
 
-  /// Writes held driver calls: those already held at the last call, or all. A driver call is held
-  /// because the record of a runtime call around it may come later.
+  /// Writes held driver calls: all, or only those already held at the last WriteHeld(). A driver
+  /// call is held because the record of an enclosing runtime call may come later and replace it.
   void WriteHeld(bool all);
 
-  /// Writes a message of the recording about itself. Returns false if there was no room.
-  /// @param text  null: none
+  /// Writes a diagnostic message about the recording. Returns false if the ring is full.
+  /// @param text  sentence for the user; null: none
   bool Say(const char* what, std::int64_t value, const char* text,
            activity::Severity severity = activity::Severity::kInfo);
 
-  /// Returns the number of records without a time since the last call.
+  /// Returns the number of records dropped since the last call because of an invalid time.
   std::int64_t TakeUntimed() { return untimed_.exchange(0); }
   void AddUntimed(std::int64_t count) { untimed_ += count; }
 
@@ -92,16 +92,17 @@ class RecordWriter {
   bool own_time_ = true;
   std::uint64_t begin_ticks_ = headroom_impl_ticks(headroom_impl_state_v1.clock);
   std::atomic<std::int64_t> untimed_ = 0;
-  /// Names of runtime and driver calls; 0: unknown yet. Filled without the lock, because CUPTI is
-  /// called.
+  /// Name ids of runtime and driver calls; 0: not looked up yet. Filled without the lock, because
+  /// the lookup calls CUPTI.
   std::atomic<std::uint32_t> call_names_[2][kCalls] = {};
   /// Twice the thread id, plus 1 for Headroom's own threads; 0: free. Used without the lock,
-  /// because a file is read.
+  /// because the lookup reads a file.
   std::atomic<std::uint64_t> threads_[kThreads] = {};
 
   std::mutex mutex_;  ///< Guards all members below.
   activity::Ring* ring_;
-  std::uint64_t latest_ticks_ = 0;  ///< Upper bound for times in the batch.
+  /// Ticks at the start of the current batch: no record is later.
+  std::uint64_t latest_ticks_ = 0;
   std::uint64_t anchor_ticks_ = 0, anchor_stamp_ = 0;
   double ticks_per_ns_ = 1;
   HeldCall held_[kHeld];

@@ -22,13 +22,13 @@ using activity::Severity;
 /// Period of requests for complete records: CUPTI's own periodic flush delivers full buffers only.
 constexpr std::int64_t kFlushNs = 200'000'000;
 constexpr std::int64_t kReportNs = 1'000'000'000;
-/// Delay until a step window opens after the recorder's signal.
+/// Period of checks whether the recorder wants events, if a step window is set.
 constexpr std::int64_t kControlNs = 10'000'000;
-/// Longest wait of the exit for the worker.
+/// Longest wait for the worker when the process exits.
 constexpr int kExitPatienceSeconds = 2;
-/// Buffers ready before CUPTI asks.
+/// Number of buffers kept ready before CUPTI asks.
 constexpr std::size_t kSpareBuffers = 4;
-/// Buffers of 3.2 MB each on the GPU. CUPTI's own limit is 250.
+/// Maximum number of CUPTI's buffers on the GPU, 3.2 MB each. CUPTI's default is 250.
 constexpr std::size_t kDeviceBuffers = 20;
 
 constexpr ActivityKind kGpuKinds[] = {kConcurrentKernel, kMemcpy,          kPeerCopy,
@@ -152,7 +152,7 @@ bool Session::Subscribe() {
 }
 
 void Session::Configure() {
-  // Kernel thread ids, as the collector uses them.
+  // Uses kernel thread ids, like Headroom's collector.
   library_.set_thread_id_type(kThreadIdTypeSystem);
   std::size_t size = sizeof(std::size_t);
   std::size_t limit = kDeviceBuffers;
@@ -173,7 +173,7 @@ void Session::Configure() {
   };
   call_us(kRuntimeApi, kCudaDeviceReset);
   call_us(kResource, kContextDestroyStarting);
-  call_us(kState, kStateFatalError);  // Refused before CUDA 12.2, which lacks this state.
+  call_us(kState, kStateFatalError);  // CUPTI before CUDA 12.2 lacks this state and refuses.
   if (settings_.windowed) {
     call_us(kDriverApi, kCuProfilerStart);
     call_us(kDriverApi, kCuProfilerStop);
@@ -185,7 +185,7 @@ bool Session::EnableKinds() {
     const Result result = library_.enable(kind);
     if (result == kSuccess) return true;
     if (kind == kConcurrentKernel) {
-      const std::string why = "CUPTI gives no kernels: " + library_.Explain(result);
+      const std::string why = "CUPTI refuses to record kernels: " + library_.Explain(result);
       Unavailable(why.c_str(), result);
     } else {
       writer_.Say(message::kKindRefused, result, KindText(kind));
@@ -198,7 +198,8 @@ bool Session::EnableKinds() {
   if (settings_.level == Settings::Level::kFull) {
     for (const ActivityKind kind : kFullKinds) enable(kind);
   }
-  // After the kinds, which enable all calls. If CUPTI cannot disable them, the writer skips them.
+  // Disables noisy calls last, because each kind enables all its calls. If CUPTI cannot disable
+  // single calls, the writer skips them.
   if (library_.enable_runtime_api != nullptr) {
     for (const std::uint32_t id : kNoisyRuntimeCalls) library_.enable_runtime_api(id, 0);
   }
@@ -258,8 +259,8 @@ void Session::Report() {
 void Session::StartWorker() {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all,
-                  &before);  // Signal handlers of the program run on its own threads.
+  // The program's signal handlers must not run on the worker.
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   has_worker_ = pthread_create(&worker_, nullptr, &OnWorker, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -270,7 +271,7 @@ void* Session::OnWorker(void* session) {
   try {
     static_cast<Session*>(session)->Work();
   } catch (...) {
-    // Out of memory: records then come when buffers are full, and at the exit.
+    // Out of memory: without the worker, records come only when buffers are full, and at the exit.
   }
   return nullptr;
 }

@@ -31,8 +31,8 @@ struct Settings {
   static Settings FromEnvironment();
 };
 
-/// One session per process, from the driver's start to the end of the process. CUPTI may call at
-/// any time in between, so it is never destroyed.
+/// One session per process, from the driver's start to the end of the process. CUPTI may call back
+/// at any time, so the session is never destroyed.
 ///
 /// Rules from the experience of other CUPTI users:
 /// - Register the timestamp callback once per process. A second registration corrupts the next
@@ -60,8 +60,8 @@ class Session {
   void Unavailable(const char* why, Result result);
   void StartWorker();
 
-  /// Starts or stops the recording as wanted. Any thread may call. A concurrent caller returns and
-  /// leaves the change to the worker's next round.
+  /// Starts or stops the recording if the wanted state has changed. Thread-safe. A concurrent call
+  /// returns immediately, and the worker applies the change in its next iteration.
   void ApplyCapture();
   void Flush(std::uint32_t flag);
   void Report();
@@ -89,11 +89,11 @@ class Session {
   RecordWriter writer_;
   Subscriber subscriber_ = nullptr;
 
-  /// This process is a forked child: its parent owns the session.
+  /// True in a forked child, whose parent owns the session.
   std::atomic<bool> forked_ = false;
   std::atomic<bool> profiler_started_ = false;  ///< The program called cudaProfilerStart.
   std::atomic<bool> capturing_ = false;
-  std::atomic<bool> refused_ = false;  ///< CUPTI records no kernels.
+  std::atomic<bool> refused_ = false;  ///< CUPTI refused to record kernels.
   std::atomic_flag applying_ = ATOMIC_FLAG_INIT;
   std::atomic<std::int64_t> handling_ns_ = 0;  ///< CPU time in callbacks, except on the worker.
 

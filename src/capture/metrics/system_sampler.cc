@@ -32,7 +32,7 @@ std::string ReadOnce(std::string path, ReadBuffer& buffer) {
   return read ? std::string(read->text) : std::string();
 }
 
-/// Opens NVIDIA's GPUs, or AMD's if there are none.
+/// Returns a function that opens NVIDIA's GPUs, or AMD's if there are none.
 GpuReader::Open OpenGpus(const SamplerOptions& options) {
   return [options] {
     std::unique_ptr<GpuSource> gpus = OpenNvml(options.nvml_libraries, options.visible_devices);
@@ -75,7 +75,7 @@ void SetVisibleDevices(std::optional<std::int64_t> process, SamplerOptions& opti
 }
 
 SystemSampler::SystemSampler(SamplerOptions options) : options_(std::move(options)) {
-  // In the order in which users look at them.
+  // Defines the order of metrics in the output: the most used first.
   const std::string& root = options_.root;
   const auto add = [&](std::unique_ptr<MetricSource> source) {
     sources_.push_back(std::move(source));
@@ -125,7 +125,7 @@ const Reading& SystemSampler::Take(bool last) {
   const TimeNs begin = MonotonicNow();
   board_.Begin();
   SampleRun run{.board = board_, .buffer = buffer_, .now = begin, .edge = last || samples_ == 0};
-  // Below 1 s, so that samples 1 s apart are all slow.
+  // Below 1 s, so that samples 1 s apart all set `slow`.
   constexpr DurationNs kSlowPeriod(900'000'000);
   run.slow = run.edge || begin - last_slow_ >= kSlowPeriod;
   if (run.slow) last_slow_ = begin;

@@ -1,5 +1,5 @@
-// Measures the cost of one sample. The limit: 10 samples per second take at most 0.2 % of one core,
-// so 200 us each.
+// Measures the cost of one sample. The limit is 0.2 % of one core at 10 samples per second: 200 us
+// per sample.
 #include "capture/metrics/system_sampler.h"
 
 #include <benchmark/benchmark.h>
@@ -38,7 +38,7 @@ void BM_SampleThisMachine(benchmark::State& state) {
 }
 BENCHMARK(BM_SampleThisMachine)->Unit(benchmark::kMicrosecond);
 
-/// Parses /proc/stat of a machine with 200 cores, without the kernel's part.
+/// Parses /proc/stat of a machine with 200 cores, without reading it from the kernel.
 void BM_ParseProcStatOf200Cores(benchmark::State& state) {
   std::string text = "cpu  5211909 2283668 1120058 3425084 11322 0 2645 22055 0 0\n";
   for (int i = 0; i < 200; ++i)

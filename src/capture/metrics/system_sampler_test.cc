@@ -45,7 +45,7 @@ TEST(SystemSampler, HasDeterminedsMetricsUnderTheirNames) {
   }
 }
 
-// Composer writes all counters of its disks under one key, so only one of them survives.
+// Composer writes the counters of all disks under one key, so only one disk's counters survive.
 TEST(SystemSampler, NoTwoMetricsShareANameAndAnInstance) {
   for (const char* kernel : {"linux-3.10-cgroup-v1", "linux-5.15-cgroup-v2", "linux-6.18-hybrid"}) {
     const TestRoot root(kernel);
@@ -99,7 +99,8 @@ TEST(SystemSampler, ARunShorterThanAPeriodHasRates) {
   EXPECT_TRUE(std::isfinite(ValueOf(sampler, last, "process_tree_cpu_pct")));
 }
 
-// When stopped, Determined's sampler took the rest of a window back to back: rates over zero time.
+// When stopped, Determined's sampler took the remaining samples of a window back to back, so its
+// rates covered almost no time.
 TEST(SystemSampler, TheLastWindowHasNoRatesWhereItIsTooShort) {
   SystemSampler sampler(Here(DurationNs(40'000'000)));
   sampler.Sample();

@@ -112,7 +112,7 @@ TEST(PrometheusText, HasBaseUnitsCountersAndEscapedLabels) {
   const std::vector<GpuIdentity> gpus = {{.instance = "GPU 0", .name = "H\"200", .uuid = "GPU-1"}};
   EXPECT_EQ(
       PrometheusText(sampled.metrics, sampled.reading, gpus),
-      R"(# HELP headroom_cpu_util_simple_ratio Busy time of the processors, averaged over cores; waiting for I/O is not busy
+      R"(# HELP headroom_cpu_util_simple_ratio Busy time of the CPU, averaged over cores; waiting for I/O is not busy
 # TYPE headroom_cpu_util_simple_ratio gauge
 headroom_cpu_util_simple_ratio{scope="host"} 0.25
 # HELP headroom_gpu_energy_joules_total Energy since the driver was loaded

@@ -25,8 +25,8 @@ DurationNs ShortestOfLongest(const IntervalSet& busy, std::size_t most);
 class IdleCutter {
  public:
   /// @param busy      intervals in which any stream of the device works; outlives the cutter
-  /// @param shortest  a shorter pause of the device between the work of other streams counts as
-  /// their work
+  /// @param shortest  minimum pause of the device; a shorter pause between the work of other
+  /// streams counts as work
   IdleCutter(const IntervalSet& busy, DurationNs shortest)
       : work_(busy.intervals()), shortest_(shortest) {}
 

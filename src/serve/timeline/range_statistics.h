@@ -22,7 +22,7 @@ struct RangeStatistics {
   struct StreamTime {
     std::uint32_t track = 0;
     DurationNs busy = {}, idle_for_host = {}, idle_for_others = {}, idle_unknown = {};
-    DurationNs idle_others_work = {};  ///< Another stream of the device works during this time.
+    DurationNs idle_others_work = {};  ///< Idle time while another stream of the device works.
   };
   std::vector<StreamTime> streams;
   std::vector<NameTotal> gpu, host;  ///< Sorted by total, longest first.

@@ -25,7 +25,7 @@ bool IsBackward(const TraceStore& store, std::uint32_t row) {
   return thread > 0;
 }
 
-/// Adds operators of the other pass, found by the number that autograd gives both.
+/// Adds the matching operators of the other pass, joined by autograd's sequence number.
 void AddOtherPass(const TraceStore& store, HostEventId event, std::vector<SpanLink>& links) {
   const auto& events = store.host_events;
   const std::int64_t sequence = events.sequence[event.index()];

@@ -13,7 +13,7 @@ namespace headroom {
 
 struct SpanLink {
   std::string_view relation;  ///< "launched by", "launches", "inside", "forward", "backward".
-  bool on_gpu = false;        ///< `row` is of gpu_tasks; else of host_events.
+  bool on_gpu = false;        ///< True: `row` is a row of gpu_tasks; false: of host_events.
   std::uint32_t row = 0;
 };
 

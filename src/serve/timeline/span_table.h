@@ -27,7 +27,7 @@ enum class SpanStyle : std::uint8_t {
   kIdleUnknown = 11,
   kCounter = 12,
   kIdleOthersWork =
-      13,  ///< Another stream of the device works during this time, so the device loses nothing.
+      13,  ///< Another stream of the device works meanwhile, so the idle time costs nothing.
 };
 
 /// Marks how a forecast's span differs from the recorded job; added to its style.

@@ -23,7 +23,7 @@ struct Tile {
   std::vector<std::uint32_t> lane;
   std::vector<std::uint32_t>
       row;  ///< Row in the lane's table; for several spans, that of the longest.
-  std::vector<std::uint32_t> name;   ///< Number of that span's name (SpanTable::NameNumber).
+  std::vector<std::uint32_t> name;   ///< Name number of that span (SpanTable::NameNumber).
   std::vector<std::uint32_t> style;  ///< Style of that span, with its name's hue in the third byte.
   std::vector<std::uint32_t> count;  ///< Number of spans.
 

@@ -174,8 +174,8 @@ void TraceTracks::AddStreams() {
   }
 }
 
-/// Uses the causes of ComputeIdle() for time in which the whole device idles. While another stream
-/// works, no cause loses time.
+/// Uses the causes of ComputeIdle() for time in which the whole device idles. Idle time while
+/// another stream works costs nothing, so it gets no cause.
 void TraceTracks::AddIdle(StreamId stream, const DeviceTime& device) {
   const auto& tasks = store_.gpu_tasks;
   OwnSpans& own = set_.AddOwn();

@@ -96,9 +96,9 @@ TEST(TraceTracks, AStreamsIdleTimeIsQuietWhereAnotherWorks) {
   EXPECT_THAT(NamesOn(*made.tracks, 3), ElementsAre("idle: no launch recorded"));
   const RangeStatistics sums = SumRange(made.tracks->set(), TimeNs(0), TimeNs(110'000));
   ASSERT_EQ(sums.streams.size(), 2u);
-  EXPECT_EQ(sums.streams[0].idle_for_host.ns(), 30'000);  // From 40, 70 and 90 on, 10 us each.
+  EXPECT_EQ(sums.streams[0].idle_for_host.ns(), 30'000);  // 10 us each from 40, 70 and 90 us on.
   EXPECT_EQ(sums.streams[0].idle_others_work.ns(), 30'000);
-  EXPECT_EQ(sums.streams[1].idle_unknown.ns(), 10'000);  // From 70 on.
+  EXPECT_EQ(sums.streams[1].idle_unknown.ns(), 10'000);  // From 70 to 80 us.
   EXPECT_EQ(sums.streams[1].idle_others_work.ns(), 0);
 }
 
@@ -176,7 +176,6 @@ TEST(SpanSearch, FindsPartsOfNamesInAnyCase) {
 
 TEST(RangeStatistics, CountsWhatLiesInside) {
   const Made made = Make(TwoKernels());
-  // From 40 to 95 us.
   const RangeStatistics sums = SumRange(made.tracks->set(), TimeNs(40'000), TimeNs(95'000));
   ASSERT_EQ(sums.streams.size(), 1u);
   EXPECT_EQ(sums.streams[0].busy.ns(), 15'000);

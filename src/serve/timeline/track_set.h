@@ -31,8 +31,8 @@ struct Lane {
   std::vector<std::uint32_t> rows;
   bool overlaps = false;  ///< Holds all spans that found no free lane.
 
-  /// Returns the end of the drawn part of the span at a position in `rows`: its end, or if spans
-  /// overlap, at most the next span's start.
+  /// Returns the end of the drawn part of the span at a position in `rows`: the span's end, or if
+  /// spans overlap, at most the next span's start.
   TimeNs DrawnUntil(std::size_t position) const;
   /// Returns the position in `rows` of the first span drawn after a time. O(log rows).
   std::size_t FirstEndingBehind(TimeNs time) const;
@@ -52,7 +52,7 @@ struct Track {
   bool has_gpu_ranges = false;  ///< Only GPU ranges, each as long as the GPU work inside.
 };
 
-/// Columns outside the tables of the trace, kept with the tracks that show them.
+/// Spans that are not in the trace's tables, kept with the tracks that show them.
 struct OwnSpans {
   std::vector<TimeNs> start;
   std::vector<DurationNs> duration;
@@ -69,7 +69,7 @@ class TrackSet {
  public:
   std::vector<Track> tracks;  ///< In the order in which they are drawn.
   std::vector<Lane> lanes;    ///< Grouped by track.
-  /// From the first start to the last end.
+  /// Range from the first start to the last end.
   TimeNs begin, end;
   StringPool own_names;
   /// By number of a name: true if threads have ranges of that name, which GPU ranges repeat.
@@ -82,8 +82,8 @@ class TrackSet {
   /// start, longest first. Each row gets the first lane that is free at its start, from lane
   /// `at_least` on. If none of kMaxLanes is free, it gets the last. O(rows x lanes).
   ///
-  /// @param at_least   by position in `rows`: number of lanes that stay above a span, such as those
-  /// of its parent; called once the lanes of all earlier rows are known. May be null.
+  /// @param at_least   function of a position in `rows`: number of lanes above that span, such as
+  /// those of its parent; called once the lanes of all earlier rows are known. May be null.
   /// @param tolerance  allowed overlap of spans on a lane
   template <typename AtLeast>
   std::vector<std::uint32_t> AddLanes(Track track, const SpanTable& table,

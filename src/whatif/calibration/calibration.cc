@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMicrosecond = 1'000;  // ns
 
-/// A number of the file and its target member. Reading multiplies it by `unit`.
+/// Maps a number in the file to a member. The member is the number times `unit`.
 struct Field {
   std::string_view section, key;
   double unit;

@@ -20,14 +20,14 @@ namespace headroom {
 /// Host time that a change of the program adds, in nanoseconds, without a profiler.
 struct HostCosts {
   double error = 0;  ///< Half-width of the uncertainty of all host time, as a share.
-  double cast_work = 0, cast_launch = 0;
-  double gradient_scaler = 0;  ///< Time per step.
-  double tf32_product = 0;
+  double cast_work = 0, cast_launch = 0;  ///< Time per cast: work before the launch; the launch.
+  double gradient_scaler = 0;             ///< Time per step.
+  double tf32_product = 0;                ///< Time per matrix product on tensor cores.
   /// Time per convolution on tensor cores.
   double forward_convolution = 0, backward_convolution = 0;
   double fused_optimizer = 0, foreach_optimizer = 0;     ///< Time per step.
   double forward_attention = 0, backward_attention = 0;  ///< Time per call of fused attention.
-  double checkpointed_block = 0;  ///< Time in addition to its recomputed forward.
+  double checkpointed_block = 0;  ///< Time per block, in addition to its recomputed forward.
   double graph_step = 0;          ///< Time per step that is one CUDA graph.
   double graph_launch = 0;        ///< Time per launch of a graph that covers part of a step.
 };
@@ -44,14 +44,14 @@ struct Calibration {
   /// one.
   double recording_error = 0;
   HostCosts host;
-  /// Speeds on the training loop's thread and on the autograd thread.
+  /// Reference durations on the training loop's thread and on the autograd thread.
   ReferenceSpeeds loop, autograd;
   SustainedShares kernels;  ///< Shares of the GPU's peak.
 
   /// Returns the calibration built into the program. A failure is a defect of the build.
   static Result<Calibration> LoadBuiltIn();
-  /// Reads a file over `otherwise`, whose values stay where the file has none. Fails with BadInput
-  /// that names the file, the key and the remedy.
+  /// Reads a calibration file. Values that the file omits are those of `otherwise`. Fails with
+  /// BadInput that names the file, the key and the remedy.
   static Result<Calibration> Parse(const NamedText& file, const Calibration& otherwise);
 };
 

@@ -14,7 +14,7 @@ namespace headroom {
 namespace {
 
 /// Returns the user's calibration or that of this machine, and sets `path` to its name. Returns
-/// nullopt if there is none.
+/// nullopt if neither exists.
 Result<std::optional<Calibration>> ReadOwn(const CalibrationFlags& flags,
                                            const Calibration& shipped, std::string& path) {
   path = flags.path;
@@ -70,9 +70,9 @@ Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
   if (!chosen.ok()) return chosen;
   const std::string& format = store.metadata.recorded_as();
   if (store.metadata.is_forecast) {
-    // Its host costs and sustained shares still apply to work that a change adds.
+    // The calibration's host costs and sustained shares still apply to work that a change adds.
     chosen.value().from =
-        "none, because the trace is a forecast written by headroom: nothing was removed";
+        "none, because the trace is a forecast written by headroom: no recording cost was removed";
   } else if (format != kKinetoFormat && format != kPerfettoFormat) {
     chosen.value().from +=
         "; the recording cost of this format was not measured, and is assumed to be that of "

@@ -19,13 +19,13 @@ struct CalibrationFlags {
 struct ChosenCalibration {
   Calibration calibration;
   /// For the user: "shipped default, ...", or the file and its description. For a trace that is a
-  /// forecast, a note that nothing was removed.
+  /// forecast, a note that no recording cost was removed.
   std::string from;
 };
 
-/// Returns the named file's calibration. Without a name, returns the one that `headroom calibrate
-/// --host` wrote if the trace's machine has the same GPUs, else the shipped one. Fails if a file
-/// cannot be read or is not a calibration.
+/// Returns the named file's calibration. Without a name, returns the calibration that `headroom
+/// calibrate --host` wrote if the trace's machine has the same GPUs, else the shipped one. Fails if
+/// a file cannot be read or is not a calibration.
 Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags, const TraceStore& store);
 
 /// Fails as ChooseCalibration() would, before a trace is read.

@@ -9,16 +9,16 @@ namespace headroom {
 /// Host time of a profiler, in nanoseconds.
 struct RecordingCost {
   double operator_record =
-      0;                   ///< Time per operator or annotation: half at its begin, half at its end.
+      0;                   ///< Time per operator or annotation: half at its start, half at its end.
   double call_record = 0;  ///< Time per API call, inside the call.
-  double frame_record = 0;  ///< Time per Python frame: half at its begin, half at its end.
-  /// Factor that converts host time shortly after a long wait to that of the same work elsewhere.
+  double frame_record = 0;  ///< Time per Python frame: half at its start, half at its end.
+  /// Factor that converts host time shortly after a long wait to the host's normal speed.
   double after_wait = 1;
 };
 
 /// Converts work after waits to the host's normal speed. Then shortens host work and calls by their
-/// recording cost: a piece of work by at most three quarters, a call by at most four fifths.
-/// Subtracts the remaining cost from the work after it.
+/// recording cost. A piece of work shrinks by at most three quarters, a call by at most four
+/// fifths. Subtracts the remaining cost from the work after it.
 void RemoveRecordingCost(const Graph& graph, const RecordingCost& cost, Plan& plan);
 
 }  // namespace headroom

@@ -10,7 +10,8 @@
 namespace headroom {
 namespace {
 
-/// Operators between a product and the softmax: scale, mask, casts, dropout.
+/// Maximum number of operators between a matrix product and the softmax: scale, mask, casts,
+/// dropout.
 constexpr std::size_t kMaxBetween = 8;
 
 bool Contains(std::string_view text, std::string_view part) {
@@ -61,8 +62,8 @@ class AttentionFinder {
     return op.name == "aten::copy_" && op.call && LargestElements(*op.call) == elements;
   }
 
-  /// Returns the nearest product before or after the softmax. Only operators on scores may lie
-  /// between. Returns forward_.size() if there is none.
+  /// Returns the position of the nearest matrix product before or after the softmax;
+  /// forward_.size() if not found. Only operators on scores may lie between.
   std::size_t Product(std::size_t softmax, int direction, double scores) const {
     std::size_t i = softmax;
     for (std::size_t between = 0; between <= kMaxBetween; ++between) {
@@ -108,7 +109,7 @@ class AttentionFinder {
       attention.shape.dropout |= Contains(forward_[i].name, "dropout");
 
     // The operator around the product may also contain earlier operators: copies that make operands
-    // contiguous, or a scale. They belong to the attention, unless that operator also contains the
+    // contiguous, or a scale. These belong to the attention, unless that operator also contains the
     // projections.
     auto around =
         static_cast<std::uint32_t>(OutermostOperator(job_, forward_[first].launching.op).index());
@@ -120,8 +121,8 @@ class AttentionFinder {
       begin = first;
       around = static_cast<std::uint32_t>(forward_[first].launching.op.index());
     }
-    // A copy after the second product makes the output contiguous. The fused kernel writes it that
-    // way.
+    // A copy after the second product makes the output contiguous. The fused kernel writes
+    // contiguous output.
     std::size_t end = second + 1;
     if (end < forward_.size() && ThreadOf(forward_[end]) == ThreadOf(op) &&
         IsCopyOf(forward_[end], shape.sequences * shape.queries * shape.value_size)) {
@@ -162,8 +163,8 @@ class AttentionFinder {
   }
 
   void AddBackward() {
-    // The rows of forward events are sorted if one thread runs them all. Otherwise only the rows in
-    // order match.
+    // rows_ is sorted if one thread runs the whole forward. Otherwise, rows out of order do not
+    // match.
     std::vector<int> gradients(found_.size());
     std::size_t current = found_.size();
     for (const Known& op : backward_) {
@@ -174,7 +175,8 @@ class AttentionFinder {
         current = around;
       } else if (current == found_.size() || !IsGradientCopy(op, found_[current].shape) ||
                  !IsView(NameOfOperator(job_, forward)) || ++gradients[current] > 3) {
-        // At most the gradients of Q, K and V. The fused kernel writes them in their final layout.
+        // Accepts at most three such copies: the gradients of Q, K and V. The fused kernel writes
+        // them in their final layout.
         continue;
       } else {
         found_[current].host_events.push_back(OutermostOperator(job_, op.launching.op));

@@ -1,5 +1,5 @@
-// Attention that runs operator by operator (products, scale, mask, softmax, dropout, copies). Found
-// by its structure: two batched products around a softmax over the same scores.
+// Finds attention that runs operator by operator (products, scale, mask, softmax, dropout, copies).
+// Recognizes its structure: two batched matrix products around a softmax over the same scores.
 #pragma once
 
 #include <optional>
@@ -17,12 +17,12 @@ struct EagerAttention {
   DType dtype = DType::kUnknown;    ///< Type of the products.
   std::vector<TaskIndex> forward;   ///< GPU tasks, in order of launch.
   std::vector<TaskIndex> backward;  ///< Empty if the job only runs inference.
-  /// Events whose host work, including all nested events, belongs to it.
+  /// Events whose host work belongs to the attention, including all nested events.
   std::vector<HostEventId> host_events;
 };
 
-/// Returns all of the job, in order. Assumes that a mask over queries and keys is causal if all
-/// heads share it, because traces do not hold its values.
+/// Returns all such attention of the job, in order. Assumes that a mask over queries and keys is
+/// causal if all heads share it, because traces do not hold its values.
 std::vector<EagerAttention> FindEagerAttention(const Job& job);
 
 }  // namespace headroom

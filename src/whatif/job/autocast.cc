@@ -18,7 +18,8 @@ namespace {
 struct NamedRule {
   std::string_view part;  ///< Part of the operator's name.
   AutocastRule rule;
-  /// Measured factor on its time in 16 bits; nullptr to estimate it from its bytes.
+  /// Measured factor on the operator's time in 16 bits; nullptr to estimate the factor from its
+  /// bytes.
   double SustainedShares::*half_scale = nullptr;
   /// Operators that take a target type and cast while they read, without a cast kernel.
   /// - kForward: only in the forward; a kernel casts the gradient.
@@ -65,10 +66,10 @@ const NamedRule& RuleOf(std::string_view op) {
   return found == kRules.end() ? kOtherRule : *found;
 }
 
-// Shares of the delivered memory bandwidth. A kernel at or above the upper one is memory-bound; one
-// below the lower one is not. Measured on one H200: kernels that took half the time in 16 bits
-// reached 0.87 to 0.95. Kernels without a change reached 0.17 to 0.58: pools, biases of
-// convolutions, transposing copies, sums.
+// Shares of the delivered memory bandwidth. A kernel at or above kBound is memory-bound; a kernel
+// below kUnbound is not. Measured on one H200: kernels that took half the time in 16 bits reached
+// 0.87 to 0.95. Kernels with unchanged time reached 0.17 to 0.58: pooling, convolution biases,
+// transposing copies, sums.
 constexpr double kBound = 0.8, kUnbound = 0.6;
 
 /// Result of autocast on a forward operator, for its backward.
@@ -78,8 +79,8 @@ struct Outcome {
 };
 
 /// Returns the index of a product's activation argument; the other operands are weights. Both
-/// operands of batched products are activations. Few of them need a cast, because products made
-/// them.
+/// operands of batched products are activations. These rarely need a cast, because other products
+/// wrote them.
 std::size_t FirstOperand(std::string_view op) {
   return op.find("::addmm") != std::string_view::npos ? 1 : 0;
 }
@@ -103,7 +104,7 @@ class AutocastFollower {
           Forward(op);
           break;
         case Run::kForwardAgain:
-          // The previous operator did not produce the inputs of a block.
+          // The previous operator did not produce the inputs of a recomputed block.
           if (run != run_before) last_half_ = false;
           Forward(op);
           break;
@@ -128,7 +129,8 @@ class AutocastFollower {
     return context.phase == Phase::kOptimizer ? Run::kOther : Run::kForward;
   }
 
-  /// Returns true if it reads and writes any type without a cast, in forward and backward.
+  /// Returns true if the operator reads and writes any type without a cast, in forward and
+  /// backward.
   bool NeedsNoCast(const NamedRule& rule) const {
     return rule.inside == Inside::kFromFloat16 && dtype_ == DType::kF16;
   }
@@ -143,8 +145,8 @@ class AutocastFollower {
     return rule.half_scale == nullptr ? ScaleByBytes(op) : shares_.*rule.half_scale;
   }
 
-  /// Half the bytes halve the time of memory-bound operators only. Without a known cost, assumes
-  /// that the operator is bound by its floats.
+  /// Returns the factor from the operator's bytes. Half the bytes halve the time of memory-bound
+  /// operators only. If the cost is unknown, assumes that the operator is memory-bound.
   double ScaleByBytes(const AutocastOperator& op) const {
     const double left = 1 - ShareOfFloats(op.op) / 2;
     const OperatorCost* cost = job_.CostOf(op.op);
@@ -158,7 +160,8 @@ class AutocastFollower {
     return left + (1 - left) * unbound;
   }
 
-  /// Returns the share of floats in the bytes that it reads. Masks and indices keep their type.
+  /// Returns the share of floats in the bytes that an operator reads. Masks and indices keep their
+  /// type.
   double ShareOfFloats(HostEventId op) const {
     const OperatorCall* call = job_.CallOf(op);
     if (call == nullptr) return 1;
@@ -208,8 +211,8 @@ class AutocastFollower {
 
   /// Returns true if a tensor with `elements` elements has 16 bits.
   ///
-  /// @param made  true if an operator made it, false for a parameter; a size without a known write
-  /// then has the type of the last output
+  /// @param made  true if an operator wrote the tensor, false for a parameter. If no write of this
+  /// size is known, a written tensor has the type of the last output.
   bool IsHalf(double elements, bool made) const {
     const auto known = half_.find(elements);
     return known != half_.end() ? known->second : made && last_half_;
@@ -271,7 +274,7 @@ class AutocastFollower {
         // The weights of a batch norm stay float32 by design.
         outcome.half = any_half && (!any_float || IsBatchNorm(rule));
         op.scale = outcome.half ? HalfScale(rule, op) : mixed ? shares_.mixed_addition : 1;
-        // The kernel casts inside in the forward, but not in the backward.
+        // The forward kernel casts internally; the backward kernel does not.
         if (mixed && !outcome.half)
           outcome.casts.push_back({.elements = largest_half, .widens = true});
         half_[largest] = outcome.half;
@@ -306,7 +309,7 @@ class AutocastFollower {
       std::erase_if(op.casts, [](const Cast& cast) { return !cast.of_weight; });
   }
 
-  /// Finds the outcome of the forward operator, or of one inside it.
+  /// Finds the outcome of the forward operator, or of an operator nested in it.
   std::map<HostEventId, Outcome>::iterator FindOutcome(HostEventId forward) {
     if (!forward.valid()) return outcomes_.end();
     // Children follow their parent.

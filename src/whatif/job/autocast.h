@@ -7,8 +7,7 @@
 // of products and all inputs of a batch are float32. Backward operators inherit from the forward
 // operator of their sequence number.
 //
-// The lists of operators are those of PyTorch's documentation ("CUDA Ops that can autocast to
-// ...").
+// The lists of operators follow PyTorch's documentation ("CUDA Ops that can autocast to ...").
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@
 
 namespace headroom {
 
-/// Rule for an operator's type, given those of its inputs.
+/// Rule for an operator's type, given the types of its inputs.
 enum class AutocastRule : std::uint8_t {
   kProduct,  ///< Computes in 16 bits for any input.
   kFloat,    ///< Computes in float32 for any input.
@@ -37,7 +36,7 @@ struct Cast {
   bool of_weight = false;  ///< A weight, so its size does not grow with the batch.
 };
 
-/// Returns the time of its kernel. REQUIRES: the device's memory bandwidth is known.
+/// Returns the time of the cast's kernel. REQUIRES: the device's memory bandwidth is known.
 DurationNs CastTime(const Cast& cast, const DeviceSpec& device);
 
 /// One operator with GPU tasks.
@@ -45,7 +44,7 @@ struct AutocastOperator {
   HostEventId op;
   std::vector<TaskIndex> tasks;  ///< Sorted in graph order.
   bool product = false;          ///< A product or convolution that runs in the 16-bit type.
-  double scale = 1;              ///< Factor on the times of its tasks, for other operators.
+  double scale = 1;              ///< Factor on the times of its tasks, if it is not a product.
   std::vector<Cast> casts;       ///< Casts that run before it.
 };
 

@@ -19,7 +19,8 @@ AutogradPairs::AutogradPairs(const StepOperators& step) : step_(step) {
         added_[sequence].insert(Elements(op.tensors.front().tensor.dims));
     }
   }
-  // Wrappers around the operator have the same number. The last one to begin is the operator.
+  // Wrappers around the operator have the same sequence number. The last event to begin is the
+  // operator.
   for (std::size_t op = 0; op < step.list.size(); ++op) {
     const auto pair = pairs_.find(step.list[op].sequence);
     if (pair != pairs_.end() && step.list[op].node == kNowhere && op < pair->second.node)

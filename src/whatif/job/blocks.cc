@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLongestPeriod = 2'000;
 constexpr int kMinProducts = 2;
 
-/// Returns a text that is equal for operators with the same name and shapes.
+/// Returns a string that is equal for operators with the same name and shapes.
 std::string Signature(const Job& job, const LaunchingOperator& op) {
   std::string text(NameOfOperator(job, op.op));
   const OperatorCall* call = job.CallOf(op.op);
@@ -62,7 +62,8 @@ void FindInside(const std::vector<std::size_t>& tokens, const std::vector<int>& 
   FindInside(tokens, sums, best.first + best.count * best.period, end, found);
 }
 
-/// Returns the start of the stretch with the least cost.
+/// Returns the possible start with the smallest total cost of its cuts; the earliest without
+/// `cost`.
 std::size_t FirstOf(const Repeat& repeat, const std::vector<LaunchingOperator>& operators,
                     const CutCost& cost) {
   std::size_t best = repeat.first;

@@ -19,12 +19,12 @@ struct Block {
 using CutCost = std::function<double(const LaunchingOperator& before)>;
 
 /// Returns the blocks of all steps, in order. A block has at least two matrix products or
-/// convolutions and occurs at least twice in a row. If several lengths repeat, the one that covers
-/// most counts. If the operators around a stretch of blocks match those inside, the blocks may
-/// begin at several of them.
+/// convolutions and occurs at least twice in a row. If several lengths repeat, uses the one that
+/// covers most operators. If the operators around a stretch of blocks match those inside, the
+/// blocks may begin at several positions.
 ///
-/// @param cost  chooses where they begin: the least sum over all cuts; without it, the earliest
-/// place
+/// @param cost  chooses among these positions: the smallest sum over all cuts; if empty, the
+/// earliest position
 std::vector<Block> FindBlocks(const Job& job, const CutCost& cost = {});
 
 /// A stretch of `period * count` elements from `first` on. Each period equals the next.
@@ -35,7 +35,7 @@ struct Repeat {
 
 /// Returns stretches that do not overlap, the longest first.
 ///
-/// @param weights  by token; a period counts only if its weights sum to at least two
+/// @param weights  weight of each token; a period counts only if its weights sum to at least two
 std::vector<Repeat> FindRepeats(const std::vector<std::size_t>& tokens,
                                 const std::vector<int>& weights);
 

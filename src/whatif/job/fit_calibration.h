@@ -29,9 +29,10 @@ struct MeasuredCosts {
 /// added time is within the noise.
 ///
 /// @param operators  a loop of host work only; gives the cost per operator
-/// @param calls  the same with API calls, nullptr without a GPU; its remaining time gives the cost
-/// per call
-/// @param frames  the first with Python frames, nullptr if they are not recorded
+/// @param calls  the same loop with API calls; nullptr without a GPU; its remaining time gives the
+/// cost per call
+/// @param frames  the loop of `operators` with Python frames recorded; nullptr if they are not
+/// recorded
 /// @param names  operators whose durations measure the host's speed
 Result<MeasuredCosts> FitRecordingCost(const ProfiledLoop& operators, const ProfiledLoop* calls,
                                        const ProfiledLoop* frames, const ReferenceSpeeds& names);

@@ -163,7 +163,8 @@ class GradientFinder {
     return first->task;
   }
 
-  /// Searches after `ready` in the graph's order, so that the result may wait for it.
+  /// Returns the first GPU task that was launched at `when` or later; kNoTask if no task was.
+  /// Searches after `ready` in the graph's order, so that the result may wait for `ready`.
   TaskIndex FirstLaunchedBehind(TimeNs when, TaskIndex ready) const {
     const auto& events = job_.store().host_events;
     for (TaskIndex task = ready + 1; task < job_.graph().tasks.size(); ++task) {

@@ -11,7 +11,8 @@
 namespace headroom {
 namespace {
 
-/// Least number of operators of a name for a median. Two steps of a small network have that many.
+/// Minimum number of operators with one name for a median. Two steps of a small network have that
+/// many.
 constexpr std::size_t kEnough = 20;
 
 /// Exponent of the correction. Slow operators without launches mean a smaller slowdown of calls and
@@ -42,7 +43,7 @@ std::vector<bool> WithCalls(const TraceStore& store) {
 /// Durations of operators by thread and name, in nanoseconds.
 using Durations = std::map<ThreadId, std::map<std::string_view, std::vector<std::int64_t>>>;
 
-/// Returns those of the operators for which `wanted` holds, without `left_out` rows.
+/// Returns the durations of operators for which `wanted(name)` is true, without `left_out` rows.
 template <typename Wanted>
 Durations DurationsOf(const TraceStore& store, const std::vector<bool>& left_out, Wanted wanted) {
   const auto& events = store.host_events;
@@ -55,7 +56,7 @@ Durations DurationsOf(const TraceStore& store, const std::vector<bool>& left_out
   return threads;
 }
 
-/// Returns medians of the names that a thread ran often enough.
+/// Returns the median durations of names with at least kEnough operators.
 ReferenceSpeeds MediansOf(std::map<std::string_view, std::vector<std::int64_t>>& operators) {
   ReferenceSpeeds medians;
   for (auto& [name, durations] : operators) {
@@ -160,7 +161,7 @@ HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
 
 void ScaleHostTime(const Graph& graph, const TraceStore& store,
                    const std::vector<bool>& not_dispatch, const HostSpeed& speed, Plan& plan) {
-  // Python between two operators takes microseconds.
+  // Python between two operators takes microseconds. Longer pieces are other work.
   constexpr DurationNs kLongStretch(200'000);
   if (speed.empty()) return;
   const auto factor = [&](ThreadId thread) {

@@ -24,20 +24,19 @@ struct ThreadSpeeds {
 };
 ThreadSpeeds MedianDurations(const TraceStore& store, const ReferenceSpeeds& names);
 
-/// Compares operators with the calibration's, on each thread that has enough of them. Uses
-/// operators that launch nothing and do not follow a long wait.
+/// Compares the durations of operators with the calibration's, on each thread that has enough of
+/// them. Uses operators that launch nothing and do not follow a long wait.
 /// - Trace from the calibrated machine: each thread is converted to that machine's speed.
 /// - Trace from another machine: the normal speed is unknown. A thread that is slower than the
 ///   others, relative to its operators' references, is converted to their speed.
 ///
-/// @param not_dispatch  by host event: true for work that does not follow the framework's speed
-/// (NotDispatch)
+/// @param not_dispatch  result of NotDispatch()
 HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
                         const std::vector<bool>& not_dispatch, const Calibration& calibration);
 
-/// Returns true, by host event, for time that does not follow the framework's speed: decoding
-/// images, reading files, waiting. This covers events in a data loader's range, a callback or a
-/// wait, and ranges with an unknown name and no nested events.
+/// Returns a flag per host event: true for time that does not follow the framework's speed:
+/// decoding images, reading files, waiting. This covers events in a data loader's range, a callback
+/// or a wait, and ranges with an unknown name and no nested events.
 std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names);
 
 /// Multiplies the framework's host work by the factor of its thread: operators, calls, and short

@@ -71,7 +71,7 @@ TEST(HostSpeedTest, FewOperatorsOrCallsInsideTellNothing) {
 }
 
 TEST(HostSpeedTest, ALoaderOnTheThreadOfTheLoopTellsNothing) {
-  // It decodes images: its operators are slow at any host speed.
+  // The loader decodes images, so its operators are slow at any host speed.
   StoreBuilder b = Threads(5, 2).NameDevice(0, "Other");
   b.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", kMain, 5000, 40'000);
   for (int i = 0; i < 80; ++i) b.Op("aten::t", kMain, 5100 + 400 * i, 300);

@@ -18,7 +18,7 @@ DurationNs WithWork(DurationNs duration, double ratio);
 DurationNs MemoryPassTime(double bytes, const DeviceSpec& device);
 
 /// Returns the task before which a kernel must be inserted to run after `task` on its stream.
-/// Returns kNoTask if no task follows there, or if its launch was not recorded.
+/// Returns kNoTask if no task follows, or if the next task's launch was not recorded.
 TaskIndex NextOnStream(const Job& job, TaskIndex task);
 
 /// Returns a kernel before a recorded one, with its own launch. Its host time is that of a cast by

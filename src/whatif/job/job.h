@@ -37,21 +37,20 @@ class Job {
   const TraceStore& store() const { return store_; }
   const StepAnalysis& steps() const { return steps_; }
   const Graph& graph() const { return graph_; }
-  /// Returns the trace's own number of the step that launched or called a task; nullopt if there is
-  /// none.
+  /// Returns the recorded number of the step that launched or called a task; nullopt outside steps.
   std::optional<std::int64_t> StepNumberOf(TaskIndex task) const;
   const Attribution& attribution() const { return attribution_; }
-  /// nullptr if the GPU is unknown or if there are several kinds.
+  /// Specification of the GPU; nullptr if the GPU is unknown or if there are several kinds.
   const DeviceSpec* device() const { return device_ ? &*device_ : nullptr; }
 
   const Calibration& calibration() const { return calibration_; }
   /// Half-width of the uncertainty of all corrected host time, as a share.
   double host_error() const { return host_error_; }
 
-  /// Sets the step time that forecasts report, if `steps` have one; they may be more than this
-  /// job's steps. Without it, a step takes as long as its replay.
+  /// Sets the step time that forecasts report, if `steps` have one. `steps` may include steps
+  /// outside this job. Without a step time, a step takes as long as its replay.
   ///
-  /// @param corrected  step without the profiler; nullopt to take it from this job's replay
+  /// @param corrected  step time without the profiler; nullopt to use this job's replay
   void SetStepTime(const Steps& steps, std::optional<MsInterval> corrected = {});
   std::optional<DurationNs> step_time() const { return step_time_; }
   const std::optional<MsInterval>& corrected_step_ms() const { return corrected_step_ms_; }
@@ -59,23 +58,23 @@ class Job {
   /// Standard error of the step time, as a share of it.
   double step_error() const { return step_error_; }
 
-  /// Scales the host so that the job takes this step without its profiler. Returns false if the GPU
-  /// limits the step, so that the step does not depend on the host. Fails as FitToMeasuredStep()
-  /// does.
+  /// Scales the host's time so that a step takes `step_ms` without the profiler. Returns false if
+  /// the GPU limits the step, so that the step does not depend on the host. Fails as
+  /// FitToMeasuredStep() does.
   Result<bool> CalibrateTo(double step_ms);
 
   const Plan& recorded() const { return recorded_; }
   const Plan& corrected() const { return corrected_; }
 
   const KernelClass& ClassOf(TaskIndex gpu_task) const;
-  /// Also works for tasks outside the graph.
+  /// Returns true for a collective's kernel. Also works for tasks outside the graph.
   bool IsCollective(GpuTaskId task) const;
   HostRoles RolesOf(HostEventId event) const;
   /// Finds where the loop gets its batch from a data loader without annotations.
   UnmarkedLoading FindLoading() const {
     return FindUnmarkedLoading(store_, names_, attribution_, steps_);
   }
-  /// nullptr if unknown.
+  /// Cost of an operator; nullptr if unknown.
   const OperatorCost* CostOf(HostEventId op) const { return costs_.Of(op); }
   /// Recorded shapes; nullptr if they were not recorded or are damaged.
   const OperatorCall* CallOf(HostEventId op) const { return costs_.CallOf(op); }

@@ -56,7 +56,7 @@ Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepSca
         step_ms, most));
   }
   // Within the noise of the GPU's own work, the step is GPU-bound. The host is then at most as slow
-  // as that step allows. A host that already is faster keeps its speed.
+  // as that step allows. A host that is already faster keeps its speed.
   const double paced_by_gpu = least * (1 + kGpuNoise);
   const double target = std::max(step_ms, paced_by_gpu);
   if (step_ms <= paced_by_gpu && step_at(1) <= paced_by_gpu)

@@ -5,7 +5,7 @@
 namespace headroom {
 namespace measured_step_test {
 
-/// One launch per step, after `work` ns of the host, and its kernel.
+/// Returns a plan with one launch per step, after `work` ns of host time, and its kernel.
 Plan PlanOf(std::int64_t work, std::int64_t kernel) {
   Graph graph;
   graph.steps = 1;

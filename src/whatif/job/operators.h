@@ -10,13 +10,13 @@ namespace headroom {
 
 /// One operator with its GPU tasks.
 struct LaunchingOperator {
-  /// The innermost operator around the launches with a known cost, or the innermost one if none
-  /// has.
+  /// The innermost operator around the launches whose cost is known; the innermost operator if no
+  /// cost is known.
   HostEventId op;
   std::vector<TaskIndex> tasks;  ///< Sorted in graph order; not empty.
 };
 
-/// Returns all of them, by start.
+/// Returns all operators with GPU tasks, sorted by start.
 std::vector<LaunchingOperator> LaunchingOperators(const Job& job);
 
 std::string_view NameOfOperator(const Job& job, HostEventId op);
@@ -24,17 +24,18 @@ std::string_view NameOfOperator(const Job& job, HostEventId op);
 /// Returns the product of the extents; 1 for a scalar.
 double ElementsOf(const TensorArg& tensor);
 
-/// Returns the first tensor among the arguments; nullptr if there is none.
+/// Returns the first tensor among the arguments; nullptr if no argument is a tensor.
 const TensorArg* FirstTensor(const OperatorCall& call);
 
 /// Returns the number of elements of the largest tensor among the arguments.
 double LargestElements(const OperatorCall& call);
 
-/// Returns the outermost operator of the library around one: aten::matmul around aten::bmm.
+/// Returns the outermost aten:: operator around `op`, such as aten::matmul around aten::bmm;
+/// otherwise `op` itself.
 HostEventId OutermostOperator(const Job& job, HostEventId op);
 
-/// Returns the operator with an autograd sequence number at or around `op`; invalid if there is
-/// none.
+/// Returns the operator with an autograd sequence number at or around `op`; invalid if no such
+/// operator exists.
 HostEventId NumberedOperator(const Job& job, HostEventId op);
 
 /// Returns one past the last row inside an event, or past the event if nothing is nested in it.

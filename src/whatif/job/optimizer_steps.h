@@ -12,8 +12,8 @@ namespace headroom {
 struct UpdateAlgorithm {
   std::string_view name;     ///< Part of the name of the optimizer's range.
   std::string_view counted;  ///< An operator that updates each parameter once.
-  double fused;              ///< Traffic with each operand once.
-  double foreach;            ///< Traffic with each operand of each of its list operators.
+  double fused;              ///< Traffic if each operand is read or written once.
+  double foreach;            ///< Traffic of all its list operators.
   double temporaries;        ///< Number of temporary tensors of a parameter's size in its update.
 };
 
@@ -26,14 +26,14 @@ struct OptimizerStep {
 /// Returns the updates with GPU tasks, in order.
 std::vector<OptimizerStep> FindOptimizerSteps(const Job& job);
 
-/// nullptr if the algorithm is unknown.
+/// Returns nullptr if the algorithm is unknown.
 const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step);
 
 /// Returns the bytes of each parameter, from the shapes of an operator that runs once per
 /// parameter; empty if unknown.
 std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step);
 
-/// Returns their sum; 0 if unknown.
+/// Returns the total bytes of all parameters; 0 if unknown.
 double ParameterBytes(const Job& job, const OptimizerStep& step);
 
 }  // namespace headroom

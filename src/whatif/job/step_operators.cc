@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Returns the host time of the step, or the whole recording if it has no steps.
+/// Returns the host interval of the last complete step. Without steps, covers the whole recording.
 Interval SpanOf(const Job& job) {
   const std::vector<Interval>& hosts = job.steps().hosts;
   const std::vector<StepRow>& rows = job.steps().steps.list;
@@ -19,8 +19,8 @@ Interval SpanOf(const Job& job) {
   return hosts.empty() ? Interval{TimeNs(INT64_MIN), TimeNs(INT64_MAX)} : hosts.back();
 }
 
-/// A number that was recorded as a tensor without dims holds no separate memory. A result of that
-/// shape has a floating-point type.
+/// Returns true if the argument has separate memory. A record without dims may be a Python number
+/// or a scalar result; only a result has a floating-point type.
 bool IsTensor(const TensorArg& tensor) {
   return tensor.dtype != DType::kUnknown && (!tensor.dims.empty() || IsFloating(tensor.dtype));
 }

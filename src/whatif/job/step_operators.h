@@ -17,7 +17,7 @@ namespace headroom {
 /// Marks the absence of a position.
 inline constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-/// A tensor among an operator's arguments. A list gives one for each of its tensors, with an
+/// A tensor among an operator's arguments. A list argument gives one entry per tensor, with an
 /// unknown type because profilers do not record it.
 struct TensorUse {
   std::size_t argument = 0;
@@ -33,7 +33,7 @@ struct StepOperator {
   std::int64_t sequence = kUnknown;  ///< Autograd's sequence number.
   bool is_range = false;
   std::optional<OperatorCall> call;  ///< nullopt if no shapes were recorded.
-  std::vector<TensorUse> tensors;    ///< Sorted as the arguments are.
+  std::vector<TensorUse> tensors;    ///< Sorted in argument order.
   std::vector<GpuTaskId> tasks;      ///< GPU tasks that it launched directly, by start.
   std::size_t parent = kNowhere;
   std::size_t node = kNowhere;  ///< The innermost backward node around it, or the operator itself.

@@ -21,9 +21,9 @@ std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
   return events;
 }
 
-/// Returns the usual steps. With five or more, excludes one whose host takes far longer than the
-/// others', not counting data loading (a checkpoint after its GPU work). Only the next step can
-/// take longer for that.
+/// Returns true, by step, for typical steps. With five or more, excludes one step whose host takes
+/// far longer than the others', without data loading. An example is a checkpoint after the step's
+/// GPU work: only the next step can take longer.
 std::vector<bool> UsableSteps(const Steps& steps) {
   constexpr std::size_t kMin = 5;
   std::vector<bool> usable = UsualSteps(steps);

@@ -17,20 +17,20 @@ namespace headroom {
 /// Consecutive steps: rows of Steps::list, both included.
 struct StepWindow {
   std::size_t first = 0, last = 0;
-  std::int64_t events = 0;  ///< Number of host events and GPU tasks, if counted.
+  std::int64_t events = 0;  ///< Number of host events and GPU tasks; 0 if not counted.
 
   std::int64_t steps() const { return static_cast<std::int64_t>(last - first) + 1; }
 };
 
 /// Largest number of events in a window with three steps or more.
 inline constexpr std::int64_t kMaxWindowEvents = 24'000;
-/// Events of the steps that a report replays for its savings.
+/// Largest number of events in the steps that a report replays for its savings.
 inline constexpr std::int64_t kMaxRunEvents = 250'000;
 
 /// Returns the step nearest the median and its neighbours, the preceding one first, while these are
 /// complete. Takes at least two steps if possible, and more while they have at most
-/// kMaxWindowEvents. Like the step time, excludes the first of `steps` if two others follow each
-/// other. Returns nullopt if no step is complete.
+/// kMaxWindowEvents. Like the step time, excludes the first of `steps` if the window still has two
+/// steps without it. Returns nullopt if no step is complete.
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps);
 
 /// Returns the longest run of complete steps that follow each other without a pause; the first of
@@ -50,7 +50,7 @@ struct WindowJob {
 /// Returns the job of `window` as if nothing else had been recorded, with the step time of `steps`.
 /// Fails if there is nothing to replay.
 ///
-/// @param steps  of `store`
+/// @param steps  steps of `store`
 Result<WindowJob> MakeWindowJob(const TraceStore& store, const ReferenceData& reference,
                                 const Steps& steps, const StepWindow& window,
                                 const Calibration& calibration);

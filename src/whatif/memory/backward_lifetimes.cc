@@ -25,8 +25,8 @@ class BackwardWalk {
   }
 
  private:
-  /// Returns the storage that the backward wrote last with this size and type, or the one `before`
-  /// writes earlier.
+  /// Returns the storage that the backward wrote last with this size and type, or the storage
+  /// written `before` writes earlier.
   std::optional<std::size_t> Latest(const TensorArg& tensor, std::size_t before = 0) const {
     const auto found = gradients_.find({Elements(tensor.dims), tensor.dtype});
     if (found == gradients_.end() || found->second.size() <= before) return std::nullopt;
@@ -49,7 +49,7 @@ class BackwardWalk {
       const std::optional<std::size_t> storage = Latest(incoming.tensor);
       if (!storage) continue;
       to_.LiveUntil(*storage, to_.Op(node).last);
-      // Both branches of a sum receive it.
+      // Both branches of a sum receive the same gradient.
       if (name == "AddBackward0") for_both_.push_back(*storage);
     }
     if (name == kAccumulateGrad) {
@@ -99,7 +99,8 @@ class BackwardWalk {
     to_.AddWorkspace(position);
   }
 
-  /// Types of a list's tensors are not recorded.
+  /// Returns the first of these types in which the backward wrote a tensor of this size; float32 if
+  /// it wrote none. Profilers do not record the types of tensors in lists.
   DType LatestTypeOf(const TensorArg& tensor) const {
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64}) {
       if (Latest({.dims = tensor.dims, .strides = {}, .dtype = dtype})) return dtype;
@@ -122,8 +123,8 @@ class BackwardWalk {
     if (second) to_.LiveUntil(*second, op);
   }
 
-  /// Returns the element size of the forward operator's output: with autocast, the gradient has
-  /// that type.
+  /// Returns the element size of the forward operator's output, because with autocast the gradient
+  /// has that type. Returns nullopt without autocast, or if the output is unknown.
   std::optional<double> BytesInForward(const StepOperator& node) const {
     const std::size_t creator = pairs_.CreatorOf(node);
     if (!to_.change().autocast || creator == kNowhere) return std::nullopt;

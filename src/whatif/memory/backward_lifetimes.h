@@ -15,6 +15,8 @@ namespace headroom {
 /// @param accumulate  the operator inside the node
 bool AddsToGradient(const StepOperators& step, std::size_t accumulate);
 
+/// Adds the gradients of the backward, and extends the lives of tensors that it reads.
+///
 /// @param forward  result of WalkForward()
 void WalkBackward(LifetimeRecorder& recorder, const AutogradPairs& pairs,
                   const std::vector<Accesses>& forward);

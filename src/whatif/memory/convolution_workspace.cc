@@ -45,8 +45,8 @@ struct Kernel {
   double FftTransforms() const {
     return Blocks() * threads / static_cast<double>(std::max<std::int64_t>(1, FftSize()));
   }
-  /// Returns true if it writes the operands of the products. The last transform writes the result
-  /// itself.
+  /// Returns true for transforms that write to the workspace: the operands of the matrix products.
+  /// The output transform writes the result.
   bool IsWinogradTransform() const {
     return Has(name, "winograd_nonfused") && !Has(name, "Output");
   }
@@ -98,7 +98,7 @@ bool IsOfWeights(const Kernel& kernel, const std::vector<std::int64_t>& weights)
   return Has(kernel.name, "Filter");
 }
 
-/// Returns the workspace of one call of the library.
+/// Returns the workspace of one cuDNN call.
 GrowingBytes WorkspaceOf(std::span<const Kernel> kernels,
                          const std::vector<std::int64_t>& weights) {
   using Launch = std::tuple<std::string_view, std::int64_t, std::int64_t, std::int64_t>;
@@ -107,8 +107,8 @@ GrowingBytes WorkspaceOf(std::span<const Kernel> kernels,
     const double bytes = BytesOf(kernel);
     const auto [it, is_new] =
         transforms.try_emplace(Launch(kernel.name, kernel.x, kernel.y, kernel.z), &kernel, bytes);
-    // Two tensors may have one shape, so layout changes add up. The same FFT or Winograd launch
-    // again is another round.
+    // Two tensors may have the same shape, so layout changes add up. A repeated FFT or Winograd
+    // launch is another round, which reuses the memory.
     if (!is_new && kernel.ChangesLayout()) it->second.second += bytes;
   }
   GrowingBytes sum;

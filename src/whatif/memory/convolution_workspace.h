@@ -16,9 +16,9 @@ struct GrowingBytes {
   double At(double batch_ratio) const { return fixed + per_batch * batch_ratio; }
 };
 
-/// Returns the workspaces of the library's calls for one convolution, in order. A backward makes
-/// one call for the gradient of the input and one for that of the weights. A call without
-/// transforms has 0, because implicit products take little or no workspace.
+/// Returns the workspaces of the cuDNN calls for one convolution, in order. A backward makes one
+/// call for the gradient of the input and one for that of the weights. A call without transforms
+/// has 0, because implicit GEMM takes little or no workspace.
 ///
 /// Bytes of a transform with B blocks of T threads each:
 ///   between the layouts NCHW and NHWC   32 * grid.x * 32 * grid.y * grid.z elements
@@ -34,8 +34,8 @@ std::vector<GrowingBytes> ConvolutionWorkspace(const Job& job, const StepOperato
                                                bool channels_last = false);
 
 /// Returns the workspaces of the convolution on tensor cores with elements of `element_bytes`
-/// bytes. They hold input, weights and output in the layout NHWC. Returns an empty list if the
-/// tensors already have that layout.
+/// bytes. The workspaces contain input, weights and output in the layout NHWC. Returns an empty
+/// list if the tensors already have that layout.
 std::vector<GrowingBytes> TensorCoreWorkspace(const StepOperator& op, double element_bytes);
 
 }  // namespace headroom

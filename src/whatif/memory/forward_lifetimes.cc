@@ -107,8 +107,8 @@ class ForwardWalk {
   void ReadArguments(Launch& launch, Stays stays) {
     std::vector<TensorUse> uses = launch.tensors;
     if (to_.Op(launch.position).name == "aten::copy_" && !uses.empty()) uses.erase(uses.begin());
-    // The last computed tensor is usually the last argument. For an operator in place, the first
-    // argument comes first.
+    // Matches the last argument first, because it is usually the tensor computed last. An in-place
+    // operator starts with its first argument.
     if (launch.results) std::reverse(uses.begin(), uses.end());
     for (const TensorUse& use : uses) {
       const std::optional<std::size_t> held =
@@ -153,7 +153,7 @@ class ForwardWalk {
     return copy;
   }
 
-  /// Returns the element size of the first result; nullopt if it is as recorded.
+  /// Returns the element size of the first result; nullopt if the change does not alter it.
   std::optional<double> ResultBytes(const Launch& launch) const {
     if (!launch.rule) return std::nullopt;
     if (*launch.rule == AutocastRule::kProduct) return kHalfBytes;
@@ -177,7 +177,7 @@ class ForwardWalk {
       held_.Write(result, written.back());
     }
     if (written.empty() && update) AddUnrecordedLists(launch);
-    // Autocast's copy of a weight, as recorded.
+    // A recorded copy of a weight by autocast does not grow with the batch.
     const StepOperator& op = to_.Op(launch.position);
     if (op.name == "aten::copy_" && launch.reads.empty() && launch.tensors.size() > 1 &&
         weights_.contains(launch.tensors[1].tensor.dims)) {
@@ -186,7 +186,8 @@ class ForwardWalk {
     return written;
   }
 
-  /// Profilers do not record long lists. Such an operator makes one tensor for each parameter.
+  /// Profilers do not record long lists. Assumes that an operator on such lists makes one tensor
+  /// for each parameter.
   void AddUnrecordedLists(const Launch& launch) {
     if (!to_.Op(launch.position).name.starts_with("aten::_foreach") || !launch.tensors.empty())
       return;

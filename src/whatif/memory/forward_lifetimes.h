@@ -22,6 +22,8 @@ struct Accesses {
   std::vector<std::size_t> written;  ///< Storages in the order of the results.
 };
 
+/// Adds the tensors of the forward and the update.
+///
 /// @param weights  shapes of the job's parameters
 /// @return accesses by position
 std::vector<Accesses> WalkForward(LifetimeRecorder& recorder, const AutogradPairs& pairs,

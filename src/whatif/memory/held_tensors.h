@@ -17,7 +17,7 @@ namespace headroom {
 /// Tensors already taken by one operator: no two of its arguments are the same tensor.
 struct Taken {
   std::vector<std::size_t> storages;
-  std::vector<std::int64_t> holds;  ///< Serial numbers of those that stay held.
+  std::vector<std::int64_t> holds;  ///< Serial numbers of holds that remain after the operator.
 };
 
 class HeldTensors {

@@ -1,4 +1,4 @@
-// Memory that PyTorch keeps for the libraries of matrix products after their first use.
+// Memory that PyTorch keeps for the matrix libraries (cuBLAS, cuBLASLt) after their first use.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,10 @@ struct LibraryWorkspace {
 /// - cuBLAS (hipBLAS): one for each thread that runs products, because each has its own handle.
 ///   parseChosenWorkspaceSize() in PyTorch's aten/src/ATen/cuda/CublasHandlePool.cpp chooses its
 ///   size for the GPU.
-/// - cuBLASLt: for products with a bias (CUDABlas.cpp).
+/// - cuBLASLt: one, from the first product with a bias on (CUDABlas.cpp).
 ///
-/// The variable CUBLAS_WORKSPACE_CONFIG changes the first, but a trace does not record it.
+/// The environment variable CUBLAS_WORKSPACE_CONFIG changes the size of the former, but a trace
+/// does not record it.
 std::vector<LibraryWorkspace> ProductWorkspaces(const Job& job, const StepOperators& step);
 
 }  // namespace headroom

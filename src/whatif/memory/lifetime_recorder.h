@@ -22,7 +22,7 @@ class LifetimeRecorder {
   const MemoryChange& change() const { return change_; }
   const StepOperator& Op(std::size_t position) const { return step_.list[position]; }
 
-  /// Adds memory that lives as long as one operator.
+  /// Adds memory that lives as long as one operator. Returns its index in the storages.
   ///
   /// @param element_bytes  element size of floating-point types, if the change alters the recorded
   /// one

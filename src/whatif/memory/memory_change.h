@@ -5,11 +5,12 @@ namespace headroom {
 
 /// Effect of a change on a step's memory.
 struct MemoryChange {
-  bool autocast = false;         ///< Products save 16-bit operands, and 16-bit copies of weights.
-  bool fused_attention = false;  ///< Saves Q, K, V and the output instead of scores.
-  bool checkpointing = false;    ///< Saves only the inputs of repeated blocks.
-  bool fused_update = false;     ///< The update has no temporary tensors.
-  bool foreach_update = false;   ///< The update processes all parameters at once.
+  /// Matrix products save 16-bit operands and 16-bit copies of weights.
+  bool autocast = false;
+  bool fused_attention = false;           ///< Saves Q, K, V and the output instead of scores.
+  bool checkpointing = false;             ///< Saves only the inputs of repeated blocks.
+  bool fused_update = false;              ///< The update has no temporary tensors.
+  bool foreach_update = false;            ///< The update processes all parameters at once.
   bool tensor_core_convolutions = false;  ///< Float32 convolutions run as TF32.
   bool channels_last = false;             ///< Tensors of convolutions already have that layout.
   double batch_ratio = 1;                 ///< Samples per step, relative to the recorded ones.

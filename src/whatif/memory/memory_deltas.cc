@@ -7,7 +7,7 @@ namespace headroom {
 
 std::optional<MemoryDelta> MemoryDeltas::Of(std::int64_t beside, const MemoryChange& change) {
   if (change == MemoryChange()) return MemoryDelta{.bytes = beside, .peak_bytes = std::nullopt};
-  // Read before the next call, because the vector of models may move when it grows.
+  // Uses `recorded` before the next call, because the vector of models may move when it grows.
   const std::optional<StepMemoryModel>& recorded = ModelWith({});
   if (!recorded) return std::nullopt;
   const StepMemory before = recorded->PeakAt(1);

@@ -257,7 +257,7 @@ class ResultFinder {
     return Tensors{Make(std::move(left), Arg(0).dtype)};
   }
 
-  /// Operators on lists make one tensor for each of the first list.
+  /// Operators on lists make one tensor for each tensor of the first list.
   Tensors OfList() const {
     Tensors results;
     for (const TensorUse& use : op_.tensors) {
@@ -295,8 +295,8 @@ class ResultFinder {
     return {Make(std::move(dims), Arg(0).dtype)};
   }
 
-  /// Returns the largest shape if the shapes do not match, because the operator then does something
-  /// else.
+  /// Returns the largest shape if the shapes do not match, because the operator then does not
+  /// broadcast.
   static Dims BroadcastOf(const std::vector<const TensorArg*>& tensors) {
     if (std::optional<Dims> dims = BroadcastShape(tensors)) return *std::move(dims);
     return (*std::max_element(tensors.begin(), tensors.end(),

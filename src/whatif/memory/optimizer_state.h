@@ -9,7 +9,7 @@ namespace headroom {
 
 struct OptimizerState {
   std::string name;  ///< "AdamW"; empty if the step has no optimizer range.
-  /// Tensors of a parameter's size and type per parameter. Single numbers do not count.
+  /// Number of tensors of a parameter's size and type, per parameter. Single numbers do not count.
   int tensors = 0;
 };
 

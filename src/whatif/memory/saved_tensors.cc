@@ -61,7 +61,7 @@ constexpr std::array kRules = {
     Rule{"Rsqrt", {}, true},
 };
 
-/// These keep nothing, or only small tensors.
+/// Operations that save nothing, or only small tensors.
 constexpr std::array<std::string_view, 28> kKeepNothing = {
     "Add",   "Sub",   "Neg",       "Mean",    "Sum",        "Embedding",      "Index",
     "View",  "T",     "Transpose", "Permute", "UnsafeView", "Expand",         "ReshapeAlias",
@@ -74,7 +74,7 @@ std::string_view OperationOf(std::string_view node) {
   return node.substr(0, node.rfind("Backward"));
 }
 
-/// A product with a number saves nothing; one of two tensors saves both.
+/// A product of a tensor and a number saves nothing. A product of two tensors saves both.
 SavedTensors OfElementwiseProduct(const StepOperator& forward) {
   SavedTensors saved;
   for (const TensorUse& use : forward.tensors) {

@@ -1,5 +1,5 @@
 // Tensors of a forward operator that autograd keeps until its backward runs, by the name of the
-// backward node (tools/autograd/derivatives.yaml of PyTorch).
+// backward node (PyTorch's tools/autograd/derivatives.yaml).
 #pragma once
 
 #include <cstddef>

@@ -84,7 +84,7 @@ class AllocatorReplay {
 
   double Reserved() {
     AllocateParameters();
-    // The optimizer makes its state in its first update. Two more steps show the free memory that
+    // The optimizer makes its state in its first update. Later steps reuse the free memory that
     // this leaves.
     constexpr int kSteps = 4;
     for (int step = 0; step < kSteps; ++step) {
@@ -180,7 +180,7 @@ Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange
   return model;
 }
 
-/// Returns the parts that exist all the time.
+/// Returns the memory that exists throughout the step.
 MemoryParts StepMemoryModel::Constant() const {
   MemoryParts parts;
   parts.parameters = std::accumulate(tensors_.parameters.begin(), tensors_.parameters.end(), 0.0);

@@ -3,9 +3,10 @@
 //   parameters + optimizer state + cuBLAS workspaces
 //     + max over the step's operators of (bytes of all other live tensors + cuDNN workspace)
 //
-// It counts as PyTorch's caching allocator does (torch.cuda.max_memory_allocated()). No constant in
-// it is fitted. The peak may be at the start of the backward, in any of its nodes, in a forward
-// convolution or in the update. The model therefore visits all positions (tensor_lifetimes.h).
+// The model counts bytes as PyTorch's caching allocator does (torch.cuda.max_memory_allocated()).
+// No constant in the model is fitted. The peak may be at the start of the backward, in any of its
+// nodes, in a forward convolution or in the update. The model therefore visits all positions
+// (tensor_lifetimes.h).
 //
 // Not covered: tensors that the program keeps, reserves of recurrent networks, tensors of compiled
 // regions, data-parallel buckets, and pools of CUDA graphs. A process that drives several GPUs
@@ -53,8 +54,9 @@ struct Sharding {
 /// shards, and the full size of all others.
 MemoryParts Shard(const MemoryParts& parts, const Sharding& sharding);
 
-/// Behaviour of cuDNN's workspaces with another batch size. kGrow: the same algorithms take memory
-/// in proportion. kStay: the library chooses others, which need about the recorded memory.
+/// Behaviour of cuDNN's workspaces with another batch size. kGrow: cuDNN keeps its algorithms,
+/// whose workspace grows in proportion. kStay: cuDNN chooses other algorithms with about the
+/// recorded workspace.
 enum class Workspaces { kGrow, kStay };
 
 /// Note for a forecast with StepMemory::workspace_uncertain.
@@ -80,11 +82,11 @@ class StepMemoryModel {
   /// - No parameter has its gradient accumulated.
   /// - The forward's operators do not launch its work (a CUDA graph).
   ///
-  /// @param change  ignores its batch_ratio
+  /// @param change  change to model; its batch_ratio is ignored
   static Result<StepMemoryModel> Make(const Job& job, const MemoryChange& change);
 
-  /// With stage 3, also counts the largest parameter in full at any moment, the least that must be
-  /// gathered.
+  /// Returns the peak of the step. With stage 3, adds the largest parameter in full: at any moment,
+  /// at least one parameter must be gathered.
   ///
   /// @param batch_ratio  samples per step, relative to the recorded ones
   StepMemory PeakAt(double batch_ratio, const Sharding& sharding = {},
@@ -102,7 +104,7 @@ class StepMemoryModel {
   /// Number of backward nodes without a rule for their saved tensors. The model assumes that they
   /// save their first input.
   std::int64_t unknown_operators() const { return tensors_.assumed; }
-  /// "AdamW"; empty if the step has none.
+  /// Returns the optimizer's name, such as "AdamW"; empty if the step has no optimizer range.
   const std::string& optimizer() const { return optimizer_.name; }
 
  private:

@@ -183,9 +183,9 @@ TEST(StepMemoryTest, RanksShareOutWhatTheStageSays) {
   const StepMemory memory = MemoryOf(b, {}, {.stage = 3, .ranks = 4});
   EXPECT_EQ(memory.parts.parameters, 72 * kKiB);
   EXPECT_EQ(memory.parts.optimizer_state, 72 * kKiB);
-  // With sharded gradients, ReLU's backward takes as much. Live tensors: the first layer's saved
-  // tensors, ReLU's output, its input's gradient, and a quarter of the first weight gradient. The
-  // largest parameter is complete.
+  // The peak is in ReLU's backward. Live tensors: the first layer's saved tensors, ReLU's output,
+  // its input's gradient, and a quarter of the first weight gradient. The largest parameter is
+  // complete.
   EXPECT_EQ(memory.parts.activations, 2 * 64 * kKiB);
   EXPECT_EQ(memory.parts.temporaries, (64 + 256) * kKiB);
   EXPECT_EQ(memory.parts.gradients, 8 * kKiB);

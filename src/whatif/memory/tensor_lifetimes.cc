@@ -38,7 +38,7 @@ class LifetimeFinder {
 
  private:
   /// Finds the parameters. Each has one node that accumulates its gradient. A node that adds to an
-  /// existing gradient is a repetition, or gradients stay from step to step.
+  /// existing gradient repeats a parameter, unless gradients stay in memory from step to step.
   void FindParameters() {
     std::vector<double> added;
     for (std::size_t i = 0; i < to_.step().list.size(); ++i) {
@@ -78,8 +78,8 @@ class LifetimeFinder {
       to_.At(storage).kind = StorageKind::kSaved;
   }
 
-  /// Returns the storages that enter an operator, by argument: those that it or a nested operator
-  /// reads and did not make.
+  /// Returns the storages that enter an operator, by argument: storages that this or a nested
+  /// operator reads and did not make.
   std::map<std::size_t, std::size_t> ArgumentsOf(std::size_t position) const {
     std::vector<Read> reads;
     for (const Read& read : accesses_[position].reads) {
@@ -137,7 +137,7 @@ class LifetimeFinder {
     for (Storage& storage : to_.out().storages) {
       if (storage.kind != StorageKind::kSaved && storage.kind != StorageKind::kActivation) continue;
       const auto block = block_of(storage.life.birth);
-      // A tensor that another block reads is that block's input, which stays.
+      // A tensor that another block reads is that block's input, which stays in memory.
       if (block == blocks.end() || !backward.contains(block->birth) ||
           std::any_of(storage.readers.begin(), storage.readers.end(),
                       [&](std::size_t reader) { return block_of(reader) != block; }))
@@ -147,7 +147,7 @@ class LifetimeFinder {
     }
   }
 
-  /// Returns, by position, the bytes of the forward's tensors that a later operator reads.
+  /// Returns the bytes of the forward's tensors that a later operator reads, indexed by position.
   std::vector<double> BytesAcross() {
     std::vector<double> changes(to_.step().list.size() + 1);
     for (const Storage& storage : to_.out().storages) {

@@ -1,4 +1,4 @@
-// Lifetime of each tensor of a step: from the operator that makes it to the last one that needs it.
+// Lifetime of each tensor of a step: from the operator that makes it to the last one that reads it.
 //
 // Tensors have no identity in a profile. Three facts about PyTorch replace it:
 // - An operator of the forward and the backward node that it made share a sequence number. The
@@ -41,7 +41,7 @@ struct Storage {
   StorageKind kind = StorageKind::kActivation;
   bool grows = true;     ///< True if its size grows with the batch.
   bool is_cast = false;  ///< True for a copy in another type that autocast makes.
-  bool removed = false;  ///< True if the change removes it.
+  bool removed = false;  ///< True if the change removes the storage.
   Lifetime life;
   std::vector<std::size_t> readers;  ///< Positions in the forward.
   /// Checkpointing: freed after `death`, and made again at `birth`.
@@ -50,7 +50,8 @@ struct Storage {
   /// Returns the allocated bytes: multiples of 512 bytes (kMinBlockSize of PyTorch's
   /// CUDACachingAllocator).
   double BytesAt(double batch_ratio) const;
-  /// Returns the stretches in which it takes memory: one or, with checkpointing, two.
+  /// Returns the stretches of the step in which the storage takes memory: one or, with
+  /// checkpointing, two.
   std::vector<Lifetime> Lives() const;
 };
 
@@ -68,8 +69,8 @@ struct TensorLifetimes {
   std::vector<Storage> storages;
   std::vector<OperatorWorkspace> workspaces;
   std::vector<double> parameters;  ///< Bytes of each trained parameter.
-  /// True if the step adds to existing gradients instead of making new ones: they then live all the
-  /// time.
+  /// True if the step adds to existing gradients instead of making new ones. Gradients then live
+  /// throughout the step.
   bool gradients_stay = false;
   std::int64_t assumed = 0;   ///< Number of backward nodes without a rule for their saved tensors.
   std::size_t operators = 0;  ///< Number of positions in the step.

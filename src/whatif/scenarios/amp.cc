@@ -1,6 +1,6 @@
-// amp: autocast to a 16-bit type, with gradient scaling for fp16. Products and convolutions take
-// the time of their shapes on tensor cores. Operators on 16-bit tensors move half the bytes. Casts
-// are inserted as kernels with separate launches, which slow down a host-bound job.
+// amp: autocast to a 16-bit type, with gradient scaling for fp16. Matrix products and convolutions
+// take the time that their shapes give on tensor cores. Operators on 16-bit tensors move half the
+// bytes. Casts are inserted as kernels with separate launches, which slow down a host-bound job.
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -21,7 +21,7 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job);
 struct BatchPoint {
   std::int64_t samples = 0;  ///< Samples per step and GPU.
   double step_ms = 0;
-  double samples_per_s = 0;  ///< Total of all GPUs and jobs that the change adds.
+  double samples_per_s = 0;  ///< Total of all GPUs and jobs after the change.
   std::optional<std::int64_t> memory_delta_bytes;
   bool too_large = false;  ///< True if it certainly exceeds the GPU's memory (WhyNoRoom()).
 };
@@ -32,16 +32,18 @@ inline constexpr double kWorthDoubling = 1.1;
 struct BatchCurve {
   std::int64_t recorded = 0;       ///< Samples per step of the unchanged job.
   std::vector<BatchPoint> points;  ///< Sorted by samples.
-  /// The smallest fitting batch from which doubling never gains a factor of kWorthDoubling in
-  /// throughput. nullopt if it is beyond the last point.
+  /// The smallest batch that fits and from which on no doubling raises the throughput by a factor
+  /// of kWorthDoubling. nullopt if it is beyond the last point.
   std::optional<std::int64_t> knee;
 };
 
-/// Returns the batch sizes of a curve: the recorded one, its halves down to a quarter, its doubles
-/// up to 16 times, and the requested one.
+/// Returns the batch sizes of a curve: the recorded and the requested size, halves down to a
+/// quarter, and doubles up to 16 times the recorded size.
 std::vector<std::int64_t> BatchSizesOfCurve(std::int64_t recorded, std::int64_t asked);
 
-/// @param points  ascending; interpolates throughput over the logarithm of samples
+/// Returns BatchCurve::knee. Interpolates the throughput over the logarithm of samples.
+///
+/// @param points  sorted by samples
 std::optional<std::int64_t> FindKnee(std::vector<BatchPoint> points);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// batch-size: another number of samples per step. Work on activations grows with it. Work on
+// batch-size: another number of samples per step. Work on activations grows with the batch. Work on
 // weights only (the update, the accumulation of gradients) and the host's work do not.
 #include "whatif/scenarios/batch_size.h"
 
@@ -29,14 +29,15 @@ namespace {
 /// Blocks of a product that a multiprocessor runs at once (measured on one H200).
 constexpr double kBlocksAtOnce = 2;
 
-/// Error for twice or half the batch, and again for each doubling.
+/// Relative error of the GPU times for twice or half the batch; multiplied by the number of
+/// doublings.
 constexpr double kBatchSizeError = 0.07;
 /// Share that an algorithm with fewer FLOPs may save in a convolution. A profile does not show
-/// which one the library will choose.
+/// which algorithm the library will choose.
 constexpr double kFastAlgorithm = 0.3;
-/// Below 1, because no work is instantaneous.
+/// Upper bound of the relative error. Below 1, because no work is instantaneous.
 constexpr double kMaxError = 0.9;
-/// Beyond this ratio, the kernels may be different ones.
+/// Beyond this ratio of batch sizes, the library may choose different kernels.
 constexpr double kFarAway = 4;
 
 /// Returns true if the task works on weights only.
@@ -49,11 +50,12 @@ bool WorksOnWeights(const Job& job, TaskIndex task) {
        around = job.store().host_events.parent[around.index()]) {
     if (NameOfOperator(job, around).find("AccumulateGrad") != std::string_view::npos) return true;
   }
-  // A split product sums its parts, which have the size of the weights.
+  // A split-K product sums its parts, which have the size of the weights.
   return job.NameOf(task).find("splitKreduce") != std::string_view::npos;
 }
 
-/// Returns the blocks of a product as multiples of those that run at once; nullopt if not recorded.
+/// Returns the number of waves of a product: its blocks, divided by those that run at once. Returns
+/// nullopt if not recorded.
 std::optional<double> WavesOf(const Job& job, const DeviceSpec* device, TaskIndex task) {
   const auto& tasks = job.store().gpu_tasks;
   const std::uint32_t row = job.graph().tasks[task].row;
@@ -63,8 +65,8 @@ std::optional<double> WavesOf(const Job& job, const DeviceSpec* device, TaskInde
   return blocks / (*device->sm_count * kBlocksAtOnce);
 }
 
-/// Returns the share of a product's time that stays with fewer samples: few blocks fill their last
-/// wave of multiprocessors poorly.
+/// Returns the share of a product's time that does not shrink with fewer samples, because few
+/// blocks fill their last wave of multiprocessors poorly.
 double LostShare(const Job& job, const DeviceSpec* device, TaskIndex task, const Edit& edit) {
   // The recorded blocks are not those of a kernel in another precision.
   if (edit.PrecisionOf(task)) return 0;
@@ -73,7 +75,7 @@ double LostShare(const Job& job, const DeviceSpec* device, TaskIndex task, const
   return waves ? std::min(shares.most_lost, shares.lost_when_shrinking / *waves) : 0;
 }
 
-/// Returns the share of an operator's products that stays with more samples.
+/// Returns the share of the time of an operator's products that does not grow with more samples.
 double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
                     const std::vector<TaskIndex>& products, const Edit& edit) {
   const OperatorCall* call = job.CallOf(op);
@@ -122,7 +124,7 @@ bool MayBecomeFast(const Job& job, HostEventId op, const std::vector<TaskIndex>&
 
 /// Products, convolutions and recurrent operators at another batch size.
 struct ScaledProducts {
-  std::vector<bool> done;  ///< Indexed by task; true if it has its new time.
+  std::vector<bool> done;  ///< Indexed by task; true if the task has its new time.
   DoubtfulAtBatch doubtful = {};
 };
 

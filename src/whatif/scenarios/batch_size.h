@@ -16,13 +16,15 @@ struct DoubtfulAtBatch {
   DurationNs recurrent{};
 };
 
-/// Scales every GPU task of an edit to `ratio` times as many samples; the host's work stays.
+/// Scales every GPU task of an edit to `ratio` times as many samples; the host's work stays
+/// unchanged.
 ///
-/// @param device  GPU of the edit's times; nullptr if unknown, so that a product scales in full
+/// @param device  GPU of the edit's times; nullptr if unknown: products then scale in full
 DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ratio, Edit& edit);
 
 /// Returns the duration of a GPU task in an edit with `ratio` <= 1 of its work. A product with
-/// fewer blocks fills its last wave of multiprocessors less, and that time stays.
+/// fewer blocks fills its last wave of multiprocessors less, and that part of its time does not
+/// shrink.
 DurationNs WithLessWork(const Job& job, const DeviceSpec* device, TaskIndex task, double ratio,
                         const Edit& edit);
 

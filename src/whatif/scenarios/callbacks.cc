@@ -1,6 +1,6 @@
 // callbacks: a trainer's callbacks run in parallel with the loop (async), or only every N-th time.
-// In the first case their GPU work stays; in the second it is divided by N. In both cases, the host
-// no longer waits inside them.
+// In the first case, their GPU work stays unchanged; in the second, it is divided by N. In both
+// cases, the host no longer waits inside them.
 #include <fmt/format.h>
 
 #include "whatif/scenarios/catalogue.h"

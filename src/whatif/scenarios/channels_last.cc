@@ -31,7 +31,7 @@ DType TypeOf(Precision precision) {
   return DType::kUnknown;
 }
 
-/// Returns the time of a convolution that another scenario moved to tensor cores.
+/// Returns the channels-last time of a convolution that another scenario moved to tensor cores.
 std::optional<DurationNs> TimeInChannelsLast(const Job& job, HostEventId op, Precision precision) {
   const OperatorCall* call = job.CallOf(op);
   const std::optional<ConvolutionShape> shape = call ? ConvolutionShapeOf(*call) : std::nullopt;
@@ -80,8 +80,8 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
                                            return IsOfFamily(job, op, WorkFamily::kConvolution);
                                          }})
         : any_on_tensor_cores
-            ? "no convolution reorders its operands, although they run on tensor cores"
-            : "no convolution reorders its operands. It helps only on tensor cores: try "
+            ? "the convolutions run on tensor cores without reordering their operands"
+            : "no convolution reorders its operands. channels-last helps only on tensor cores: try "
               "amp+channels-last or tf32+channels-last");
   }
   Effect effect;

@@ -22,10 +22,10 @@ struct Place {
   TaskIndex task = kNoTask, call = kNoTask;
 };
 
-/// Returns, by block, the place before its first backward task; kNoTask if it has none.
+/// Returns the place before each block's first backward task; kNoTask if the block has none.
 std::vector<Place> FirstBackward(const Job& job, const std::vector<Block>& blocks) {
-  // The forward operator that a backward names may be a view without GPU work inside the block.
-  // Keyed by first row.
+  // End row and index of each block, keyed by its first row. Matches rows, because the forward
+  // operator that a backward names may be a view without GPU work inside the block.
   std::map<std::uint32_t, std::pair<std::uint32_t, std::size_t>> block_of_row;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const auto first = OutermostOperator(job, blocks[b].operators.front().op).index();
@@ -64,7 +64,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
         WhyNotFound(job, "the recorded steps have no backward: the job does not train"));
   if (!job.attribution().KnowsForward()) {
     return Effect::Abstain(
-        "the trace does not match backward with forward operators (sequence numbers)");
+        "the trace has no sequence numbers that match backward with forward operators");
   }
   if (RunsForwardAgain(job)) return Effect::Abstain("the job already checkpoints");
   const std::vector<Block> blocks = FindBlocks(job);
@@ -107,7 +107,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
   }
   if (replayed == 0)
     return Effect::Abstain(
-        "no backward of the repeated blocks matches its forward (sequence numbers)");
+        "no sequence number matches a backward of the repeated blocks with its forward");
   Effect effect;
   effect.why = fmt::format("{:.3g} blocks per step recompute their forward pass",
                            static_cast<double>(replayed) / job.graph().steps);

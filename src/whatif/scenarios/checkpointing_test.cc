@@ -68,7 +68,7 @@ TEST(CheckpointingTest, EachBlockRunsAgainBeforeItsBackward) {
   }
   EXPECT_EQ(applied.edit.inserted()[0].duration, Us(20));
   EXPECT_EQ(applied.edit.inserted()[1].duration, Us(6));
-  // The state of the random numbers, once per block.
+  // The host time to save and restore the random state, once per block.
   EXPECT_GE(applied.edit.inserted()[0].host_work, Us(120));
   EXPECT_LT(applied.edit.inserted()[1].host_work, Us(120));
   EXPECT_EQ(applied.Times().size(), 3u * 16);

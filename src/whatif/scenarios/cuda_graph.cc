@@ -1,6 +1,6 @@
 // cuda-graph: the host launches a step, or each pass through a region of it, with one call. Kernels
 // keep their times and their GPU dependencies. Launches and the host's work for them are removed.
-// Data loaders and callbacks stay.
+// Data loaders and callbacks keep their host work.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -25,13 +25,14 @@ constexpr DurationNs kNodeGap{200};
 /// Value of the key `region` for the whole step.
 constexpr std::string_view kWholeStep = ".*";
 
-/// Start of a remark.
+/// Part of the reason to abstain. The caller adds the subject before it and the end of the hint
+/// after it.
 constexpr const char* kNoWaits =
     "waits for the GPU inside (a copy to the host, .item() or a synchronization), which a capture "
     "does not allow; remove-syncs+cuda-graph";
 
-/// Passes through the regions: the outermost event of the pass, by row of the store's host events.
-/// The backward of a pass is a separate pass, as in torch.cuda.make_graphed_callables.
+/// Finds the passes through the regions. The outermost event of a pass identifies it. The backward
+/// of a pass is a separate pass, as in torch.cuda.make_graphed_callables.
 class Passes {
  public:
   Passes(const Job& job, const std::string& expression) : job_(job) {
@@ -122,8 +123,8 @@ Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) 
     if (!pass.valid()) continue;
     ++captured;
     call_of.try_emplace(pass, launch);
-    // The first task on each stream waits for the graph, through its own launch, which that call
-    // replaces.
+    // The first task on each stream still waits for its own launch, which the remaining call of the
+    // pass replaces.
     const StreamId stream = job.store().gpu_tasks.stream[graph.tasks[task].row];
     if (!begun.emplace(pass, stream).second) edit.Detach(task, kNodeGap);
   }

@@ -1,6 +1,6 @@
 // data-loading: the loop never waits for its next batch, or waits as long as a simulation of
-// `workers` workers predicts. The host's work inside the data loader's ranges shrinks; its launches
-// stay.
+// `workers` workers predicts. The host's work inside the data loader's ranges shrinks. Launches
+// stay unchanged.
 #include <fmt/format.h>
 
 #include <algorithm>

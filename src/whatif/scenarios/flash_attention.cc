@@ -1,6 +1,6 @@
 // flash-attention: one fused kernel per pass replaces products, mask, softmax and dropout. The
-// scores are never written to memory, which is most of the cost of such attention. The products run
-// at the fused kernel's rate; in float32, that is the rate without tensor cores.
+// scores are never written to memory; that traffic is most of the cost of unfused attention. The
+// products run at the fused kernel's rate; in float32, that is the rate without tensor cores.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace headroom {
 namespace {
 
 constexpr double kFlashAttentionError = 0.12;
-/// Without dropout, the rate is a published one.
+/// Error without dropout, for which the fused kernel's rate is a published figure.
 constexpr double kPublishedError = 0.25;
 
 /// One kernel that replaces several.

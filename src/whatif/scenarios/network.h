@@ -1,6 +1,6 @@
 // Exchange of gradients: shared parts of the communication scenarios, which build on each other in
 // catalogue order. `data-parallel` puts all-reduces on the channel "network". Later scenarios
-// change these, or add them first.
+// change these all-reduces, or first add them.
 #pragma once
 
 #include <string_view>
@@ -30,8 +30,8 @@ struct Exchange {
   Topology topology;
   Placement placement;
   double bucket_bytes = kBucketBytes;
-  /// Share of a gradient on one GPU, by the task in Gradient::forward; nullptr if each GPU has all
-  /// of it.
+  /// Share of a gradient on one GPU, by the task in Gradient::forward; nullptr if each GPU has the
+  /// whole gradient.
   const std::vector<double>* gradient_shares = nullptr;
 };
 
@@ -42,7 +42,7 @@ struct OpenedExchange {
   std::uint32_t channel = 0;
 };
 
-/// REQUIRES: there is no such channel yet.
+/// Finds the gradients and adds the channel. REQUIRES: the edit has no network channel yet.
 OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit);
 
 /// Inserts the reducer's kernels: a scaled copy into the bucket after each gradient, and one copy
@@ -54,11 +54,13 @@ void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit);
 DurationNs CopyTime(const Job& job, double bytes);
 
 /// Adds the channel of the exchange with bucketed all-reduces, as DistributedDataParallel makes
-/// them. The effect abstains if the exchange is unknown. REQUIRES: there is no such channel yet.
+/// them. The effect abstains if the exchange is unknown. REQUIRES: the edit has no network channel
+/// yet.
 Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit);
 
-/// The same if there is no channel yet, with one GPU per machine. `arguments` need the keys gpus,
-/// bandwidth-gbps and latency-us; an existing channel ignores them.
+/// Runs InsertExchange() with one GPU per machine, unless the edit already has a network channel.
+/// `arguments` must have the keys gpus, bandwidth-gbps and latency-us; an existing channel ignores
+/// them.
 Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_bytes, Edit& edit);
 
 /// Returns a ring all-reduce of a channel's members, for schedules that send other data than the

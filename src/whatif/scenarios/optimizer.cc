@@ -1,7 +1,7 @@
 // fused-optimizer: one kernel per step (kind=fused) or a few over lists of parameters
 // (kind=foreach) replace several kernels per parameter. The update is memory-bound. Its time is the
 // bytes that it must move per parameter, at the sustained bandwidth. If shapes or the GPU are
-// unknown, its time is that of the recorded kernels without repeated traffic.
+// unknown, the time is that of the recorded kernels without repeated traffic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace headroom {
 namespace {
 
 constexpr double kOptimizerError = 0.1;
-/// Uncertainty of a time that depends only on the recorded kernels. Small kernels wait for their
-/// start more than for memory. Measured for AdamW on an H200: 0.24 and 0.29 of the recorded time;
-/// the forecast was 0.33.
+/// Uncertainty of a time that depends only on the recorded kernels. Small kernels spend more time
+/// on their start than on memory traffic. Measured for AdamW on an H200: 0.24 and 0.29 of the
+/// recorded time; the forecast was 0.33.
 constexpr double kErrorWithoutShapes = 0.5;
 
 bool Uses(const Job& job, const OptimizerStep& step, std::string_view part) {

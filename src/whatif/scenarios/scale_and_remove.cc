@@ -1,5 +1,5 @@
-// scale and remove: select GPU tasks by a regular expression. It matches the kernel's name, or the
-// innermost operator or the layer that launched it.
+// scale and remove: select GPU tasks by a regular expression. The expression matches the kernel's
+// name, or the innermost operator or the layer that launched the kernel.
 #include <fmt/format.h>
 #include <re2/re2.h>
 

@@ -30,7 +30,7 @@ const ScenarioKey* FindKey(const Scenario& scenario, std::string_view name) {
   return found == scenario.keys.end() ? nullptr : &*found;
 }
 
-/// Returns the end of the first scenario in `text`: a plus or the end of the text. In a regular
+/// Returns the end of the first scenario in `text`: a plus or the end of the string. In a regular
 /// expression, only a plus before another scenario's name counts.
 std::size_t EndOfScenario(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -50,7 +50,7 @@ std::size_t EndOfScenario(std::string_view text) {
 }
 
 /// Returns the end of the first `key=value` in `text`: a comma before another key, or the end of
-/// the text.
+/// the string.
 std::size_t EndOfArgument(const Scenario& scenario, std::string_view text) {
   for (std::size_t comma = text.find(','); comma != std::string_view::npos;
        comma = text.find(',', comma + 1)) {
@@ -147,20 +147,20 @@ bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
          kMeasuredTogether.end();
 }
 
-/// @param whole  the text that contains the scenario
+/// @param whole  the whole combination, for messages
 Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
   const std::string_view name = text.substr(0, text.find(':'));
   if (name.empty()) {
     return Status::Usage(
-        fmt::format("a scenario needs a name{}: give NAME or NAME:key=value,...; A+B applies both "
-                    "(headroom whatif --list has all)",
+        fmt::format("a scenario requires a name{}: give NAME or NAME:key=value,...; A+B applies "
+                    "both (headroom whatif --list shows all)",
                     whole.empty() ? "" : fmt::format(", as in \"{}\"", whole)));
   }
   const Scenario* scenario = FindScenario(name);
   if (scenario == nullptr) {
     const std::vector<std::string_view> near = NearNames(name, ScenarioNames());
     return Status::Usage(
-        fmt::format("there is no scenario \"{}\"{}{} (headroom whatif --list has all)", name,
+        fmt::format("there is no scenario \"{}\"{}{} (headroom whatif --list shows all)", name,
                     near.empty() ? "" : "; did you mean ", fmt::join(near, ", ")));
   }
   ScenarioCall call{.scenario = scenario, .arguments = {}};
@@ -188,7 +188,7 @@ Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
       for (const ScenarioKey& known : scenario->keys)
         keys.push_back(fmt::format("{} ({})", known.name, AllowedValues(known)));
       if (keys.empty())
-        return Status::Usage(fmt::format("{} takes no keys, not \"{}\"", name, key_name));
+        return Status::Usage(fmt::format("{} takes no keys; remove \"{}\"", name, key_name));
       return Status::Usage(
           fmt::format("{} has no key \"{}\"; it takes {}", name, key_name, fmt::join(keys, ", ")));
     }
@@ -201,7 +201,7 @@ Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
   for (const ScenarioKey& key : scenario->keys) {
     if (std::find(given.begin(), given.end(), key.name) != given.end()) continue;
     if (key.otherwise.empty()) {
-      return Status::Usage(fmt::format("{} needs {}, {}: {}:{}=...", name, key.name,
+      return Status::Usage(fmt::format("{} requires {}, {}: {}:{}=...", name, key.name,
                                        AllowedValues(key), name, key.name));
     }
     call.arguments.Set(key.name, std::string(key.otherwise));
@@ -238,8 +238,8 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
     any_out_of_range |= effect.validated == Validity::kOutOfRange;
     if (!effect.why.empty()) all.AlsoBecause(effect.why);
   }
-  // Offloaded or encoded tensors are counted separately, from the same tensors that autograd keeps.
-  // The memory of two such changes together is unknown.
+  // The memory that offloading or encoding saves is counted separately, but both act on the tensors
+  // that autograd keeps. The memory of two such changes together is therefore unknown.
   if (apart > 1 || (apart > 0 && all.memory_change != MemoryChange()))
     all.memory_delta_bytes.reset();
   if (all_validated) {

@@ -33,7 +33,7 @@ class Arguments {
   void Set(std::string_view key, std::string value) {
     values_[std::string(key)] = std::move(value);
   }
-  /// REQUIRES: a key of the scenario.
+  /// REQUIRES: `key` is a key of the scenario.
   const std::string& Text(std::string_view key) const { return values_.find(key)->second; }
   double Number(std::string_view key) const;
 
@@ -45,14 +45,14 @@ class Arguments {
 enum class Validity : std::uint8_t { kNo, kYes, kOutOfRange };
 
 /// Returns the validity of a forecast that was compared with the ground truth of docs/accuracy.md:
-/// kYes on its GPU.
+/// kYes on the GPU of that ground truth, otherwise kOutOfRange.
 Validity ValidityOn(const Job& job);
 
 /// Half-width of recurrent operators' times, as a share. FLOPs are the only estimate of the part
 /// that waits for the previous time step.
 inline constexpr double kRecurrentError = 0.3;
 
-/// Effect of a scenario on a plan.
+/// Effect of a scenario on the job.
 struct Effect {
   bool applies = true;   ///< If false, there is no forecast, and `why` gives the reason.
   std::string why = {};  ///< Reason for the gain or for the missing forecast.
@@ -62,11 +62,11 @@ struct Effect {
   MemoryChange memory_change = {};  ///< Effect on the tensors that a step keeps.
   double gpu_error = 0;             ///< Half-width of the changed kernel times, as a share.
 
-  /// The same for transfers on channels.
+  /// Half-width of the times of transfers on channels, as a share.
   double transfer_error = 0;
 
-  /// Removes host work that could be start-up, which no change removes. If nothing marks the steps,
-  /// start-up is unknown, and the interval extends to the unchanged job.
+  /// True if the scenario removes host work that could be start-up, which no change removes. If
+  /// nothing marks the steps, start-up is unknown, and the interval extends to the unchanged job.
   bool takes_host_work = false;
 
   double work = 1;  ///< Work per step, relative to the recorded step: more samples, more jobs.
@@ -98,10 +98,10 @@ struct Scenario {
   bool by_name_only = false;
 };
 
-/// All scenarios, in the order in which they are listed and, in a combination, applied.
+/// Returns all scenarios, in the order in which they are listed and, in a combination, applied.
 std::span<const Scenario> Catalogue();
 
-/// Their names, in that order.
+/// Returns the names of all scenarios, in the same order.
 std::vector<std::string_view> ScenarioNames();
 
 /// A scenario with its arguments.

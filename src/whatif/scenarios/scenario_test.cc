@@ -53,19 +53,20 @@ TEST(ScenarioTextTest, WrongNamesListWhatIsNear) {
   EXPECT_NE(Refused("gpu-speed:factor=2+nothing").find("\"nothing\""), std::string::npos);
   EXPECT_NE(Refused("gpu-speed:fact=2").find("it takes factor"), std::string::npos);
   EXPECT_NE(Refused("remove-syncs:x=1").find("takes no keys"), std::string::npos);
-  EXPECT_NE(Refused("scale:match=x").find("needs factor"), std::string::npos);
-  EXPECT_NE(Refused("").find("a scenario needs a name"), std::string::npos);
+  EXPECT_NE(Refused("scale:match=x").find("requires factor"), std::string::npos);
+  EXPECT_NE(Refused("").find("a scenario requires a name"), std::string::npos);
 }
 
 TEST(ScenarioTextTest, APartWithoutANameIsShownWhereItStands) {
   for (const std::string text : {"amp+", "+amp", "amp++tf32", "+", ":factor=2"})
-    EXPECT_NE(Refused(text).find("needs a name, as in \"" + text + "\""), std::string::npos)
+    EXPECT_NE(Refused(text).find("requires a name, as in \"" + text + "\""), std::string::npos)
         << Refused(text);
   EXPECT_NE(Refused("").find("--list"), std::string::npos);
 }
 
 TEST(ScenarioTextTest, MissingAndEmptyValuesSayWhatIsAllowed) {
-  EXPECT_NE(Refused("batch-size").find("needs n, a whole number from 1 to 1e9"), std::string::npos);
+  EXPECT_NE(Refused("batch-size").find("requires n, a whole number from 1 to 1e9"),
+            std::string::npos);
   EXPECT_NE(Refused("amp:fp8").find("it takes dtype (one of fp16|bf16)"), std::string::npos);
   EXPECT_NE(Refused("gpu-speed:factor").find("factor is empty; give a number"), std::string::npos);
   // An empty expression would match everything, but an unset shell variable does not mean that.

@@ -35,8 +35,8 @@ std::vector<bool> SelectLoaders(const Job& job) {
 
 namespace {
 
-/// Scales the part of the work before each call that `part` returns for a piece: from 0 to its
-/// length.
+/// Scales a part of the work before each call. `part` returns the time of a piece to scale, from 0
+/// to its length. Returns the number of calls with such work.
 template <typename Part>
 std::int64_t ScaleParts(const Job& job, double factor, Edit& edit, Part part) {
   const Graph& graph = job.graph();

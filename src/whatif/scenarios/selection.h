@@ -11,11 +11,11 @@
 
 namespace headroom {
 
-/// Returns the GPU tasks for which the predicate holds, in order.
+/// Returns the GPU tasks for which the predicate is true, in order.
 std::vector<TaskIndex> SelectTasks(const Job& job, const std::function<bool(TaskIndex)>& wanted);
 
-/// Returns, by row, true for host events for which the predicate holds, and for all events inside
-/// them.
+/// Returns a flag per row of host events: true if the predicate is true for the event or for an
+/// event around it.
 std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventId)>& wanted);
 
 /// Scales the work between calls that belongs to the selected events. Returns the number of calls
@@ -23,19 +23,20 @@ std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventI
 std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, double factor,
                            Edit& edit);
 
-/// Scales a thread's work in `time` the same way, for any owner of the work.
+/// Scales a thread's work during `time` in the same way, regardless of the events that it belongs
+/// to.
 std::int64_t ScaleHostTime(const Job& job, ThreadId thread, const IntervalSet& time, double factor,
                            Edit& edit);
 
-/// Returns, by row, true for host events of data loaders that the loop waits for, and for events
-/// inside them.
+/// Returns a flag per row of host events: true for data loaders that the loop waits for, and for
+/// events inside them.
 std::vector<bool> SelectLoaders(const Job& job);
 
 /// Removes the selected host events' work between calls, except that of data loaders and callbacks.
 /// A graph's launch does not fetch a batch or write a checkpoint.
 ///
-/// @param selected  by row of host events; empty to remove all work, including work without an
-/// event
+/// @param selected  flag per row of host events; empty to remove all work, including work without
+/// an event
 void RemoveDispatch(const Job& job, const std::vector<bool>& selected, Edit& edit);
 
 /// Scales the work that belongs to the selected events, and their calls.

@@ -1,4 +1,4 @@
-// Products and convolutions that could run on tensor cores, and their times there.
+// Matrix products and convolutions that could run on tensor cores, and their times on them.
 #pragma once
 
 #include <map>
@@ -15,13 +15,15 @@ namespace headroom {
 /// cores.
 std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job);
 
-/// Gives an operator's tasks their total time on tensor cores in a type. Returns false and changes
-/// nothing if its shapes do not give that time.
+/// Gives an operator's tasks their total time on tensor cores in a type. Returns false if the
+/// shapes do not give that time, or if TF32 would not be faster. Also returns false for
+/// convolutions with few channels, which run without tensor cores. In 16 bits, their times still
+/// shrink.
 bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskIndex>& tasks,
                        DType dtype, Edit& edit);
 
-/// Returns the additional host time of such a call: the library queries the driver more often
-/// before the launch.
+/// Returns the additional host time of an operator on tensor cores: the library queries the driver
+/// more often before the launch.
 DurationNs AddedHostTime(const Job& job, HostEventId op, TaskIndex first_task, DType dtype);
 
 }  // namespace headroom

@@ -19,7 +19,7 @@ struct Wanted {
 
 /// Returns true for operators of a family, by name or, if the name is unknown, by their kernels.
 bool IsOfFamily(const Job& job, const LaunchingOperator& op, WorkFamily family);
-/// Matrix products and convolutions.
+/// Returns true for matrix products and convolutions.
 bool IsProduct(const Job& job, const LaunchingOperator& op);
 /// Returns true if any operator of the job is of the kind.
 bool HasAny(const Job& job, const std::function<bool(const LaunchingOperator&)>& is);
@@ -29,20 +29,21 @@ bool HasBackward(const Job& job);
 /// Returns the reason if only names matter: no operators were recorded, or `nothing`.
 std::string WhyNotFound(const Job& job, std::string_view nothing);
 
-/// Returns the reason if shapes matter: also that they were not recorded, or for how many
-/// operators.
+/// Returns the reason if shapes matter. It may also be that the shapes of all or some of these
+/// operators were not recorded.
 std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& wanted);
 
 /// Returns a note if some operators of a phase with this name have no shapes, so that a sum over
-/// them is too small. Returns "" if all or none have shapes. `kind` names them in the plural.
+/// them is too small. Returns "" if all or none have shapes. `kind` is a plural noun for these
+/// operators.
 std::string WhatShapesMiss(const Job& job, Phase phase, std::string_view name,
                            std::string_view kind);
 
-/// Returns the reason why Job::device() is unknown. REQUIRES: it is nullptr.
+/// Returns the reason why Job::device() is unknown. REQUIRES: Job::device() is nullptr.
 std::string WhyNoDevice(const Job& job);
 
-/// Returns the reason why a figure of the GPU is missing: WhyNoDevice(), or that its data sheet
-/// lacks it.
+/// Returns the reason why a figure of the GPU is missing: WhyNoDevice(), or that the device
+/// catalogue lacks the figure.
 std::string WhyNoFigure(const Job& job, std::string_view figure);
 
 }  // namespace headroom

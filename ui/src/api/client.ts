@@ -12,12 +12,12 @@ const OTHER_FILES = 412;
 let shown: number | null = null;
 let onOther = () => {};
 
-/** Sets the generation that later requests are about. They fail if the server has read the files again since. */
+/** Sets the generation that later requests are about. Requests fail if the server has read the files again since. */
 export function askOf(generation: number): void {
   shown = generation;
 }
 
-/** @param call  called when a request was about an older generation than the server has */
+/** @param call  callback after a request about an older generation than the server has */
 export function whenReadAgain(call: () => void): void {
   onOther = call;
 }
@@ -52,7 +52,7 @@ const get = (path: string, signal?: AbortSignal, generation: number | null = sho
 /**
  * Requests one answer, by its path after `api/v1/`.
  *
- * @param generation  of the files that the request is about; default: those shown; null: any
+ * @param generation  generation of the files that the request is about; default: the files shown; null: any
  */
 export async function ask<T>(path: string, signal?: AbortSignal, generation?: number | null): Promise<T> {
   const answers = embeddedAnswers();

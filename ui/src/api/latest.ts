@@ -1,8 +1,8 @@
 // Limits requests that arrive faster than the server answers, such as those of a slider.
 
 /**
- * Sends one request at a time. Of the requests that arrive meanwhile, it sends only the last, so outdated ones never
- * delay it. `told` receives every answer.
+ * Sends one request at a time. Of the requests that arrive meanwhile, it sends only the last, so outdated requests
+ * never delay it. `told` receives every answer.
  */
 export class Latest<Question, Answer> {
   private busy = false;

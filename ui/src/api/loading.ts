@@ -67,7 +67,7 @@ export interface Loading {
   bound: string;
   loop: { step_ms: number; wait_ms: number };
   stages: LoadingStage[];
-  loaders: Loader[]; // All other members are about the first; empty: the trace has only the loop.
+  loaders: Loader[]; // All other members describe the first loader; empty: the trace has only the loop.
   failures: string[];
   probe: Probe | null; // Result of `headroom record --probe-input`.
   forecast: LoadingForecast | null;

@@ -5,7 +5,7 @@
 export type CurvePoint = [bucket: number, least: number, mean: number, most: number];
 
 export interface MetricCurve {
-  instance: string | null; // As in the report's rows.
+  instance: string | null; // As in the rows of the report.
   process: string;
   points: CurvePoint[];
 }
@@ -14,7 +14,7 @@ export interface MetricCurve {
 export interface MetricOverTime {
   name: string;
   unit: string | null;
-  left_out: number; // Curves omitted because of the limit: those that vary least.
+  left_out: number; // Number of curves omitted because of the limit: those that vary least.
   curves: MetricCurve[];
 }
 

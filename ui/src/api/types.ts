@@ -103,7 +103,7 @@ export interface Report extends ReportTables {
 export interface OpenTrace {
   trace: number;
   path: string;
-  earlier: boolean; // True: the change goes from it to the job; false: from the job to it.
+  earlier: boolean; // True: the comparison goes from this trace to the job; false: from the job to it.
 }
 
 export interface BatchCurve {

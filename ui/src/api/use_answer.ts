@@ -29,7 +29,7 @@ export function shownOf<T>(kept: Kept<T>, path: string | null, keepsLast: boolea
 /**
  * Returns the server's answer to a request, by its path after `api/v1/`; null requests nothing.
  *
- * @param keepsLast  as for shownOf()
+ * @param keepsLast  true: shows the last answer until the next arrives, as in shownOf()
  */
 export function useAnswer<T>(path: string | null, keepsLast = false): Answered<T> {
   const [state, setState] = useState<Kept<T>>({ path: null, answer: null, error: "" });

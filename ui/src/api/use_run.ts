@@ -6,7 +6,7 @@ const BUSY_MS = 500;
 
 export interface RunState {
   run: Run | null; // null: no program, or unknown as yet.
-  refused: string; // Why the last press had no effect; empty: it had.
+  refused: string; // Why the last press had no effect; empty: it had one.
   begin: () => void;
   stop: () => void;
 }
@@ -28,7 +28,8 @@ export function useRun(canRun: boolean, onEnd: () => void): RunState {
   useEffect(() => {
     if (!canRun) return;
     const look = () => {
-      if (document.visibilityState === "visible") fetchRun().then(setRun, () => {}); // As for the files' state.
+      // useStateOfFiles() reports failures.
+      if (document.visibilityState === "visible") fetchRun().then(setRun, () => {});
     };
     look();
     const timer = setInterval(look, isBusy ? BUSY_MS : IDLE_MS);

@@ -21,10 +21,10 @@ import "./palette.css";
 export interface ChartAxis {
   label: string;
   format: (value: number) => string;
-  tick?: (value: number) => string; // On the axis; default: `format`.
+  tick?: (value: number) => string; // Format of the axis ticks; default: `format`.
   log?: boolean;
-  ticks?: number[]; // For a logarithmic scale; default: round numbers.
-  min?: number; // Default: from the points.
+  ticks?: number[]; // Ticks of a logarithmic scale; default: round numbers.
+  min?: number; // Lower end of the axis; default: from the points.
   max?: number;
 }
 

@@ -17,8 +17,8 @@ const COLUMNS: Column<MetricRow>[] = [
   { key: "host", title: "Host", cell: (row) => row.host },
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   quantity("mean", "Mean"),
-  quantity("min", "Least"),
-  quantity("max", "Most"),
+  quantity("min", "Minimum"),
+  quantity("max", "Maximum"),
   quantity("last", "Last"),
   {
     key: "spread",

@@ -3,7 +3,7 @@
 export interface ChartPoint {
   x: number;
   y: number;
-  low?: number; // With `high`: a band around the line.
+  low?: number; // Lower edge of a band around the line; `high` is its upper edge.
   high?: number;
   name?: string; // Shown when the pointer is on the point.
   radius?: number; // Radius of the point in pixels.
@@ -18,7 +18,7 @@ export interface ChartSeries {
   format?: (y: number) => string; // Default: the axis format.
 }
 
-/** One row per x, or several if a series has several points there. `at` is the row's point in each series. */
+/** One row per x, or several if a series has several points at that x. `at` is the row's point in each series. */
 export interface Columns {
   xs: number[];
   at: (ChartPoint | null)[][];

@@ -14,7 +14,7 @@ export interface ComparedReport extends Pick<Report, "steps" | "step_breakdown" 
   operators: TimeRow[];
 }
 
-/** In milliseconds per step, or in percent of all GPU time. */
+/** A difference between two reports, in milliseconds per step or in percent of all GPU time. */
 export interface Difference {
   name: string;
   before: number | null; // null: missing.

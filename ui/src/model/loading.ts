@@ -194,7 +194,7 @@ export function doubtsOf(loading: Loading): string[] {
   const { forecast } = loading;
   if (forecast !== null && Math.max(forecast.correction, 1 / forecast.correction) > FAR_OFF) {
     doubts.push(
-      "The simulation of the recorded setting differs much from the recording. Other programs probably used these cores, and forecasts hold only under the same load. “System” shows who used the machine.",
+      "The simulation of the recorded setting differs much from the recording. Other programs probably used these cores, and forecasts hold only under the same load. “System” shows the use of the machine.",
     );
   }
   if (forecast !== null && loading.loaders[0]?.workers === 0) {

@@ -5,7 +5,7 @@ import { quoted } from "./command";
 
 /** Settings of the controls, under their names in the address. */
 export interface ScaleSettings {
-  cluster: string; // Empty: a network with its own figures.
+  cluster: string; // Empty: the bandwidth and GPUs per machine below.
   gbps: number;
   perNode: number;
   most: number; // Largest number of GPUs.
@@ -76,7 +76,7 @@ export function gpusUpTo(most: number): number[] {
   return counts;
 }
 
-/** @param room  GPUs of the cluster; null: no limit */
+/** @param room  number of GPUs in the cluster; null: no limit */
 export function pathOf(settings: ScaleSettings, room: number | null): string {
   const query = new URLSearchParams({ gpus: gpusUpTo(Math.min(settings.most, room ?? Infinity)).join(",") });
   if (settings.cluster !== "") {

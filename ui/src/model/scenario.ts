@@ -71,8 +71,8 @@ export function choiceOf(text: string, catalogue: Scenario[]): Choice {
 
 export interface Groups {
   telling: Scenario[]; // Changes whose own saving is known, sorted by it.
-  bounds: Scenario[]; // The same for hypothetical speedups: isBound().
-  asking: Scenario[]; // Not ranked: they need a value, or concern more than the step.
+  bounds: Scenario[]; // Hypothetical speedups (isBound()) whose own saving is known, sorted by it.
+  asking: Scenario[]; // Not ranked: they require a value, or affect more than the step.
   abstaining: { item: Scenario; why: string }[]; // They do not apply to this job.
 }
 
@@ -94,7 +94,7 @@ export type Alone = Pick<Forecast, "saves_ms" | "at_best">;
  * Returns the catalogue in groups, sorted for the user. A best-case saving does not rank above expected ones.
  *
  * @param alone  effect of each scenario alone, by name; missing: not ranked
- * @param whyNot why it does not apply, by name
+ * @param whyNot  why a scenario does not apply, by name
  */
 export function groupsOf(catalogue: Scenario[], alone: Map<string, Alone>, whyNot: Map<string, string>): Groups {
   const groups: Groups = { telling: [], bounds: [], asking: [], abstaining: [] };

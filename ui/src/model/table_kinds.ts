@@ -22,7 +22,7 @@ export interface TableKind {
   missing: string; // Shown if there are no rows: how to record them.
   clocks: Clock[]; // Clocks that its map can show; empty: no map.
   sort: string;
-  backward: { title: string; meaning: string }; // For `backward_us`.
+  backward: { title: string; meaning: string }; // Title of the column `backward_us`, and its tooltip.
 }
 
 const BACKWARD = { title: "Backward", meaning: "GPU time launched in the backward pass" };
@@ -77,7 +77,7 @@ export const TABLE_KINDS: TableKind[] = [
   {
     id: "regions",
     title: "Regions",
-    meaning: "Ranges that the program marked: timers of Headroom, record_function, ranges of frameworks.",
+    meaning: "Ranges that the program marked: Headroom timers, record_function, framework ranges.",
     missing: "The program marks no regions: use torch.profiler.record_function or headroom.scope.",
     clocks: [],
     sort: "total_ms",

@@ -15,7 +15,7 @@ const MARK_WIDTH = 110;
 const STEP_LABEL_WIDTH = 50;
 const FONT = "11px system-ui, sans-serif";
 
-/** @param view  on the clock of the trace, so that two drawings have the same marks */
+/** @param view  visible range, on the clock of the trace, so that two drawings have the same marks */
 export function drawRuler(
   context: CanvasRenderingContext2D,
   width: number,

@@ -8,8 +8,8 @@ export const NO_HIT = -1;
 /**
  * Returns the hit before or after another one, cyclically; without a hit, the last or the first.
  *
- * @param by  1 or -1
- * @param count  at least 1
+ * @param by  direction: 1 or -1
+ * @param count  number of hits, at least 1
  */
 export function hitFrom(hit: number, by: number, count: number): number {
   if (hit === NO_HIT) return by > 0 ? 0 : count - 1;

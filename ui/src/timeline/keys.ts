@@ -16,7 +16,7 @@ export function act(event: KeyboardEvent, actions: KeyActions): void {
 
 /**
  * Listens on the whole page, except in fields, and ignores keys that were already handled. Returns a function that
- * stops it.
+ * removes the listener.
  */
 export function listenToKeys(actions: KeyActions): () => void {
   const onKey = (event: KeyboardEvent) => {

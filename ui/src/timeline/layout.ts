@@ -82,7 +82,7 @@ export const trackOfLane = (tracks: Track[], lane: number): Track | null =>
  * Returns the scroll position that shows a lane and the height of a title around it, with the least scrolling.
  *
  * @param top  current scroll position
- * @param height  visible height
+ * @param height  visible height of the timeline
  */
 export function scrollTo(lane: LaneBox, top: number, height: number): number {
   const first = Math.max(0, lane.y - TITLE_HEIGHT);

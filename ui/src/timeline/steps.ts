@@ -27,8 +27,8 @@ function firstFrom(steps: TimelineStep[], timeNs: number): number {
 /**
  * Returns the visible steps with room for a line. The cost depends on the width, not on the number of steps.
  *
- * @param steps  in the order of time
- * @param view  on their clock
+ * @param steps  all steps, in order of time
+ * @param view  visible range, on the clock of the steps
  */
 export function stepsSeen(steps: TimelineStep[], view: Viewport, width: number): SeenStep[] {
   const perNs = width / lengthOf(view);

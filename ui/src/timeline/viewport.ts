@@ -28,7 +28,7 @@ export const clip = (view: Viewport, lengthNs: number): Viewport => ({
 });
 
 /**
- * @param factor  below 1: zooms in
+ * @param factor  factor on the visible length; below 1: zooms in
  * @param at  fixed point, from 0 (left) to 1
  */
 export function zoom(view: Viewport, factor: number, at: number): Viewport {

@@ -81,7 +81,7 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
     <section class="card" aria-labelledby="whole">
       <h2 id="whole">Two recordings</h2>
       {steps === null ? (
-        <p>One of them has no complete step.</p>
+        <p>One of the recordings has no complete step.</p>
       ) : (
         <p class="answer">
           <strong>
@@ -143,7 +143,7 @@ function Differences({
       <section class="card" aria-labelledby="parts">
         <h2 id="parts">Parts of the mean step</h2>
         {parts === null ? (
-          <p class="dim">One of the steps has no breakdown.</p>
+          <p class="dim">One of the recordings has no breakdown of the step.</p>
         ) : (
           <Rows rows={parts} label="Parts of the step" />
         )}
@@ -151,7 +151,9 @@ function Differences({
       </section>
       <section class="card" aria-labelledby="rows">
         <h2 id="rows">{ofStep ? "GPU time of a step" : "Shares of the GPU time"}</h2>
-        {!ofStep && <p>One of them has no complete step, so this compares shares of GPU time instead of times.</p>}
+        {!ofStep && (
+          <p>One of the recordings has no complete step, so this compares shares of GPU time instead of times.</p>
+        )}
         <p class="choices">
           {TABLES.map(([name, title]) => (
             <label key={name}>

@@ -21,7 +21,7 @@ const COLUMNS: Column<LoadingStage>[] = [
   { key: "name", title: "Stage", cell: titleOf, kind: "name" },
   {
     key: "sample",
-    title: "A sample",
+    title: "Per sample",
     meaning: "Self time: without nested stages",
     cell: (row) => row.per_sample_us,
     format: formatUs,
@@ -42,7 +42,7 @@ const COLUMNS: Column<LoadingStage>[] = [
     format: formatPercent,
   },
   { key: "own", title: "Total", cell: (row) => row.own_ms, format: formatMs },
-  { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
+  { key: "count", title: "Count", cell: (row) => row.count, format: formatCount },
 ];
 
 const waitFacts = (wait: InputWait): Fact[] => [
@@ -116,7 +116,7 @@ export function Data({ report, state, go }: ViewProps) {
 
   return (
     <>
-      <h2>This view shows if the loop waits for its batches, and which stage of their preparation is slow.</h2>
+      <h2>This view shows whether the loop waits for its batches, and which stage of their preparation is slow.</h2>
       <section class="card" aria-labelledby="wait">
         <h3 id="wait">{judgement?.text ?? whyNoJudgement(report)}</h3>
         {bound !== "" && (

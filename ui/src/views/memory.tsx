@@ -32,12 +32,12 @@ const HOLDERS: Column<MemoryHolder>[] = [
   {
     key: "line",
     title: "Source line",
-    meaning: "Your own innermost Python frame",
+    meaning: "Innermost Python frame of your code",
     cell: (row) => row.line ?? "",
     kind: "name",
     varies: true,
   },
-  { key: "kind", title: "For", cell: (row) => titleOfKind(row.kind) },
+  { key: "kind", title: "Purpose", cell: (row) => titleOfKind(row.kind) },
   { key: "bytes", title: "At the peak", cell: (row) => row.bytes, format: formatBytes },
   {
     key: "pieces",
@@ -57,7 +57,7 @@ const STEPS: Column<MemoryUse["steps"][number]>[] = [
 const COPIES: Column<KernelRow>[] = [
   { key: "name", title: "Copy or set", cell: (row) => row.name, kind: "name" },
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
-  { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
+  { key: "count", title: "Count", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "GPU time", cell: (row) => row.total_us, format: formatUs },
   {
     key: "share",
@@ -68,7 +68,7 @@ const COPIES: Column<KernelRow>[] = [
     kind: "share",
   },
   { key: "mean", title: "Mean", cell: (row) => row.mean_us, format: formatUs },
-  { key: "max", title: "Most", cell: (row) => row.max_us, format: formatUs },
+  { key: "max", title: "Maximum", cell: (row) => row.max_us, format: formatUs },
 ];
 
 const MOVERS: Column<Mover>[] = [
@@ -122,7 +122,7 @@ const WORTH_SHOWING_BYTES = 1e6; // Hides small uses of the host: most traces ha
 const memoryOfGpu = (report: Report, device: number | null): number | null =>
   report.inputs[0]?.devices.find((one) => one.id === device)?.memory_bytes ?? null;
 
-/** From the trace's own records: purposes and holders at the peak, and the use over time. */
+/** Memory from the trace's own records: purposes and holders at the peak, and the use over time. */
 function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Report }) {
   const series = useMemo(() => curveOf(use), [use]);
   const byBytes = useOrder("bytes");
@@ -180,13 +180,13 @@ function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Rep
   );
 }
 
-/** From the shapes of the operators: memory per step, and its growth with the batch. */
+/** Memory per step from the shapes of the operators, and its growth with the batch. */
 function Modelled({ memory, recorded, gpuBytes }: { memory: StepMemory; recorded: boolean; gpuBytes: number | null }) {
   const series = useMemo(() => batchSeriesOf(memory, gpuBytes), [memory, gpuBytes]);
   return (
     <section class="card more" aria-labelledby="step">
       <h2 id="step">
-        A step needs {formatBytes(memory.peak_bytes)}
+        A step requires {formatBytes(memory.peak_bytes)}
         {memory.samples === null ? "" : ` with ${formatCount(memory.samples)} samples`}, from the shapes of its
         operators
       </h2>

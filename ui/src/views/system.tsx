@@ -23,9 +23,9 @@ const TIMINGS: Column<TimingRow>[] = [
     format: formatPercent,
     kind: "share",
   },
-  { key: "mean", title: "Mean", meaning: "A step", cell: (row) => row.mean_ms, format: formatMs },
-  { key: "p50", title: "Median", meaning: "A step", cell: (row) => row.p50_ms, format: formatMs },
-  { key: "p99", title: "99 %", meaning: "A step", cell: (row) => row.p99_ms, format: formatMs },
+  { key: "mean", title: "Mean", meaning: "Mean per step", cell: (row) => row.mean_ms, format: formatMs },
+  { key: "p50", title: "Median", meaning: "Median per step", cell: (row) => row.p50_ms, format: formatMs },
+  { key: "p99", title: "99 %", meaning: "99th percentile per step", cell: (row) => row.p99_ms, format: formatMs },
   {
     key: "gpu",
     title: "GPU work",
@@ -61,7 +61,7 @@ const CALLBACKS: Column<CallbackRow>[] = [
 const REGIONS: Column<RegionRow>[] = [
   { key: "key", title: "Region", cell: (row) => row.key, kind: "name" },
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
-  { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
+  { key: "count", title: "Count", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
   {
     key: "self",
@@ -72,7 +72,7 @@ const REGIONS: Column<RegionRow>[] = [
   },
   { key: "p50", title: "Median", cell: (row) => row.p50_ms, format: formatMs },
   { key: "p99", title: "99 %", cell: (row) => row.p99_ms, format: formatMs },
-  { key: "max", title: "Most", cell: (row) => row.max_ms, format: formatMs },
+  { key: "max", title: "Maximum", cell: (row) => row.max_ms, format: formatMs },
   { key: "gpu", title: "GPU work", meaning: "GPU work launched inside", cell: (row) => row.gpu_ms, format: formatMs },
 ];
 

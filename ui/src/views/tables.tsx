@@ -94,7 +94,7 @@ const CALL_COLUMNS: Column<AnyRow>[] = [
 ];
 
 function titleOfCall(key: string): string {
-  const titles: Record<string, string> = { mean: "Mean", p50: "Median", p99: "99 %", min: "Least", max: "Most" };
+  const titles: Record<string, string> = { mean: "Mean", p50: "Median", p99: "99 %", min: "Minimum", max: "Maximum" };
   return titles[key.split("_")[0] ?? ""] ?? key;
 }
 

@@ -6,6 +6,6 @@ export interface ViewProps {
   report: Report;
   catalogue: Scenario[];
   state: UrlState;
-  /** @param replace  replaces the browser's history entry instead of adding one */
+  /** @param replace  true: replaces the browser's history entry instead of adding one */
   go: (next: UrlState, replace?: boolean) => void;
 }

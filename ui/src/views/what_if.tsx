@@ -327,7 +327,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
         )}
         {groups.asking.length > 0 && (
           <>
-            <h3>{ranking === null ? "All changes" : "Changes that need a value, or concern more than this step"}</h3>
+            <h3>{ranking === null ? "All changes" : "Changes that require a value, or affect more than this step"}</h3>
             <ul class="changes">{groups.asking.map((item) => change(item))}</ul>
           </>
         )}

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// Iterates over the lines of a text, without line ends.
+/// Iterates over the lines of a string, without line ends.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
@@ -25,7 +25,7 @@ class Lines {
   std::string_view rest_;
 };
 
-/// Parses a whole text as a number. Returns nullopt if it is not a number or does not fit.
+/// Parses all of `text` as a number. Returns nullopt if it is not a number or does not fit into T.
 template <typename T = std::uint64_t>
 std::optional<T> ParseNumber(std::string_view text) {
   T value{};

@@ -12,8 +12,8 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kFirstSize = 16 << 10;
-/// Above the length of any record (a line of a table) of such a file. The kernel ends a read
-/// between records once its page is full. A shorter read is therefore the last.
+/// A read that returns fewer bytes is the last one. The kernel fills a page per read and ends
+/// between two records, such as lines of a table. No record is this long.
 constexpr std::size_t kSurelyLast = 2048;
 
 bool WillPass(int error) {

@@ -9,12 +9,13 @@
 
 namespace headroom {
 
-/// Memory that all files of a sampler read into, one after the other.
+/// Buffer that all files of a sampler share. Each read overwrites it.
 using ReadBuffer = std::string;
 
 class KernelFile {
  public:
-  /// `hold` keeps the descriptor open between reads; otherwise each read opens and closes.
+  /// @param hold  keeps the descriptor open between reads; otherwise each read opens and closes the
+  ///     file
   explicit KernelFile(std::string path, bool hold = true) : path_(std::move(path)), hold_(hold) {}
   KernelFile(KernelFile&& other) noexcept;
   KernelFile& operator=(KernelFile&&) = delete;

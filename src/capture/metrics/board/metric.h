@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-/// Owner of a metric's figure. A container also sees the counters of its host.
+/// Subject of a metric. In a container, kHost metrics describe the whole machine.
 enum class MetricScope { kHost, kCgroup, kProcess, kDevice };
 
 constexpr std::string_view Name(MetricScope scope) {
@@ -32,7 +32,7 @@ enum class MetricKind {
   kGauge,  ///< State at the time of the sample.
   kShare,  ///< Share of the time since the previous sample; the first is missing.
   kRate,   ///< Increase of a counter since the previous sample, per second; the first is missing.
-  kTotal,  ///< The counter itself, from the start of its source.
+  kTotal,  ///< Value of a counter since the start of its source.
 };
 
 struct Metric {
@@ -52,7 +52,7 @@ struct ResourceUser {
   std::int64_t pid = 0;
   /// Name from the kernel: at most 15 bytes of any value; empty if unknown.
   std::string name;
-  /// CPU: % of one core. GPU: bytes of its memory, NaN if not reported.
+  /// CPU: % of one core. GPU: bytes of GPU memory; NaN if not reported.
   double value = 0;
   bool in_tree = false;  ///< Belongs to the watched process tree.
 };
@@ -62,7 +62,7 @@ struct Reading {
   TimeNs time;                      ///< CLOCK_MONOTONIC, in the middle of the sample.
   std::vector<double> values;       ///< In the metric's unit.
   std::vector<double> totals;       ///< Underlying counters of kRate, in the counter's unit.
-  std::vector<ResourceUser> users;  ///< By resource, largest first.
+  std::vector<ResourceUser> users;  ///< Grouped by resource; for the CPU, largest first.
 };
 
 }  // namespace headroom

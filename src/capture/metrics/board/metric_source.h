@@ -1,4 +1,4 @@
-// Interface of each group of counters.
+// Interface of a group of metrics with a common source.
 #pragma once
 
 #include "base/time.h"
@@ -12,14 +12,16 @@ struct SampleRun {
   MetricBoard& board;
   ReadBuffer& buffer;
   TimeNs now;  ///< Begin of the sample.
-  /// First or last sample of a run, which also reads the rarely read sources.
+  /// First or last sample of a run: also reads sources that are otherwise read rarely.
   bool edge = false;
-  /// Also reads rarely changing values (limits, lists of children): about once per second.
+  /// Also reads values that rarely change, such as limits and lists of children. Set about once per
+  /// second.
   bool slow = true;
 };
 
-/// A group of metrics of one origin. Adds its metrics to the board at its construction, or when
-/// their subjects appear. Sets the metrics that it can read and leaves the others missing.
+/// A group of metrics with a common source. Adds its metrics to the board at construction, or when
+/// a device or process appears. Read() sets the metrics that can be read and leaves the others
+/// missing.
 class MetricSource {
  public:
   virtual ~MetricSource() = default;

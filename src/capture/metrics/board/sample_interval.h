@@ -1,4 +1,4 @@
-// Limits how often an expensive reading runs, by its own cost.
+// Limits how often an expensive reading runs, based on its duration.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace headroom {
 
-/// Suppresses a reading of time t for `factor` x t, but at most for `longest`. Its share of one
-/// core therefore stays below 1 / factor, unless `longest` applies.
+/// After a reading of duration t, suppresses the next for `factor` x t, but at most for `longest`.
+/// The readings therefore use less than 1 / factor of a core, unless `longest` applies.
 class SampleInterval {
  public:
   SampleInterval(std::int64_t factor, DurationNs longest) : factor_(factor), longest_(longest) {}

@@ -21,7 +21,7 @@ namespace headroom {
 
 class TestRoot {
  public:
-  /// `folder` of testdata/; empty: no files.
+  /// @param folder  folder in testdata/; empty: no files
   explicit TestRoot(const std::string& folder) {
     namespace fs = std::filesystem;
     std::string name = fs::temp_directory_path() / "headroom-metrics-XXXXXX";
@@ -52,7 +52,7 @@ class TestRoot {
 constexpr const char* kFakeNvml = "libnvidia-ml.so.1";
 constexpr const char* kFakeRocmSmi = "librocm_smi64.so";
 
-/// Returns the path of a library that replaces a vendor's: in fake/ next to this program.
+/// Returns the path of a fake vendor library, in fake/ next to this program.
 inline std::string FakeLibrary(const char* name) {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fake" / name;
 }
@@ -63,7 +63,7 @@ struct TestBoard {
   ReadBuffer buffer;
 
   void Sample(MetricSource& source, bool edge = false, bool slow = true) {
-    // Long enough after the previous sample for distinguishable rates.
+    // Waits, so that the interval since the previous sample is long enough for rates.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     board.Begin();
     SampleRun run{

@@ -1,5 +1,5 @@
-// Sampling times on a grid of absolute deadlines, so that the period does not drift with the
-// sampling time.
+// Absolute deadlines, one per period, so that the duration of a sample does not delay later
+// samples.
 #pragma once
 
 #include <cassert>

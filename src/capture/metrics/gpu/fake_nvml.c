@@ -31,7 +31,7 @@ static int hangs(const char* when) {
 
 API int nvmlInit_v2(void) {
   while (hangs("opening")) pause();
-  /* A fresh start for each test. */
+  /* Resets the counters for each test. */
   for (unsigned i = 0; i < GPUS; ++i) devices[i].calls = devices[i].power_calls = 0;
   return SUCCESS;
 }
@@ -135,7 +135,7 @@ API int nvmlDeviceGetComputeRunningProcesses_v3(struct device* device, unsigned*
   return SUCCESS;
 }
 
-/* Hopper's counters, on GPU 0 only. */
+/* GPM, the counters of Hopper and later. Only GPU 0 supports them. */
 struct gpm_metric {
   unsigned id;
   int result;

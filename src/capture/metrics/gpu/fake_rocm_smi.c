@@ -77,7 +77,7 @@ API int rsmi_compute_process_gpus_get(uint32_t pid, uint32_t* devices, uint32_t*
 API int rsmi_compute_process_info_by_device_get(uint32_t pid, uint32_t device,
                                                 struct process* process) {
   (void)device;
-  process->vram = pid == 10 ? 300 : UINT64_MAX; /* As reported in another namespace. */
+  process->vram = pid == 10 ? 300 : UINT64_MAX; /* Not reported, as in another PID namespace. */
   return SUCCESS;
 }
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

@@ -18,7 +18,7 @@ enum class GpuCall {
   kOk,
   kTransient,  ///< Tried again at the next sample.
   kPermanent,  ///< Unsupported by this GPU, or not permitted: never tried again.
-  kLost,       ///< The GPU fell off the bus: no call of it is tried again.
+  kLost,       ///< The GPU fell off the bus: no call for it is tried again.
 };
 
 class GpuProbes {
@@ -40,15 +40,15 @@ class GpuProbes {
                        DurationNs(900'000'000)};
 };
 
-/// Identity of a GPU, known without reading it.
+/// Identity of a GPU, known before the first sample.
 struct GpuIdentity {
   std::string instance;  ///< "GPU 0", as the program numbers it.
   std::string name;      ///< "NVIDIA H200"; empty if not reported.
   std::string uuid;      ///< Empty if not reported.
 };
 
-/// Unit of reading: one GPU, or a library's data on all GPUs together. A driver may answer for one
-/// unit and never for another.
+/// Unit that is read separately: one GPU, or a library's data on all GPUs together. A driver may
+/// answer for one part and never for another.
 struct GpuPart {
   explicit GpuPart(std::string name) : instance(std::move(name)) {}
 
@@ -57,7 +57,7 @@ struct GpuPart {
   GpuProbes probes;
 };
 
-/// All GPUs of one vendor, opened.
+/// All GPUs of one vendor, through an open library.
 class GpuSource {
  public:
   virtual ~GpuSource() = default;
@@ -73,11 +73,11 @@ class GpuSource {
   GpuSource() = default;
 
   std::vector<GpuIdentity> gpus_;
-  /// Probes may own resources and use the library, so they are cleared before it is closed.
+  /// Must be cleared before the library is closed, because probes may own resources of the library.
   std::deque<GpuPart> parts_;
 };
 
-/// Returns a metric of a GPU.
+/// Returns a metric with scope kDevice.
 Metric GpuMetric(std::string name, std::string unit, std::string instance,
                  std::string counter = {});
 

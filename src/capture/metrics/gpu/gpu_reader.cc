@@ -14,9 +14,9 @@
 
 namespace headroom {
 
-/// One thread, the server, reads the requested parts one after the other. A part that blocks it too
-/// long keeps this thread until its end, and a new server starts. From then on, late parts are read
-/// on their own threads.
+/// One thread, the server, reads the requested parts one after the other. If a part blocks the
+/// server too long, the blocked thread keeps only this part, and a new server starts. From then on,
+/// late parts are read on separate threads.
 class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
  public:
   explicit Work(Open open) : open_(std::move(open)) {}
@@ -37,19 +37,19 @@ class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
     });
   }
 
-  /// Returns true if the library opens in time.
+  /// Returns true if the library opens within `patience`.
   bool Opened(DurationNs patience) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, Nanoseconds(patience), [this] { return opened_; });
   }
-  /// Returns null if there is no library. REQUIRES: opened.
+  /// Returns null if there is no library. REQUIRES: Opened() has returned true.
   GpuSource* source() { return source_.get(); }
 
   /// Requests all parts that are not being read, and waits for those that were not late.
   void Read(const SampleRun& run, DurationNs patience);
 
-  /// Returns true if the part was read for this sample. The reader owns it then until the next
-  /// Read().
+  /// Returns true if the part was read for this sample. The caller then owns the part until the
+  /// next Read().
   bool Answered(std::size_t part) {
     const std::lock_guard lock(mutex_);
     return slots_[part].state == State::kRead && slots_[part].sample == sample_;
@@ -59,8 +59,8 @@ class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
     return cpu_time_;
   }
 
-  /// Ends all threads that do not wait for a driver. If no thread waits for one, waits for all: the
-  /// last one closes the library.
+  /// Ends all threads that are not blocked in a driver. If none is blocked, waits until the last
+  /// thread has closed the library.
   void End(DurationNs patience) {
     std::unique_lock lock(mutex_);
     ending_ = true;
@@ -79,9 +79,9 @@ class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
   };
   struct Slot {
     State state = State::kRead;
-    bool late = false;        ///< Missed its time, and has not answered in time since.
+    bool late = false;        ///< Missed its time limit, and has not answered in time since.
     bool by_server = false;   ///< The server reads it.
-    std::int64_t sample = 0;  ///< Sample that it was last read for.
+    std::int64_t sample = 0;  ///< Number of the sample for which it was last read.
     TimeNs since;             ///< Begin of the current reading.
   };
   /// State of a reading thread.
@@ -141,8 +141,8 @@ class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
 
   const Open open_;
 
-  std::mutex
-      mutex_;  ///< Guards all members below, except a part that is being read: its thread owns it.
+  /// Guards all members below, except a part that is being read: its thread owns it.
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::unique_ptr<GpuSource> source_;
   std::vector<Slot> slots_;  ///< One slot per part.
@@ -177,8 +177,8 @@ void GpuReader::Work::Read(const SampleRun& run, DurationNs patience) {
     return changed_.wait_for(lock, Nanoseconds(left), [this] { return Done(); });
   };
   if (wait_until(begin + patience)) return;
-  // One part blocks the server, or all are slow together. From here on, each part has its own
-  // thread, and as much time as the first one had.
+  // One part blocks the server, or all parts together are slow. Reads each remaining part on a
+  // separate thread, with the same time limit.
   for (Slot& slot : slots_) {
     if (slot.state == State::kReading && slot.since + patience <= MonotonicNow()) GiveUp(slot);
   }
@@ -223,10 +223,10 @@ void GpuReader::Work::Serve() {
 
 void GpuReader::Work::Leave() {
   std::unique_lock lock(mutex_);
-  if (--threads_ > 0) return;  // The server only ends at the end.
+  if (--threads_ > 0) return;  // The server counts until End().
   std::unique_ptr<GpuSource> source = std::move(source_);
   lock.unlock();
-  source.reset();  // Here, without the lock: closing the library also calls the driver.
+  source.reset();  // Without the lock, because closing the library calls the driver.
   lock.lock();
   closed_ = true;
   changed_.notify_all();

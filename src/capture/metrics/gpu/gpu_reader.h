@@ -14,20 +14,21 @@ namespace headroom {
 
 /// Time limits for a driver.
 struct GpuPatience {
-  /// An idle driver first starts its GPUs, which takes seconds. It then joins late.
+  /// An idle driver first initializes its GPUs, which takes seconds. Its metrics are then added
+  /// late.
   DurationNs to_open{2'000'000'000};
   DurationNs to_read{2'000'000'000};  ///< Eight GPUs take less than a second.
 };
 
 class GpuReader : public MetricSource {
  public:
-  /// Opens a vendor's library; null if there is none.
+  /// Opens a vendor's library. Returns null if there is none.
   using Open = std::function<std::unique_ptr<GpuSource>()>;
 
   /// Returns when the library is open, or after patience.to_open. In the second case, its metrics
-  /// join when it answers.
+  /// are added once it is open.
   explicit GpuReader(Open open, MetricBoard& board, GpuPatience patience = GpuPatience());
-  /// Closes the library. Detaches threads that wait for their driver.
+  /// Closes the library. Detaches threads that are blocked in the driver.
   ~GpuReader() override;
   GpuReader(const GpuReader&) = delete;
   GpuReader& operator=(const GpuReader&) = delete;
@@ -35,16 +36,16 @@ class GpuReader : public MetricSource {
   /// GPUs in the program's order.
   const std::vector<GpuIdentity>& gpus() const { return gpus_; }
 
-  /// Takes at most twice patience.to_read, for any number of silent GPUs. A GPU that did not answer
-  /// in time is read on its own thread without waiting. Its metrics are missing until it has
-  /// answered in time once.
+  /// Takes at most twice patience.to_read, even if several GPUs do not answer. A GPU that did not
+  /// answer in time is then read on a separate thread without waiting. Its metrics are missing
+  /// until it has answered in time once.
   void Read(SampleRun& run) override;
 
-  /// Names of the GPUs that did not answer this or an earlier sample in time: "GPU 1". The name is
-  /// "the GPUs' driver" if the driver is not open yet.
+  /// GPUs that did not answer the last sample in time: "GPU 1". Contains "the GPUs' driver" if the
+  /// driver is not open yet.
   const std::vector<std::string>& silent() const { return silent_; }
 
-  /// CPU time of its threads, up to the last completed readings.
+  /// CPU time of the reading threads, up to their last completed readings.
   DurationNs cpu_time() const { return cpu_time_; }
 
  private:
@@ -54,8 +55,8 @@ class GpuReader : public MetricSource {
   void Join(MetricBoard& board);
 
   std::shared_ptr<Work> work_;
-  std::vector<std::vector<MetricBoard::Id>>
-      ids_;  ///< Ids on the sampler's board, by part and metric.
+  /// Ids on the sampler's board, by part and metric.
+  std::vector<std::vector<MetricBoard::Id>> ids_;
   std::vector<GpuIdentity> gpus_;
   std::vector<std::string> silent_;
   DurationNs cpu_time_;

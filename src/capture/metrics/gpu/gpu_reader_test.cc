@@ -20,7 +20,7 @@ namespace gpu_reader_test {
 
 constexpr GpuPatience kLittle{.to_open = DurationNs(50'000'000), .to_read = DurationNs(50'000'000)};
 
-/// A gate that a driver waits for.
+/// Gate at which a fake driver waits.
 class Gate {
  public:
   void Set(bool open) {
@@ -39,7 +39,7 @@ class Gate {
   bool open_ = true;
 };
 
-/// State shared with a driver that outlives its test.
+/// State of a fake driver, which may outlive its test.
 struct Driver {
   Gate opening;
   std::array<Gate, 8> reading;  ///< One gate per GPU.
@@ -124,7 +124,7 @@ TEST(GpuReader, ADriverThatDoesNotAnswerIsWaitedForOnce) {
   constexpr int kSamples = 20;
   for (int i = 0; i < kSamples; ++i) test.Sample(reader);
   EXPECT_EQ(reader.silent(), Names{"GPU 0"});
-  // Each sample pauses for 2 ms. Waiting for the driver each time would take twenty patiences.
+  // Each sample pauses for 2 ms. Waiting for the driver each time would take 20 time limits.
   EXPECT_LT((MonotonicNow() - begin).ns(), kSamples / 2 * kLittle.to_read.ns());
 
   test.driver->reading[0].Set(true);
@@ -204,7 +204,7 @@ TEST(GpuReader, IsLeftAloneByWhoEnds) {
     test.driver->reading[0].Set(false);
     test.Sample(reader);
     EXPECT_EQ(reader.silent(), Names{"GPU 0"});
-  }  // Would otherwise wait forever.
+  }  // The destructor must not wait for the driver.
   EXPECT_EQ(test.driver->closed, 0);
   test.driver->reading[0].Set(true);
   while (test.driver->closed == 0) std::this_thread::yield();

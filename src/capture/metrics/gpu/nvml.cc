@@ -33,7 +33,8 @@ GpuCall Outcome(nvml::Return result) {
   }
 }
 
-/// Returns false if the library lacks entry points that every driver of the last ten years has.
+/// Finds the entry points. Returns false if one is missing that every driver of the last ten years
+/// has.
 bool FindEntries(const SharedLibrary& library, nvml::Api& api) {
   const bool enough = library.Find("nvmlInit_v2", api.init) &&
                       library.Find("nvmlShutdown", api.shutdown) &&
@@ -63,11 +64,11 @@ bool FindEntries(const SharedLibrary& library, nvml::Api& api) {
   return enough;
 }
 
-/// The GPU's own counters (Hopper and later), as means between two of its samples. The samples must
-/// be at least 100 ms apart.
+/// GPM, the hardware counters of Hopper and later. Values are means between two GPM samples, which
+/// must be at least 100 ms apart.
 class Gpm {
  public:
-  /// Returns null if this GPU or this library has none.
+  /// Returns null if the GPU or the library does not support GPM.
   static std::unique_ptr<Gpm> Make(const nvml::Api& api, nvml::Device device,
                                    const std::string& instance, MetricBoard& board) {
     nvml::GpmSupport support{.version = 1, .supported = 0};
@@ -198,7 +199,7 @@ void Nvml::AddGpus(const std::optional<std::string>& visible) {
   std::vector<nvml::Device> devices(count, nullptr);
   std::vector<std::string> uuids(count);
   for (unsigned i = 0; i < count; ++i) {
-    // A GPU that cannot be opened keeps its number, and its metrics stay missing.
+    // A GPU that cannot be opened keeps its number, but all its metrics are missing.
     if (api_.by_index(i, &devices[i]) != nvml::kSuccess) devices[i] = nullptr;
     uuids[i] = TextOf(api_.uuid, devices[i]);
   }
@@ -233,7 +234,7 @@ void Nvml::AddGpus(const std::optional<std::string>& visible) {
 void Nvml::AddProbes(nvml::Device device, nvml::Device part, GpuPart& gpu) {
   const std::string& instance = gpu.instance;
   MetricBoard& board = gpu.board;
-  // Every GPU has the two metrics of Determined, even if it cannot report them.
+  // Every GPU has these two metrics, with Determined's names, even if it does not report them.
   const MetricBoard::Id util = board.AddGauge(GpuMetric("gpu_util", "%", instance));
   const MetricBoard::Id free = board.AddGauge(GpuMetric("gpu_free_memory", "bytes", instance));
   if (device == nullptr) return;

@@ -10,8 +10,9 @@
 
 namespace headroom {
 
-/// Returns null if the library is missing or finds no driver. `libraries`: uses the first that can
-/// be opened. `visible`: CUDA_VISIBLE_DEVICES; nullopt: not set.
+/// Opens the first of `libraries` that exists. Returns null if none exists or it finds no driver.
+///
+/// @param visible  CUDA_VISIBLE_DEVICES; nullopt: not set
 std::unique_ptr<GpuSource> OpenNvml(const std::vector<std::string>& libraries,
                                     const std::optional<std::string>& visible);
 

@@ -1,5 +1,5 @@
-// The part of NVML in use, declared here so that its header is not needed to build. Names, numbers
-// and layouts come from the NVML API reference and are stable across drivers.
+// The part of NVML that Headroom uses, declared here so that Headroom builds without NVML's header.
+// Names, numbers and layouts come from the NVML API reference and are stable across drivers.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ constexpr Return kFunctionNotFound = 13;
 constexpr Return kGpuIsLost = 15;
 
 struct Utilization {
-  unsigned gpu;     ///< % of the driver's last period (1/6 to 1 s) with a kernel running.
-  unsigned memory;  ///< % of that period with memory read or written.
+  unsigned gpu;     ///< % of the driver's last period (1/6 to 1 s) in which a kernel ran.
+  unsigned memory;  ///< % of the same period in which memory was read or written.
 };
 
 struct Memory {
@@ -32,10 +32,10 @@ struct FieldValue {
   long long timestamp, latency;
   unsigned type;
   Return result;
-  unsigned long long value;  ///< A union; the fields in use have this member.
+  unsigned long long value;  ///< A union in NVML; this is the member of the fields in use.
 };
 static_assert(sizeof(FieldValue) == 40);
-constexpr unsigned kNvlinkSent = 138;  ///< KiB.
+constexpr unsigned kNvlinkSent = 138;  ///< Field id; the values of both fields are in KiB.
 constexpr unsigned kNvlinkReceived = 139;
 constexpr unsigned kAllLinks = UINT32_MAX;
 
@@ -68,7 +68,8 @@ struct GpmMetric {
 };
 static_assert(sizeof(GpmMetric) == 40);
 
-/// Later drivers have more metrics and a longer array. They read `count` entries.
+/// Length of the array. Later drivers have more metrics and a longer array, but read only `count`
+/// entries.
 constexpr unsigned kGpmMost = 512;
 struct GpmMetrics {
   unsigned version;  ///< Must be 1.
@@ -77,7 +78,7 @@ struct GpmMetrics {
   GpmMetric metrics[kGpmMost];
 };
 
-/// Entry points; null if the library lacks one.
+/// Entry points. Null if the library lacks the function.
 struct Api {
   Return (*init)();
   Return (*shutdown)();

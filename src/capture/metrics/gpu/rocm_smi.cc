@@ -15,7 +15,7 @@
 namespace headroom {
 namespace {
 
-/// The part of ROCm SMI in use, declared here (rocm_smi/rocm_smi.h).
+/// The part of ROCm SMI (rocm_smi/rocm_smi.h) that Headroom uses.
 using Status = int;
 constexpr Status kSuccess = 0;
 constexpr Status kNotSupported = 2, kPermission = 4, kNotImplemented = 9;
@@ -284,7 +284,8 @@ std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> wor
                                  : 0;
   };
   // Old: number, current, frequencies. New: flag, number, current, padding, frequencies. Words
-  // three and four contain either the first frequency, which is some MHz, or the current index.
+  // three and four contain either the first frequency, which is at least 1 MHz, or the current
+  // index.
   const bool old = entry(2, 0) > kMax && entry(2, 0) != UINT32_MAX;
   const std::uint32_t number = words[old ? 0 : 1];
   const std::uint32_t current = words[old ? 1 : 2];

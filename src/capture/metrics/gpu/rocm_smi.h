@@ -13,13 +13,15 @@
 
 namespace headroom {
 
-/// Returns the current clock of a `rsmi_frequencies_t`, in Hz; nullopt if there is none or the
-/// structure is invalid. ROCm 6.0 changed its layout: a flag comes first. The library does not
-/// report its layout. `words` were zero before the call.
+/// Returns the current clock of a `rsmi_frequencies_t`, in Hz; nullopt if it states none or is
+/// invalid. ROCm 6.0 put a flag first, and the library does not report which layout it uses.
+/// REQUIRES: `words` were zero before the library filled them.
 std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> words);
 
-/// Returns null if the library is missing or finds no driver. `visible`: the first that is set of
-/// ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES. HIP reads all three.
+/// Opens the first of `libraries` that exists. Returns null if none exists or it finds no driver.
+///
+/// @param visible  first of ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES that
+///     is set; HIP reads all three
 std::unique_ptr<GpuSource> OpenRocmSmi(const std::vector<std::string>& libraries,
                                        const std::optional<std::string>& visible);
 

@@ -8,7 +8,7 @@ namespace headroom {
 
 class SharedLibrary {
  public:
-  /// Opens the first existing library of `names`; see ok().
+  /// Opens the first of `names` that exists. If none exists, ok() is false.
   explicit SharedLibrary(const std::vector<std::string>& names);
   SharedLibrary(SharedLibrary&& other) noexcept;
   SharedLibrary& operator=(SharedLibrary&&) = delete;

@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-/// Returns the only GPU whose UUID has this prefix; nullopt if there are none or several.
+/// Returns the only GPU whose UUID begins with `begin`; nullopt if none or several do.
 std::optional<std::size_t> FindUuid(std::string_view begin, const std::vector<std::string>& uuids) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < uuids.size(); ++i) {

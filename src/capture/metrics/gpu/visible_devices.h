@@ -10,21 +10,21 @@
 
 namespace headroom {
 
-/// A GPU in the program's numbering: the first is its "GPU 0".
+/// A GPU that the program sees. In a list, the first is the program's "GPU 0".
 struct VisibleDevice {
   std::size_t index = 0;  ///< Index among all GPUs of the machine.
   std::string mig = {};   ///< UUID of the MIG instance that the program sees; empty: the whole GPU.
 };
 
-/// Returns the GPU of a MIG instance.
+/// Returns the index of the GPU that contains a MIG instance; nullopt if unknown.
 using FindMigParent = std::function<std::optional<std::size_t>(const std::string& mig_uuid)>;
 
-/// Reads the variable as CUDA does. Entries are numbers, UUIDs ("GPU-8932f937...", or a unique
+/// Resolves the variable as CUDA does. Entries are numbers, UUIDs ("GPU-8932f937...", or a unique
 /// prefix) and MIG instances ("MIG-<uuid>", or "MIG-GPU-<uuid>/gi/ci").
 ///
-/// The first entry that names no GPU ends the list. A GPU named twice counts once. nullopt: the
-/// variable is not set, so all are visible. Empty: none. `uuids` lists all GPUs of the machine,
-/// with "" if a GPU does not report its UUID.
+/// The first entry that names no GPU ends the list. A GPU named twice counts once. If `variable` is
+/// nullopt (not set), all GPUs are visible; if it is empty, none. `uuids` lists all GPUs of the
+/// machine, with "" if a GPU does not report its UUID.
 std::vector<VisibleDevice> ResolveVisible(std::optional<std::string_view> variable,
                                           const std::vector<std::string>& uuids,
                                           const FindMigParent& find_mig_parent);

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Decodes a path of mountinfo, with \040 for a blank and similar codes.
+/// Decodes the octal escapes of a path in mountinfo, such as \040 for a blank.
 std::string Unescape(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -41,7 +41,8 @@ struct Mount {
   std::string point;
 };
 
-/// Returns the mount of a hierarchy: that of version 2, or that of version 1 with this controller.
+/// Returns the mount of the version 2 hierarchy, or of the version 1 hierarchy with this
+/// controller.
 std::optional<Mount> FindMount(std::string_view mounts, bool v2, std::string_view controller) {
   Lines lines(mounts);
   for (std::string_view line; lines.Next(line);) {
@@ -68,8 +69,8 @@ bool IsFolder(const std::string& path) {
 }
 
 std::vector<std::string> Levels(const Mount& mount, std::string path, const std::string& root) {
-  // Groups above the mount are invisible. A path that leaves it ("/../..", of a process outside
-  // this namespace) or does not exist yields only the top of the mount.
+  // Groups above the mount are invisible. A path that leaves the mount ("/../..", of a process
+  // outside this namespace) or does not exist yields only the top of the mount.
   const std::string top = root + (mount.point == "/" ? "" : mount.point);
   if (mount.group != "/" && (path == mount.group || path.starts_with(mount.group + "/")))
     path.erase(0, mount.group.size());

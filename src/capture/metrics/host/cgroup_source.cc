@@ -17,7 +17,7 @@ Metric CgroupMetric(std::string name, std::string unit, std::string counter = {}
           .counter = std::move(counter)};
 }
 
-/// Returns the growth of a counter; nullopt if unknown.
+/// Returns the increase of a counter; nullopt if unknown.
 std::optional<std::uint64_t> Grown(std::optional<std::uint64_t> last,
                                    std::optional<std::uint64_t> now) {
   return last && now && *now >= *last ? std::optional(*now - *last) : std::nullopt;
@@ -166,7 +166,7 @@ void CgroupSource::ReadMemory(SampleRun& run) {
 }
 
 void CgroupSource::ReadIo(SampleRun& run) {
-  // As for pressure, the read makes the kernel sum the counters of all cores, group by group.
+  // Reads rarely, because a read makes the kernel sum the counters of all cores, group by group.
   if (!io_ || !run.slow) return;
   const std::optional<KernelFile::Text> read = io_->Read(run.buffer);
   if (!read) return;

@@ -13,8 +13,8 @@
 
 namespace headroom {
 
-/// Limits are the smallest of the group and its parents. Throttling is that of the level throttled
-/// most in an interval.
+/// A limit is the smallest of the group and its parents. Throttling is the largest of the group and
+/// its parents, in each interval.
 class CgroupSource : public MetricSource {
  public:
   CgroupSource(const Cgroups& groups, MetricBoard& board);
@@ -39,13 +39,13 @@ class CgroupSource : public MetricSource {
   static std::optional<double> Limit(CpuLevel& level, ReadBuffer& buffer);
 
   std::vector<CpuLevel> cpu_;
-  std::optional<KernelFile> usage_;  ///< Version 1: its `cpuacct.usage`.
+  std::optional<KernelFile> usage_;  ///< `cpuacct.usage`; version 1 only.
   std::vector<MemoryLevel> memory_;
   std::optional<KernelFile> memory_events_;
   std::optional<KernelFile> io_;
   bool io_v2_ = false;
   std::optional<PressureSource> pressure_;
-  std::uint64_t throttled_ns_ = 0;  ///< Sum over intervals of the level throttled most.
+  std::uint64_t throttled_ns_ = 0;  ///< Sum over intervals of the largest throttled time.
 
   MetricBoard::Id cores_id_ = 0, limit_id_ = 0, periods_id_ = 0, throttled_id_ = 0;
   MetricBoard::Id memory_id_ = 0, memory_limit_id_ = 0, memory_free_id_ = 0, kills_id_ = 0;

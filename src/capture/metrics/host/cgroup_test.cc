@@ -112,7 +112,7 @@ TEST(CgroupSource, TheLeastLimitOfAllLevelsHolds) {
              "some avg10=9.00 avg60=0.00 avg300=0.00 total=2200000\n");
   board.Sample(group);
   EXPECT_DOUBLE_EQ(board.Value("cgroup_cpu_throttled_periods_pct"), 40);
-  // Rates over a few milliseconds would only show the times of the reads.
+  // Rates over a few milliseconds would mainly depend on when the files are read.
   EXPECT_NEAR(board.Total("cgroup_cpu_throttled_cores"), 0.2, 1e-9) << "seconds throttled";
   EXPECT_NEAR(board.Total("cgroup_cpu_cores") - used_before, 0.1, 1e-9) << "seconds used";
   EXPECT_GT(board.Value("cgroup_cpu_throttled_cores"), board.Value("cgroup_cpu_cores"));
@@ -167,7 +167,7 @@ TEST(PressureSource, TakesRatesOfTheTotals) {
   EXPECT_TRUE(none.board.metrics().empty());
 }
 
-// The energy counter of a package restarts after some minutes.
+// The energy counter of a package wraps after some minutes.
 TEST(RaplSource, CountsAcrossAWrapOfItsCounter) {
   const TestRoot root("linux-5.15-cgroup-v2");
   TestBoard board;

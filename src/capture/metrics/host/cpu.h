@@ -1,4 +1,4 @@
-// Reads the processor use of /proc/stat.
+// Reads the CPU utilization from /proc/stat.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct CpuTimes {
 
 struct ProcStat {
   struct Core {
-    int id = 0;  ///< Kernel number; offline cores leave gaps.
+    int id = 0;  ///< Number in the kernel; offline cores leave gaps.
     CpuTimes times;
   };
   std::optional<CpuTimes> all;
   std::vector<Core> cores;
   std::optional<std::uint64_t> context_switches;
-  std::optional<std::uint64_t> running, blocked;  ///< Tasks.
+  std::optional<std::uint64_t> running, blocked;  ///< Numbers of tasks.
 };
 
 /// Fills `stat` and reuses its memory.

@@ -1,4 +1,4 @@
-// Reads the disk traffic of /proc/diskstats and /sys/block/NAME/stat.
+// Reads the disk traffic from /proc/diskstats and /sys/block/NAME/stat.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace headroom {
 /// A line of /proc/diskstats, counted since the disk appeared. /sys/block/NAME/stat has the same
 /// numbers.
 struct DiskCounters {
-  std::uint64_t reads = 0, writes = 0;                  ///< Completed.
+  std::uint64_t reads = 0, writes = 0;                  ///< Completed requests.
   std::uint64_t sectors_read = 0, sectors_written = 0;  ///< Sectors of kSectorBytes each.
   std::uint64_t busy_ms = 0;  ///< Time with requests in flight; a 32-bit number in the kernel.
 };
@@ -24,17 +24,17 @@ struct DiskCounters {
 constexpr std::uint64_t kSectorBytes = 512;
 
 struct DiskLine {
-  std::string_view name;  ///< Part of the text.
+  std::string_view name;  ///< Points into the parsed string.
   DiskCounters counters;
 };
 
-/// Fills `disks` with every block device of the text, including partitions.
+/// Fills `disks` with every block device in `text`, including partitions.
 void ParseDiskStats(std::string_view text, std::vector<DiskLine>& disks);
-/// Parses /sys/block/NAME/stat. Returns nullopt if the text is not such a line.
+/// Parses /sys/block/NAME/stat. Returns nullopt if `text` is not such a line.
 std::optional<DiskCounters> ParseDiskStat(std::string_view text);
 
-/// Sums cover whole hardware disks (including virtual machines' disks). Partitions and volumes made
-/// of disks (device mapper, RAID) repeat their traffic under other names.
+/// Sums cover whole hardware disks (including virtual machines' disks). Excludes partitions and
+/// volumes made of disks (device mapper, RAID), which count the same traffic again.
 ///
 /// Looks for disks about once per second. In between, if there are few, reads each disk's own file.
 /// This spares the kernel from summing every partition and loop device.
@@ -54,8 +54,8 @@ class DiskSource : public MetricSource {
   };
   /// Returns the folder of a whole disk in /sys/block.
   std::string FolderOf(std::string_view name) const;
-  /// Counts all disks of /proc/diskstats. Returns the time of the read; nullopt if it failed or no
-  /// disk counts.
+  /// Counts all disks of /proc/diskstats. Returns the time of the read; nullopt if the read failed
+  /// or there is no whole disk.
   std::optional<TimeNs> ReadAll(SampleRun& run);
   /// As ReadAll(), from the disks' own files. Returns nullopt and counts nothing if a file cannot
   /// be read or there are many disks.

@@ -12,16 +12,17 @@
 namespace headroom {
 
 struct InterfaceLine {
-  std::string_view name;                 ///< Part of the text.
+  std::string_view name;                 ///< Points into the parsed string.
   std::uint64_t received = 0, sent = 0;  ///< Bytes since the interface appeared.
 };
 
-/// Fills `interfaces` with every interface of the text.
+/// Fills `interfaces` with every interface in `text`.
 void ParseNetDev(std::string_view text, std::vector<InterfaceLine>& interfaces);
 
-/// Sums cover the hardware interfaces (including virtual machines' interfaces). Traffic of a bond,
-/// a bridge or a tunnel also passes through one of them. Without any hardware interface, as in most
-/// containers, sums cover all but loopback. RDMA is not included: see infiniband.h.
+/// Sums cover the hardware interfaces (including virtual machines' interfaces). Excludes bonds,
+/// bridges and tunnels, whose traffic also passes through a hardware interface. Without any
+/// hardware interface, as in most containers, sums cover all but loopback. RDMA is not included:
+/// see infiniband.h.
 class NetworkSource : public MetricSource {
  public:
   NetworkSource(const std::string& root, MetricBoard& board);
@@ -33,7 +34,7 @@ class NetworkSource : public MetricSource {
     std::uint64_t received = 0, sent = 0;  ///< Values in the previous sample, if `known`.
     bool known = false;
     bool present = false;
-    /// Separate metrics, set once it has carried traffic.
+    /// Separate metrics, set once the interface has carried traffic.
     std::optional<MetricBoard::Id> received_id, sent_id;
   };
 

@@ -40,7 +40,7 @@ PressureSource::PressureSource(const std::string& prefix, const std::string& suf
           {.rate_scale = 100 * kMicrosecond, .total_scale = kMicrosecond});
     };
     Resource added{KernelFile(path), add("some", "waiting"), std::nullopt};
-    // "full" of the processor is defined for groups only; for the host it is always 0.
+    // "full" CPU pressure is defined for groups only; for the host it is always 0.
     if (resource != "cpu") added.full = add("full", "stalled");
     resources_.push_back(std::move(added));
   }
@@ -55,7 +55,7 @@ PressureSource PressureSource::OfCgroup(const std::string& folder, MetricBoard& 
 }
 
 void PressureSource::Read(SampleRun& run) {
-  // Reading makes the kernel sum the counters of all cores.
+  // Reads rarely, because a read makes the kernel sum the counters of all cores.
   if (!run.slow) return;
   for (Resource& resource : resources_) {
     const std::optional<KernelFile::Text> read = resource.file.Read(run.buffer);

@@ -1,4 +1,4 @@
-// Pressure stall information: the share of time in which tasks wait for a processor, memory or I/O.
+// Pressure stall information: the share of time in which tasks wait for a CPU, memory or I/O.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// Microseconds since boot, or since the group's creation.
+/// Stall times in microseconds, since boot or since the group's creation.
 struct PressureTotals {
   std::optional<std::uint64_t> some;  ///< At least one task waited.
   std::optional<std::uint64_t> full;  ///< All non-idle tasks waited.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kNotablePercent = 25;
 constexpr std::size_t kMaxUsers = 5;
-constexpr double kShortestInterval = 0.05;  ///< Seconds; equals some ticks of the kernel.
+constexpr double kShortestInterval = 0.05;  ///< Seconds; several kernel ticks.
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Scans all processes for users of the processors. The cost of a scan limits its frequency.
+// Scans all processes for CPU use outside the process tree. The duration of a scan limits its
+// frequency.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace headroom {
 /// between two scans. Misses a process that starts and ends between two scans.
 class ProcessScan : public MetricSource {
  public:
-  /// `tree` adopts the processes of each scan and outlives this. Null: every process is foreign.
+  /// @param tree  adopts the processes of each scan and must outlive this object; null: all
+  ///     processes are foreign
   ProcessScan(std::string root, ProcessTreeSource* tree, double ticks_per_second = TicksPerSecond())
       : root_(std::move(root)), tree_(tree), ticks_per_second_(ticks_per_second) {}
   void Read(SampleRun& run) override;
@@ -32,7 +34,7 @@ class ProcessScan : public MetricSource {
   SampleInterval pace_{/*factor=*/5000, DurationNs(60'000'000'000)};
   std::map<std::int64_t, Seen> last_;
   TimeNs last_at_;
-  std::vector<ResourceUser> users_;  ///< Users in the last interval, until the next scan.
+  std::vector<ResourceUser> users_;  ///< Processes that the last scan found.
 };
 
 }  // namespace headroom

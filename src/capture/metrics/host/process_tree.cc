@@ -13,9 +13,10 @@
 namespace headroom {
 namespace {
 
-/// Processes whose files stay open: four each, of the usual limit of 1024 descriptors.
+/// Maximum number of processes whose files stay open, four files each. The default limit is 1,024
+/// descriptors.
 constexpr std::size_t kHeldOpen = 64;
-/// Processes with separate metrics at a time; further ones count in the sums only.
+/// Maximum number of processes with separate metrics; others count in the sums only.
 constexpr std::size_t kMaxWithMetrics = 64;
 constexpr double kNanosecond = 1e-9;
 
@@ -152,8 +153,8 @@ void ProcessTreeSource::Read(SampleRun& run) {
   const TimeNs at = run.now;
   const auto now_ticks =
       static_cast<std::uint64_t>(Seconds(ReadClock(CLOCK_BOOTTIME) - TimeNs()) * ticks_per_second_);
-  // Grows in the loop by new children. Parents come first: if a child still exists when it is read,
-  // its parent's counters did not include it yet.
+  // New children are appended in the loop. Parents are read first: if a child still exists when it
+  // is read, its parent's counters do not include it yet.
   for (std::size_t next = 0; next < order_.size();) {
     const std::int64_t pid = order_[next++];
     Member& member = members_.at(pid);
@@ -182,7 +183,8 @@ void ProcessTreeSource::Read(SampleRun& run) {
 }
 
 void ProcessTreeSource::Bury() {
-  // Children before their parents, so that the counted parts of both are handed on together.
+  // Visits children before their parents, so that a parent that has ended passes on its children's
+  // values too.
   for (std::size_t left = order_.size(); left > 0;) {
     const auto member = members_.find(order_[--left]);
     if (!member->second.gone) continue;
@@ -205,7 +207,7 @@ void ProcessTreeSource::AddGrowth(Member& member) {
     std::uint64_t found = 0;
     if (level.last && *level.now > *level.last) {
       std::uint64_t handed_on = *level.now - *level.last;
-      // The process's own growth is not from a child, for any amount owed.
+      // Excludes the process's own increase, which does not come from its children.
       if (level.last_ended && level.now_ended)
         handed_on = *level.now_ended - std::min(*level.now_ended, *level.last_ended);
       const std::uint64_t before = std::min(handed_on, level.owed_before);
@@ -265,7 +267,7 @@ bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& 
     wait_.Add(member.wait_ns, *wait_ns);
     member.wait_ns = wait_ns;
   }
-  // A process gets separate metrics when it is seen a second time.
+  // A process gets separate metrics at its second sample.
   if (known && !member.metrics)
     member.metrics = TakeMetrics(fmt::format("{} {}", pid, name), run.board);
   if (member.metrics) {

@@ -25,11 +25,11 @@ struct ScannedProcess {
 /// Reads /proc/PID/stat of every process.
 std::vector<ScannedProcess> ScanProcesses(const std::string& root, ReadBuffer& buffer);
 
-/// Figures of each process and of all together.
+/// Metrics of each process and of the whole tree.
 ///
-/// Finds children in the kernel's list for the first thread, at each slow sample, and in scans of
-/// all processes. A process stays in the tree even if its parent exits. Counters of waiting parents
-/// include the work of children that started and ended between two samples.
+/// Finds children at each slow sample in the kernel's list for the first thread, and in scans of
+/// all processes. A process stays in the tree even if its parent exits. Children that start and end
+/// between two samples count through the counters of parents that wait for them.
 class ProcessTreeSource : public MetricSource {
  public:
   ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board,
@@ -47,8 +47,8 @@ class ProcessTreeSource : public MetricSource {
   struct OwnMetrics {
     MetricBoard::Id cpu, resident, disk_read, disk_written, wait;
   };
-  /// Counters that a process hands on when it ends: the kernel adds them to the parent's, once the
-  /// parent waits for it.
+  /// Counters of an ended process that the kernel adds to the parent's once the parent waits for
+  /// it.
   enum Handed : std::size_t {
     kCpuTicks,
     kMajorFaults,
@@ -57,17 +57,17 @@ class ProcessTreeSource : public MetricSource {
     kDiskWritten,
     kHanded
   };
-  /// One such counter of a process, including the part that its ended children handed on.
+  /// One such counter of a process, including the part from its ended children.
   struct Level {
     std::optional<std::uint64_t> last, now;
-    /// Part of `last` and `now` that ended children handed on, if the kernel reports it separately.
+    /// Parts of `last` and `now` from ended children, if the kernel reports them separately.
     std::optional<std::uint64_t> last_ended, now_ended;
-    /// Part of the growth of `now` that is already counted: the counters of children that ended
-    /// since the previous sample.
+    /// Part of the increase of `now` that was already counted, for children that ended since the
+    /// previous sample.
     std::uint64_t owed = 0;
-    /// Rest of `owed` that the previous sample did not find. A child that ended between the reading
-    /// of its parent and its own appears at its parent one sample later. Any rest after that was
-    /// handed to no process.
+    /// Part of `owed` that had not appeared at the previous sample. If a child ends after its
+    /// parent was read and before it is read itself, its counters appear at the parent one sample
+    /// later. The kernel added any remainder after that to no process.
     std::uint64_t owed_before = 0;
   };
   struct Member {
@@ -82,13 +82,14 @@ class ProcessTreeSource : public MetricSource {
   };
 
   Member& Add(std::int64_t pid);
-  /// Returns metrics for one more process; nullopt if too many processes have some.
+  /// Returns separate metrics for a process; nullopt if too many processes have some.
   std::optional<OwnMetrics> TakeMetrics(const std::string& instance, MetricBoard& board);
   /// Returns false if the process has exited.
   bool ReadMember(std::int64_t pid, Member& member, SampleRun& run);
-  /// Removes exited processes, and records at their parents the counters already counted.
+  /// Removes exited processes, and adds their values that were already counted to the parent's
+  /// `owed`.
   void Bury();
-  /// Adds the growth of `member` and its ended children since the previous sample.
+  /// Adds to the sums the increase of `member` and its ended children since the previous sample.
   void AddGrowth(Member& member);
   void ReadStatus(SampleRun& run);
   void FindChildren(Member& member, ReadBuffer& buffer);
@@ -99,11 +100,11 @@ class ProcessTreeSource : public MetricSource {
   double page_bytes_;
   std::map<std::int64_t, Member> members_;
   std::vector<std::int64_t> order_;  ///< Members in order: each after its parent.
-  /// Time of the last listing of children, in ticks since boot. A process that began later counts
-  /// from 0.
+  /// Time of the last listing of children, in ticks since boot. The counters of a process that
+  /// started later count from 0.
   std::optional<std::uint64_t> listed_at_;
   std::size_t with_metrics_ = 0;
-  std::vector<OwnMetrics> free_metrics_;  ///< Metrics of ended processes.
+  std::vector<OwnMetrics> free_metrics_;  ///< Metrics of ended processes, to be reused.
   KernelFile status_;
 
   // Sums of the current sample.

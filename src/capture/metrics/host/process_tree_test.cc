@@ -109,7 +109,7 @@ TEST(ProcessTreeSource, CpuTimeIsInTicksOfTheSystem) {
   EXPECT_DOUBLE_EQ(board.Value("process_tree_cpu_pct"),
                    board.Value("process_cpu_pct", "11 pt_data_worker"));
   EXPECT_EQ(board.Value("process_cpu_pct", "12 pt_data_worker"), 0);
-  // Compares its 100 ticks with the 2 ms that it waited, over the same time.
+  // Compares the process's 100 ticks with the 2 ms that it waited in the same interval.
   EXPECT_NEAR(board.Value("process_cpu_pct", "11 pt_data_worker") /
                   board.Value("process_runqueue_wait_pct", "11 pt_data_worker"),
               100 / kTicksPerSecond / 2e-3, 1e-6);
@@ -162,18 +162,18 @@ TEST(ProcessTreeSource, MetricsOfProcessesThatEndedServeLaterOnes) {
             kMaxWithMetrics);
 }
 
-/// The tree of testdata/processes: 10 with its children 11 and 12, each with 150 ticks.
+/// The tree of testdata/processes: process 10 and its children 11 and 12, each with 150 ticks.
 class EndedChildren : public testing::Test {
  protected:
   EndedChildren() : tree_(root_.path(), 10, board_.board) {
     board_.Sample(tree_);
     before_ = board_.Total("process_tree_cpu_pct");
   }
-  /// Writes 10's own ticks, and those of its ended children.
+  /// Writes the ticks of process 10 and of its ended children.
   void WriteParent(int ticks, int child_ticks) {
     root_.Write("proc/10/stat", StatLine(10, "python", 1, ticks, 10, child_ticks));
   }
-  /// Files of a fake /proc outlive their process, so the pid is reused to mark the end.
+  /// Ends process 11 by reusing its pid, because files of a fake /proc outlive their process.
   void End11() { root_.Write("proc/11/stat", StatLine(11, "another", 1, 0, 777)); }
   /// Returns the ticks that the tree counted since the last call.
   long Counted() {
@@ -211,7 +211,7 @@ TEST_F(EndedChildren, MayShowAtTheirParentsASampleLater) {
   EXPECT_EQ(Counted(), 100);
 }
 
-// The kernel hands nothing on if the parent ignores SIGCHLD.
+// If the parent ignores SIGCHLD, the kernel adds nothing to the parent's counters.
 TEST_F(EndedChildren, MayBeHandedToNobody) {
   End11();
   EXPECT_EQ(Counted(), 0);
@@ -228,8 +228,8 @@ TEST_F(EndedChildren, HideNothingThatTheirParentTookItself) {
   EXPECT_EQ(Counted(), 50);
 }
 
-// Between two samples, 13 ended and 12 collected its time. Then 12 ended and 10 collected the time
-// of both.
+// Between two samples, process 13 ends and 12 collects its time. Then 12 ends and 10 collects the
+// time of both.
 TEST_F(EndedChildren, MayEndTogether) {
   tree_.Adopt(ScanProcesses(root_.path(), board_.buffer));
   EXPECT_EQ(Counted(), 0);
@@ -261,7 +261,7 @@ TEST_F(EndedChildren, ANewProcessCountsFromItsBeginning) {
   EXPECT_EQ(Counted(), 1 + 2);
 }
 
-/// Uses this much processor time.
+/// Runs until this process has used `seconds` of CPU time.
 void Burn(double seconds) {
   while (Seconds(ReadClock(CLOCK_PROCESS_CPUTIME_ID) - TimeNs()) < seconds) {
   }

@@ -1,4 +1,4 @@
-// RAPL: energy of processor packages and their memory, from /sys/class/powercap.
+// RAPL: energy of CPU packages and their memory, from /sys/class/powercap.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace headroom {
 
-/// One instance per zone: "package-0", "package-0 dram". Most systems let only root read them. Few
-/// virtual machines have any.
+/// One instance per zone: "package-0", "package-0 dram". Most systems let only root read the
+/// counters. Few virtual machines have them.
 class RaplSource : public MetricSource {
  public:
   RaplSource(const std::string& root, MetricBoard& board);

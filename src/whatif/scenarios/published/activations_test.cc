@@ -120,7 +120,7 @@ TEST(GistTest, OneKernelBeforeAPoolingTwoBeforeAConvolution) {
   EXPECT_DOUBLE_EQ(forecast.step_ms.mid * 1e3, 900 + 2.483 + 2 * 3.221 + 3 * 1.5);
   // Saves 3.875 and 1.5 MB, but one output of 4 MB is decoded at a time.
   EXPECT_EQ(forecast.memory_delta_bytes, -1'375'000);
-  // A GPU of twice the speed also halves the added kernels; the gaps stay.
+  // A GPU of twice the speed also halves the added kernels; the gaps stay unchanged.
   EXPECT_DOUBLE_EQ(test.StepUs("gist+gpu-speed"), 450 + 1.242 + 2 * 1.611 + 3 * 1.5);
   EXPECT_NE(test.WhyNot("gist:sparsity=2").find("share"), std::string::npos);
 }

@@ -1,6 +1,7 @@
-// dgc: sends only the largest gradients, and accumulates the others locally (Lin et al., "Deep
-// Gradient Compression", ICLR 2018). Kernels select them before each exchange and add the received
-// ones after it. All-gathers replace all-reduces, because each member sends different elements.
+// dgc: sends only the largest gradients, and accumulates the other gradients locally (Lin et al.,
+// "Deep Gradient Compression", ICLR 2018). Kernels select these before each exchange, and add the
+// received gradients after it. All-gathers replace all-reduces, because each member sends different
+// elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,14 +25,14 @@ constexpr double kCompressPasses = 10;
 /// Passes to decompress it: clearing one tensor.
 constexpr double kDecompressPasses = 1;
 
-/// Compression of all transfers that wait for a task, by that task.
+/// Compression of all transfers that wait for the same task.
 struct Compression {
   double bytes = 0;
   TaskIndex needed_by = kNoTask;  ///< The first task that waits for the transfer.
   TaskIndex kernel = kNoTask;
 };
 
-/// Decompression of all transfers that a task waits for, by that task.
+/// Decompression of all transfers that one task waits for.
 struct Decompression {
   double bytes = 0;
   std::vector<Dependency> after;
@@ -53,7 +54,7 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
         "a ratio below 1 does not compress: ratio=100 sends one hundredth of the gradients");
   if (edit.FindChannel("links"))
     return Effect::Abstain(
-        "compressed gradients are gathered, not reduced in stages (blueconnect)");
+        "dgc gathers gradients, but blueconnect reduces them in stages; use only one of them");
   Effect effect = MakeExchange(job, arguments, kBucketBytes, edit);
   if (!effect.applies) return effect;
   const std::uint32_t network = *edit.FindChannel(kNetwork);
@@ -92,7 +93,7 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
     Edit::NewKernel kernel =
         KernelBefore(job, next, MemoryPassTime(kCompressPasses * compression.bytes, *job.device()));
     kernel.after = {{.task = ready}};
-    kernel.in_front = true;  // Kernels inserted there earlier may wait for the transfer.
+    kernel.in_front = true;  // Kernels inserted before that task earlier may wait for the transfer.
     compression.kernel = edit.Insert(std::move(kernel));
   }
   for (Edit::ChannelTask& send : edit.channel_tasks()) {

@@ -34,7 +34,7 @@ bool IsBiasOrRelu(std::string_view op) {
 
 std::int64_t Tiles(std::int64_t extent) { return (extent + kTile - 1) / kTile; }
 
-/// Returns how often all multiprocessors run a tile.
+/// Returns the number of waves: how often the multiprocessors run one tile each.
 double Waves(std::int64_t m, std::int64_t n, double processors) {
   const auto tiles = static_cast<double>(Tiles(m) * Tiles(n));
   return std::ceil(tiles / processors);
@@ -97,8 +97,9 @@ class Substitutions {
     return job_.graph().tasks[forward_[op].tasks.front()].step;
   }
 
-  /// Returns one past the consecutive products with equal rows and inner dimensions. These read the
-  /// same input, because networks do not multiply twice in a row without a function between.
+  /// Returns one past the consecutive products with equal rows and inner dimensions. Assumes that
+  /// these read the same input, because networks do not multiply twice in a row without a function
+  /// between.
   std::size_t EndOfParallel(std::size_t first) const {
     const std::optional<GemmShape> shape = ProductOf(job_, forward_[first], edit_);
     std::size_t end = first + 1;

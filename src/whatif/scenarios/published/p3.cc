@@ -1,5 +1,5 @@
-// p3: gradients go to a parameter server in slices, those of the layers nearest the input first.
-// Each layer of the next step's forward waits only for its own parameters (Jayarajan et al.,
+// p3: gradients go to a parameter server in slices; the layers nearest the input go first. Each
+// layer of the next step's forward waits only for its own parameters (Jayarajan et al.,
 // "Priority-based Parameter Propagation for Distributed DNN Training", MLSys 2019). The members are
 // the servers, each for its share of every slice. The servers update the parameters.
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 /// 50,000 parameters, the paper's best size.
 constexpr double kSliceBytes = 200e3;
 
-/// The next task that needs a gradient's parameter.
+/// The next task that reads a gradient's parameter.
 struct Consumer {
   TaskIndex task = kNoTask;
   std::uint8_t cycles = 0;
@@ -78,7 +78,7 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
       std::any_of(steps.front().gradients.begin(), steps.front().gradients.end(),
                   [](const Gradient& gradient) { return gradient.forward != kNoTask; });
   if (!linked)
-    return Effect::Abstain("no gradient matches its forward operator (sequence numbers)");
+    return Effect::Abstain("no sequence number matches a gradient with its forward operator");
 
   const std::uint32_t network = *edit.FindChannel(kNetwork);
   edit.Clear(network);
@@ -97,8 +97,8 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
       // The share of a server in the same machine does not use the link.
       send.bytes = gradient.bytes / slices;
       send.duration = TransferTime(sharing * (n - sharing) / n * send.bytes, channel);
-      // A lower value is sent first: tasks that the forward needs earlier. Steps are identical, so
-      // the first one's tasks suffice.
+      // Lower values are sent first: gradients whose parameters the forward reads earlier. Steps
+      // are identical, so the tasks of the first step suffice.
       send.priority = static_cast<std::int32_t>(NextForward(steps, steps.size() - 1, g).task);
       const Dependency needed = {
           .task = edit.FrontOf(consumer.task), .lag = channel.latency, .cycles = consumer.cycles};

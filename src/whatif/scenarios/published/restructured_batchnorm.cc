@@ -1,5 +1,5 @@
 // restructured-batchnorm: batch norms are split and fused with the layers around them, which halves
-// their passes over memory. The activations after them run inside them.
+// their passes over memory. The activations after the norms run inside the fused kernels.
 //
 // Source: Jung et al., "Restructuring Batch Normalization to Accelerate CNN Training" (2018). The
 // recipe is that of Zhu et al., "Daydream" (2020): remove the fused activations, halve the norms.

@@ -25,7 +25,7 @@ TEST(RestructuredBatchnormTest, NormsTakeHalfAndActivationsBesideThemGo) {
   const Applied applied(b.Build(), "restructured-batchnorm");
   ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
   // Norms take 80 / 2 and 120 / 2. The ReLU after the first norm and its backward before the last
-  // norm are removed. Those next to the product stay.
+  // norm are removed. The ReLU next to the product and its backward remain.
   const std::vector<double> step = {40, 30, 5, 6, 31, 60};
   std::vector<double> all;
   for (int i = 0; i < 3; ++i) all.insert(all.end(), step.begin(), step.end());

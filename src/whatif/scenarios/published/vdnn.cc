@@ -1,7 +1,7 @@
 // vdnn: keeps inputs of convolutions in host memory until the backward (Rhu et al., "vDNN", MICRO
 // 2016, policy vDNN-conv). Each input is copied out while its convolution runs, and the next
-// convolution waits for that. It is copied back during the backward of the following convolution.
-// The last input stays, because its backward follows immediately.
+// convolution waits for the copy. The input is copied back during the backward of the following
+// convolution. The last input stays on the GPU, because its backward follows immediately.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,12 +80,13 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
     const auto is_convolution = [&](const LaunchingOperator& op) {
       return IsOfFamily(job, op, WorkFamily::kConvolution);
     };
-    return Effect::Abstain(WhyNotFound(
-        job,
-        !HasAny(job, is_convolution) ? "the job has no convolutions"
-        : !HasBackward(job) ? "the recorded steps have no backward, so nothing is saved for one"
-                            : "no backward of a convolution matches its forward (sequence numbers)",
-        {"convolutions", is_convolution}));
+    return Effect::Abstain(
+        WhyNotFound(job,
+                    !HasAny(job, is_convolution) ? "the job has no convolutions"
+                    : !HasBackward(job)
+                        ? "the recorded steps have no backward, so nothing is saved for one"
+                        : "no sequence number matches a convolution's backward with its forward",
+                    {"convolutions", is_convolution}));
   }
   const double bytes_per_ns = arguments.Number("pcie-gbps") / 8;
   const std::uint32_t out = edit.AddChannel({.name = "copies out", .bytes_per_ns = bytes_per_ns});
@@ -95,7 +96,7 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
     double saved = 0, largest = 0;
     for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
       const Layer &layer = layers[l], &next = layers[l + 1];
-      // Branches may swap two layers; such an input stays.
+      // Branches may swap two layers. The input of such a layer stays on the GPU.
       if (next.backward >= layer.backward) continue;
       Edit::ChannelTask copy;
       copy.step = step;
