@@ -102,12 +102,18 @@ Result<Json> SelectJson(const Json& value, const std::string& select, std::size_
   found["select"] = select;
   if (!part->is_array()) {
     const std::size_t frame = SizeOf(found) + 16;
-    found["value"] =
-        SizeOf(*part) + frame <= most || part->is_structured()
-            ? FitJson(*part, most > frame ? most - frame : 0)
-            : Cut(*part, {.rows = 0, .bytes = most > 2 * frame ? (most - frame) / 2 : 0},
-                  Json::json_pointer(), found);
-    return found;
+    if (SizeOf(*part) + frame <= most || part->is_structured()) {
+      found["value"] = FitJson(*part, most > frame ? most - frame : 0);
+      return found;
+    }
+    // Escapes may make a string up to six times as long.
+    for (std::size_t bytes = most;; bytes /= 2) {
+      Json left_out = Json::array();
+      found["value"] =
+          Cut(*part, {.rows = 0, .bytes = bytes}, Json::json_pointer(select), left_out);
+      found["left_out"] = std::move(left_out);
+      if (SizeOf(found) <= most || bytes == 0) return found;
+    }
   }
   if (from >= part->size() && from > 0) {
     return Status::Usage(fmt::format("from: {} is past the end of {}, which has {} rows", from,

@@ -61,6 +61,19 @@ TEST(SelectJson, PagesShowEveryRowOnce) {
   EXPECT_EQ(seen, answer["kernels"]);
 }
 
+TEST(SelectJson, ALongStringLosesItsEnd) {
+  for (const char* const letter : {"x", "\x01"}) {
+    std::string text;
+    for (int i = 0; i < 3000; ++i) text += letter;
+    const Result<json> part = SelectJson({{"name", text}}, "/name", 0, 1000);
+    ASSERT_TRUE(part.ok());
+    EXPECT_LE(Size(part.value()), 1000u);
+    EXPECT_EQ(part.value()["left_out"][0]["select"], "/name");
+    const auto& shown = part.value()["value"].get_ref<const std::string&>();
+    EXPECT_EQ(shown.size() - 3 + part.value()["left_out"][0]["bytes"].get<std::size_t>(), 3000u);
+  }
+}
+
 TEST(SelectJson, WhatIsNotThereIsSaid) {
   EXPECT_FALSE(SelectJson(Answer(2), "/layers", 0, 1000).ok());
   EXPECT_FALSE(SelectJson(Answer(2), "kernels", 0, 1000).ok());
