@@ -67,8 +67,10 @@ class Steps(threading.local):
 
     A step begins where the previous update ended, so it contains the wait for its batch. It ends with an update.
     Backward passes in between are gradient accumulation. If several optimizers take turns, the one that ended the last
-    step ends the next. Evaluations are not steps. A step without a backward pass is marked as empty in two cases: its
-    loader is exhausted, or a batch arrives after one with only a forward pass without gradients.
+    step ends the next. Evaluations are not steps. Marks a step without a backward pass as empty in two cases:
+
+    - The loader is exhausted.
+    - A batch arrives, and the previous batch ran only a forward pass without gradients.
     """
 
     def __init__(self) -> None:

@@ -60,11 +60,12 @@ Json Cut(const Json& value, const Limits& limits, const Json::json_pointer& here
 
 }  // namespace
 
-Json FitJson(const Json& value, std::size_t most) {
+Json FitJson(const Json& value, std::size_t most, const std::string& select) {
+  const Json::json_pointer here(select);
   if (SizeOf(value) <= most) return value;
   for (const Limits& limits : kLimits) {
     Json left_out = Json::array();
-    Json cut = Cut(value, limits, Json::json_pointer(), left_out);
+    Json cut = Cut(value, limits, here, left_out);
     if (cut.is_object() && !left_out.empty()) cut["left_out"] = std::move(left_out);
     if (SizeOf(cut) <= most) return cut;
   }
@@ -74,7 +75,7 @@ Json FitJson(const Json& value, std::size_t most) {
   if (!value.is_object()) return cut;
   Json names = Json::array();
   for (const auto& [key, inner] : value.items()) {
-    names.push_back({{"select", (Json::json_pointer() / key).to_string()}});
+    names.push_back({{"select", (here / key).to_string()}});
     Json longer = {{"left_out", names}};
     if (SizeOf(longer) > most) break;
     cut = std::move(longer);
@@ -103,7 +104,7 @@ Result<Json> SelectJson(const Json& value, const std::string& select, std::size_
   if (!part->is_array()) {
     const std::size_t frame = SizeOf(found) + 16;
     if (SizeOf(*part) + frame <= most || part->is_structured()) {
-      found["value"] = FitJson(*part, most > frame ? most - frame : 0);
+      found["value"] = FitJson(*part, most > frame ? most - frame : 0, select);
       return found;
     }
     // Escapes may make a string up to six times as long.
@@ -132,7 +133,8 @@ Result<Json> SelectJson(const Json& value, const std::string& select, std::size_
     found["value"].push_back((*part)[next]);
   }
   if (next == from && next < part->size()) {  // A single row that is too long.
-    found["value"].push_back(FitJson((*part)[next], most > size ? most - size : 0));
+    const std::string row = fmt::format("{}/{}", select, next);
+    found["value"].push_back(FitJson((*part)[next], most > size ? most - size : 0, row));
     ++next;
   }
   if (next < part->size()) found["next"] = next;

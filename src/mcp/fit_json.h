@@ -16,9 +16,12 @@ namespace headroom::mcp {
 /// - `from`, `rows`: of a list, the first missing row and the number of rows.
 /// - `bytes`: of a string, the number of omitted bytes.
 ///
-/// SelectJson() with `select` and `from` gives the rest. For a very small `most`, the result has
-/// only `left_out`, or a part of it.
-nlohmann::ordered_json FitJson(const nlohmann::ordered_json& value, std::size_t most);
+/// SelectJson() with `select` and `from` gives the rest of a list. For a very small `most`, the
+/// result has only `left_out`, or a part of it.
+///
+/// @param select  JSON pointer of `value` in the whole answer
+nlohmann::ordered_json FitJson(const nlohmann::ordered_json& value, std::size_t most,
+                               const std::string& select = "");
 
 /// Returns the part of `value` that a JSON pointer names; of a list, the rows from `from` on. The
 /// result is `{"schema", "select", "from", "rows", "value"}`, with `rows` and `from` only for a

@@ -68,8 +68,8 @@ TEST_F(LateCauseTest, LongerSamples) {
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
   EXPECT_EQ(
       work.why,
-      "Rank 2 computes 1.4 times as long as the median rank, with 1.4 times the work (FLOPs, by "
-      "shapes): it has more to compute.");
+      "Rank 2 computes 1.4 times as long as the median rank, with 1.4 times the work (FLOPs from "
+      "operator shapes): it has more to compute.");
   EXPECT_NEAR(work.computing_imbalance, 70 / 55.0 - 1, 1e-9);
   EXPECT_NEAR(*work.work_imbalance, 1.4 / 1.1 - 1, 1e-9);
   EXPECT_NEAR(*work.explained, 1, 1e-9);

@@ -285,7 +285,8 @@ std::string TimelineAnswers::SearchJson(const std::string& text) {
 }
 
 Result<std::string> TimelineAnswers::RangeJson(std::int64_t from_ns, std::int64_t to_ns) {
-  if (to_ns < from_ns) return Status::Usage("to must be at least from");
+  if (to_ns < from_ns)
+    return Status::Usage("`to` is before `from`: give a `to` of at least `from`");
   const TrackSet& set = Tracks().set();
   const std::int64_t length = (set.end - set.begin).ns();
   // Clamps to the trace, because times far outside would overflow.

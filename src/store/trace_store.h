@@ -126,8 +126,8 @@ class TraceStore {
   TimeNs TaskEnd(GpuTaskId id) const {
     return gpu_tasks.start[id.index()] + gpu_tasks.duration[id.index()];
   }
-  /// Returns the time by which a host event may seem to end after its parent. Adds 1 us each if all
-  /// starts and if all durations are whole microseconds. Valid once frozen.
+  /// Returns the time by which a host event may seem to end after its parent. Adds 1 us if all
+  /// starts are whole microseconds, and 1 us if all durations are. Valid once frozen.
   DurationNs HostTolerance() const { return host_tolerance_; }
   DeviceId DeviceOf(GpuTaskId id) const {
     return streams.device[gpu_tasks.stream[id.index()].index()];

@@ -200,7 +200,7 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   // `whatif` shows the scenario's full savings. A finding whose savings are capped therefore names
   // no scenario.
   constexpr double kNearly = 0.95;
-  const bool holds_less = saves.mid < kNearly * unbounded;
+  const bool holds_less = saves.mid < kNearly * unbounded || unbounded < least;
   // An infinitely fast host is a bound, not a change to make.
   if (attempt.edit == nullptr && !holds_less && attempt.scenario != kHostForFree)
     finding.scenario = attempt.scenario;
@@ -223,7 +223,7 @@ void TellExcess(const TraceReport& report, Finding& finding) {
   const double excess = *finding.share_pct / 100 * report.breakdown->wall.ms();
   finding.saves_ms = MsInterval{0, excess, excess};
   finding.saves_note =
-      "at most: if these steps were like the median step; spread over all steps, not replayed";
+      "at most: if these steps took the median time; averaged over all steps, not replayed";
 }
 
 /// Lowers the confidence of a verdict if removing its cause saves almost nothing.
@@ -245,6 +245,10 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
   for (Finding& finding : report.findings) {
     if (finding.remedy == Remedy::kNone) {
       TellExcess(report, finding);
+      continue;
+    }
+    if (finding.remedy == Remedy::kRecordMore) {
+      finding.saves_note = "unknown: the stall may be an artifact of the recording";
       continue;
     }
     for (const Attempt& attempt : kAttempts) {
@@ -363,6 +367,7 @@ WindowJob MakeJobOfRun(const TraceStore& store, const ReferenceData& reference,
                                : MakeWholeJob(store, reference, truth.calibration);
   if (!made.ok()) return {};
   Job& job = *made.value().job;
+  if (!has_steps) job.SetStepTime(steps);
   if (truth.measured_step_ms && !job.CalibrateTo(*truth.measured_step_ms).ok()) return {};
   Replayer replayer;
   if (!MeasureReplay(job, replayer).Holds()) return {};
@@ -427,6 +432,7 @@ Status ForecastAll(const TraceStore& store, const ReferenceData& reference, cons
   engine.steps = run->steps();
   engine.events = CountEvents(store, steps, *run);
   Forecaster of_all(*all.job);
+  engine.replay_error_pct = of_all.baseline().replay_error_pct;
   return ForecastEach(*all.job, of_all, report);
 }
 

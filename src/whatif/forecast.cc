@@ -391,7 +391,8 @@ Ranking Forecaster::Rank(const IsWanted& is_wanted) {
   const auto has = [](const std::vector<Forecast>& forecasts, std::string_view name) {
     return std::ranges::find(forecasts, name, &Forecast::name) != forecasts.end();
   };
-  if (has(ranking.abstaining, "cuda-graph") && has(ranking.applying, "remove-syncs")) {
+  if (is_wanted() && has(ranking.abstaining, "cuda-graph") &&
+      has(ranking.applying, "remove-syncs")) {
     Forecast together = Run(std::string(kTogether), ParseScenario(kTogether).value());
     if (together.applies) ranking.applying.push_back(std::move(together));
   }

@@ -87,7 +87,10 @@ class AnyTrace(support.ProgramTest):
             with self.subTest(path.name):
                 forecast = support.headroom("whatif", "--json", "--quiet", path, *named).json()
                 for row in forecast["scenarios"]:
-                    self.assertAlmostEqual(row["saves_ms"], named[row["name"]]["mid"], delta=1e-3, msg=row["name"])
+                    # A finding saves at most its idle time.
+                    saves = named[row["name"]]["mid"]
+                    self.assertLessEqual(saves, row["saves_ms"] + 1e-3, row["name"])
+                    self.assertGreaterEqual(saves, 0.95 * row["saves_ms"] - 1e-3, row["name"])
                     compared += 1
         self.assertGreater(compared, 10)
 

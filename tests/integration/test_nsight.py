@@ -274,6 +274,7 @@ class Nsight(support.ProgramTest):
                     env={**os.environ, "TMPDIR": str(room)},
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
+                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # nohup ignores it.
                 )
                 with pipe.open("wb", buffering=0) as writer:
                     writer.write(data[: len(data) // 2])

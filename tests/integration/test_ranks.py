@@ -3,8 +3,10 @@ from
 one real trace (integration/ranks.py), so that the expected results are known."""
 import csv
 import gzip
+import os
 import pathlib
 import shlex
+import shutil
 
 from integration import ranks, support
 
@@ -325,6 +327,37 @@ class Ranks(support.ProgramTest):
 class Folders(support.ProgramTest):
     def test_without_a_trace(self):
         self.assert_refused(support.headroom("report", self.scratch), 3, "has no trace", "name the files")
+
+    def test_what_is_not_a_file_or_is_hidden_is_no_trace(self):
+        below = self.scratch / "below"
+        below.mkdir()
+        for folder in (self.scratch, below):
+            (folder / "._run.json").write_text("{}")
+            (folder / "dangling.json").symlink_to(folder / "nowhere")
+            os.mkfifo(folder / "pipe.json")
+        for command in ("report", "whatif", "predict"):
+            self.assert_refused(support.headroom(command, self.scratch), 3, "has no trace", "name the files")
+
+    def test_the_only_folder_below_stands_for_its_folder(self):
+        folder = self.scratch / "plugins/profile/2026_01_01"
+        folder.mkdir(parents=True)
+        trace = support.GOLDEN / "host-bound-two-steps/trace.json"
+        shutil.copy(trace, folder / "host.json")
+        for command in (("report", "--json"), ("whatif", "--json")):
+            outcome = support.headroom(*command, "--quiet", self.scratch)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertIn("2026_01_01/host.json", outcome.text)
+        other = folder.with_name("2026_01_02")
+        shutil.copytree(folder, other)
+        self.assert_refused(support.headroom("report", self.scratch), 3, "2 folders below it", other.name)
+        shutil.copy(trace, folder / "other.json")
+        self.assert_refused(support.headroom("whatif", folder), 3, "holds 2 traces", "other.json")
+
+    def test_a_profile_and_its_timeline_are_one_recording(self):
+        profile = support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb")
+        shutil.copy(profile, self.scratch / "host.xplane.pb")
+        (self.scratch / "host.trace.json.gz").write_bytes(b"not read")
+        self.assertEqual(len(self.report(self.scratch)["inputs"]), 1)
 
     def test_exports_of_nsight(self):
         export = support.data_file("cases/07-loop-without-marks-not-found/nsys_loop.sqlite")

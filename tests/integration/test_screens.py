@@ -3,6 +3,8 @@ paged."""
 import fcntl
 import os
 import pty
+import re
+import shlex
 import struct
 import termios
 import unicodedata
@@ -44,6 +46,42 @@ class Screens(support.ProgramTest):
             with self.subTest(trace.name):
                 for width in WIDTHS:
                     self.assert_fits(self.text(width, "report", trace), width, (trace, width))
+
+    def test_parts_of_the_step_sum_to_it(self):
+        compared = 0
+        for trace in traces():
+            text = self.text(80, "report", trace)
+            shares = [int(share) for share in re.findall(r"^  .{1,24}? +(\d+) %  ", text, re.MULTILINE)]
+            if not shares:
+                continue
+            with self.subTest(trace.name):
+                self.assertAlmostEqual(sum(shares), 100, delta=4, msg=text)  # Rounded, and less than 1 % has no row.
+                compared += 1
+        self.assertGreater(compared, 20)
+
+    def test_a_stall_that_nothing_explains_is_no_advice_to_remove_the_call(self):
+        trace = support.data_file("public-traces/tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz")
+        report = self.report(trace)
+        self.assertEqual(
+            (report["bottleneck"]["verdict"], report["bottleneck"]["confidence"]), ("synchronization", "low")
+        )
+        self.assertIn("hipMemcpyWithStream", report["bottleneck"]["confidence_reason"])
+        finding = report["findings"][0]
+        self.assertEqual((finding["id"], finding["saves_ms"], finding["whatif"]), ("stalled-copy", None, None))
+        text = self.text(80, "report", trace)
+        self.assertIn("Record several steps", text)
+        self.assertIn("Low confidence: no recorded work delays hipMemcpyWithStream", text)
+        text = self.text(80, "whatif", trace)
+        self.assertIn("No forecast: a replay of the unchanged step takes", text)
+        self.assertLess(len(text.splitlines()), 12)
+
+    def test_changes_to_make_together_are_a_command(self):
+        for trace in (*SAMPLES, support.GOLDEN / "host-bound-two-steps/trace.json"):
+            text = self.text(200, "whatif", trace) if ".pftrace" not in trace.name else ""
+            for command in re.findall(r"^Together: headroom (.*)$", text, re.MULTILINE):
+                with self.subTest(command):
+                    outcome = support.headroom(*shlex.split(command))
+                    self.assertEqual(outcome.code, 0, outcome)
 
     def test_a_report_of_several_ranks(self):
         folder = support.data_file("cases/41-pass-pipeline-bubble/pipe")

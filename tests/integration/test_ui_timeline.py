@@ -184,7 +184,7 @@ class Timeline(support.ProgramTest):
             ("timeline/span", {"lane": 0, "row": -1}, "no such row"),
             ("timeline/span", {"lane": 1 << 40, "row": 0}, "no such lane"),
             ("timeline/range", {"from": 0}, "to is required"),
-            ("timeline/range", {"from": 5, "to": 4}, "to must be at least from"),
+            ("timeline/range", {"from": 5, "to": 4}, "`to` is before `from`"),
             ("whatif", {"scenarios": "amp"}, "'scenarios' is not a parameter of this request"),
             ("timeline/search", {"txt": "x"}, "'txt' is not a parameter of this request"),
             ("timeline", {"scenario": "nonsense"}, "nonsense"),

@@ -39,7 +39,7 @@ struct StepTime {
 std::optional<StepTime> StepTimeOf(const Steps& steps);
 
 /// Returns the standard error of the step time as a share of it. Uses the mean absolute deviation
-/// of its steps from their median, because one slow step changes that little. Excludes the first
+/// of its steps from their median, because one slow step hardly affects it. Excludes the first
 /// step. Returns 0 (unknown) with fewer than two other typical steps.
 double StepTimeError(const Steps& steps);
 

@@ -259,9 +259,10 @@ struct Bottleneck {
   std::string of;                 ///< The base of the share: "the mean step", "the recording"...
   std::vector<std::string> evidence;
 
+  /// Keeps the first reason, which is the most specific one.
   void LowerConfidence(std::string_view reason) {
     confidence = "low";
-    confidence_reason = reason;
+    if (confidence_reason.empty()) confidence_reason = reason;
   }
 };
 
@@ -292,6 +293,7 @@ enum class Remedy : std::uint8_t {
   kKernelGaps,     ///< Start-up time of each kernel.
   kQueueGaps,      ///< Gaps before kernels that are launched in time.
   kCallbacks,      ///< A trainer's callbacks.
+  kRecordMore,     ///< None: the recording may not show what the job does.
 };
 
 struct Finding {

@@ -77,6 +77,10 @@ CauseTimes MeanOf(std::span<const CauseTimes> rows, const std::vector<bool>& cou
     if (mean.*cause > mean.*largest) largest = cause;
   }
   mean.*largest += left;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (counted[i]) mean.stalled += rows[i].stalled;
+  }
+  mean.stalled = DurationNs(mean.stalled.ns() / count);
   return mean;
 }
 
@@ -360,14 +364,14 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
       verdict.evidence.push_back(UnmarkedText(evidence));
       verdict.confidence = "medium";  // Only the position in the loop identifies the loader.
     }
-    if (const std::optional<Stall> stall = MainStall(evidence);
-        stall && first.verdict == Verdict::kSynchronization) {
-      verdict.LowerConfidence(fmt::format("no recorded work delays the {} of {}",
-                                          FormatTime(stall->longest), stall->call));
+    if (first.verdict == Verdict::kSynchronization && causes.IsMostlyStalled()) {
+      const std::string_view call = LongestStall(evidence);
+      verdict.LowerConfidence(
+          fmt::format("no recorded work delays {} for {}", call, FormatTime(causes.stalled)));
       verdict.evidence.push_back(
-          fmt::format("{} waits {} for its own copy although no recorded work delays it: work from "
-                      "before the recording, or of another process, may run then",
-                      stall->call, FormatTime(stall->longest)));
+          fmt::format("{} blocks for {} although no recorded work delays it: work from before the "
+                      "recording, or of another process, may run then",
+                      call, FormatTime(causes.stalled)));
     }
     return verdict;
   }
@@ -439,22 +443,18 @@ Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
 
 }  // namespace
 
-std::optional<Stall> MainStall(const Evidence& evidence) {
+std::string_view LongestStall(const Evidence& evidence) {
   IntervalSet steps;
   for (const std::size_t row : evidence.rows) steps.AppendInOrder(evidence.steps.spans[row]);
-  DurationNs all, stalled;
-  Stall stall;
+  std::string_view call;
+  DurationNs longest;
   for (const PricedSync& sync : evidence.syncs) {
     const DurationNs idle = steps.MeasureWithin(sync.gpu_idle);
-    all += idle;
-    if (!sync.is_stall) continue;
-    stalled += idle;
-    if (idle <= stall.longest) continue;
-    stall = {.call = evidence.store.Text(evidence.store.host_events.name[sync.call.index()]),
-             .longest = idle};
+    if (!sync.is_stall || idle <= longest) continue;
+    longest = idle;
+    call = evidence.store.Text(evidence.store.host_events.name[sync.call.index()]);
   }
-  if (stalled.ns() == 0 || 2 * stalled.ns() < all.ns()) return std::nullopt;
-  return stall;
+  return call;
 }
 
 Causes FindCauses(const Evidence& evidence) {
@@ -471,9 +471,14 @@ Causes FindCauses(const Evidence& evidence) {
     return taken;
   };
   IntervalSet sync_idle;  // In order, as PriceSyncs() returns the calls.
-  for (const PricedSync& sync : evidence.syncs) sync_idle.AppendInOrder(sync.gpu_idle);
+  IntervalSet stall_idle;
+  for (const PricedSync& sync : evidence.syncs) {
+    sync_idle.AppendInOrder(sync.gpu_idle);
+    if (sync.is_stall) stall_idle.AppendInOrder(sync.gpu_idle);
+  }
   Causes causes;
   const IntervalSet synchronization = take(sync_idle);
+  const IntervalSet stalls = Intersect(synchronization, stall_idle);
   causes.late = take(evidence.steps.late);
   causes.held = take(evidence.steps.queued);
   for (std::size_t i = 0; i < spans.size(); ++i) {
@@ -487,6 +492,7 @@ Causes FindCauses(const Evidence& evidence) {
     times.gpu = gpu.Sum() - gpu.communication - gpu.host_to_device - times.device_to_host;
     times.synchronization = synchronization.MeasureWithin(spans[i]);
     times.host = causes.late.MeasureWithin(spans[i]);
+    times.stalled = stalls.MeasureWithin(spans[i]);
     times.queue = causes.held.MeasureWithin(spans[i]);
     times.unknown = idle.MeasureWithin(spans[i]);
   }
@@ -505,6 +511,10 @@ CauseTimes CausesInUsualSteps(const Evidence& evidence, const Causes& causes) {
     }
     times.*cause = evidence.PerStep(times.*cause);
   }
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    if (usual[i]) times.stalled += causes.by_row[i].stalled;
+  }
+  times.stalled = evidence.PerStep(times.stalled);
   return times;
 }
 
@@ -653,7 +663,7 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
   if (guessed_steps) verdict.LowerConfidence("the steps are inferred");
   if (report.health.grade == 'C') verdict.LowerConfidence("the trace is incomplete");
   if (const StepRow& step = evidence.steps.steps.list[evidence.median_step]; HostRunsOn(step)) {
-    verdict.LowerConfidence("the GPU work of the last step ends early");
+    verdict.LowerConfidence(fmt::format("in step {} the host works on after the GPU", step.index));
     verdict.evidence.push_back(fmt::format(
         "in step {} the host works for {}, far longer than the GPU; no figure here covers the rest",
         step.index, FormatTime(*step.host)));

@@ -70,6 +70,11 @@ struct CauseTimes {
   DurationNs queue;            ///< The GPU waits although the next task was launched.
   /// The GPU waits, and the launch of the next task is unknown, or no task follows in the step.
   DurationNs unknown;
+  DurationNs stalled;  ///< Part of `synchronization` in stalls (PricedSync::is_stall).
+
+  bool IsMostlyStalled() const {
+    return stalled.ns() > 0 && 2 * stalled.ns() >= synchronization.ns();
+  }
 };
 
 /// Causes of the mean step.
@@ -81,14 +86,8 @@ struct Causes : CauseTimes {
 };
 Causes FindCauses(const Evidence& evidence);
 
-/// A synchronous copy that no recorded work delays.
-struct Stall {
-  std::string_view call;
-  DurationNs longest;
-};
-/// Returns the longest stall of the judged steps if stalls are at least half of the GPU idle time
-/// that blocking calls cause.
-std::optional<Stall> MainStall(const Evidence& evidence);
+/// Returns the name of the call with the longest stall in the judged steps; empty if none stalls.
+std::string_view LongestStall(const Evidence& evidence);
 
 /// Returns, by `rows`, true if the step is typical (UsualSteps()).
 std::vector<bool> UsualOf(const Evidence& evidence);

@@ -455,11 +455,17 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
       Remedy::kSyncs);
   if (!ranked) return ranked;
   ranked->finding.place = reads_value ? dearest->where : dearest->name;
-  if (MainStall(evidence)) {
+  if (causes.IsMostlyStalled()) {
+    const std::string_view call = LongestStall(evidence);
     ranked->finding.id = "stalled-copy";
+    ranked->finding.title =
+        fmt::format("the GPU idles {} {} after blocking calls, and no recorded work delays {}",
+                    figure, Each(evidence), call);
     ranked->finding.action =
         "record several steps after a warm-up: the call may wait for work that was launched before "
         "the recording";
+    ranked->finding.remedy = Remedy::kRecordMore;
+    ranked->finding.place = call;
   }
   ranked->finding.evidence = {fmt::format("{} of {}{} over the trace",
                                           Plural(dearest->count, "call"), dearest->name,

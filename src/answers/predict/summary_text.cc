@@ -45,14 +45,16 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
 void WriteHostLimit(TextPage& page, const PredictBaseline& baseline,
                     const std::vector<PredictedTarget>& targets) {
   constexpr double kFaster = 1.05;
-  const bool any_is_faster = std::ranges::any_of(targets, [&](const PredictedTarget& target) {
-    return target.speedup.value_or(0) >= kFaster;
-  });
-  if (baseline.host_ms <= baseline.gpu_ms || any_is_faster) return;
+  bool others_are_known = false;
+  for (const PredictedTarget& target : targets) {
+    if (!target.speedup || *target.speedup >= kFaster) return;
+    others_are_known = others_are_known || target.gpu != baseline.gpu;
+  }
+  if (baseline.host_ms <= baseline.gpu_ms || !others_are_known) return;
   page.Blank();
   page.Paragraph("",
-                 "No GPU here is faster, because the host limits this job: headroom whatif "
-                 "lists changes that make the host faster.");
+                 "No GPU here is more than 5 % faster, because the host limits this job: "
+                 "headroom whatif lists changes that make the host faster.");
 }
 
 Span Fits(const PredictedTarget& target) {

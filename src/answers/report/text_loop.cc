@@ -190,8 +190,8 @@ void WriteLoop(TextContext& c) {
                      : fmt::format("{} of {}", BreakdownSubject(c.file), c.job.SlowestNote()),
                  Style::kDim);
   Answers(c);
-  // Without marked regions, only on request: the breakdown shows the data of operators and
-  // frameworks better.
+  // Timings of a trace without marked regions appear only on request: the breakdown shows
+  // operators and frameworks better.
   const bool marked = !c.file.regions.empty();
   if (!c.file.timings.empty() && (marked || c.options.only)) Timings(c);
 }

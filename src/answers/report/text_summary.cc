@@ -260,24 +260,23 @@ class Summary {
       for (const BreakdownPart& part : kBreakdownParts) {
         const double share = 100 * (breakdown.step.*part.time).ms() / wall;
         const double busy = gpu ? 100 * (breakdown.gpu.*part.time).ms() / wall : share;
-        if (is_told && share >= kMinSharePct)
-          parts.push_back({std::string(part.label), share, busy});
+        if (is_told && share > 0) parts.push_back({std::string(part.label), share, busy});
       }
       const bool utf8 = options_.style.charset == Charset::kUtf8;
       const std::string key =
           fmt::format("{} GPU busy  {} GPU idle", utf8 ? "\u2588" : "#", utf8 ? "\u2591" : ".");
-      if (is_told && !(parts.size() == 1 && other > 99)) return {gpu ? key : "", parts};
+      if (is_told && other <= 99) return {gpu ? key : "", parts};
       parts.clear();
     }
     for (const ClassRow& row : file_.classes) {
-      if (row.share_pct >= kMinSharePct) parts.push_back({row.name, row.share_pct, row.share_pct});
+      if (row.share_pct > 0) parts.push_back({row.name, row.share_pct, row.share_pct});
     }
     return {"of GPU time", parts};
   }
 
-  /// Keeps `count` rows. The last one, "other", sums up the smaller parts, so rows sum to the step.
-  static void KeepLargest(std::vector<Part>& parts, std::size_t count) {
-    if (parts.size() <= count) return;
+  /// Moves the smallest parts and those under 1 % into a last row, "other", so at most `count` rows
+  /// sum to the step.
+  static void MergeSmallParts(std::vector<Part>& parts, std::size_t count) {
     Part other{.label = "other"};
     const auto move = [&](std::vector<Part>::iterator part) {
       other.share_pct += part->share_pct;
@@ -287,14 +286,19 @@ class Summary {
     if (const auto named = std::ranges::find(parts, other.label, &Part::label);
         named != parts.end())
       move(named);
-    while (parts.size() >= count) move(std::ranges::min_element(parts, {}, &Part::share_pct));
-    parts.push_back(std::move(other));
+    while (!parts.empty()) {
+      const auto least = std::ranges::min_element(parts, {}, &Part::share_pct);
+      const std::size_t rows = parts.size() + (other.share_pct >= kMinSharePct ? 1 : 0);
+      if (rows <= count && least->share_pct >= kMinSharePct) break;
+      move(least);
+    }
+    if (other.share_pct >= kMinSharePct) parts.push_back(std::move(other));
   }
 
   /// Writes the parts as a waterfall: each bar begins where the previous bar ends.
   void WriteParts(TextPage& page, std::size_t max_rows) const {
     auto [legend, parts] = Parts();
-    KeepLargest(parts, max_rows);
+    MergeSmallParts(parts, max_rows);
     for (std::size_t i = 1; i < parts.size(); ++i)
       parts[i].begin_pct = parts[i - 1].begin_pct + parts[i - 1].share_pct;
     std::size_t label = 0;
@@ -326,12 +330,13 @@ class Summary {
     }
   }
 
-  /// Writes whether the job is fine or the trace lacks data, if there is no action.
+  /// Without an action, shows whether the job is fine or the trace lacks data.
   void WriteNoAction(TextPage& page) const {
-    if (job_.steps().count == 0) return;  // The end of the page shows how to mark steps.
+    const Verdict verdict = file_.bottleneck.verdict;
+    if (job_.steps().count == 0 || verdict == Verdict::kUnknown) return;
     if (!file_.gpu_time.empty()) {
       page.Paragraph("", "No change was found that saves 1 % of the step or more.");
-    } else {
+    } else if (verdict != Verdict::kCpuCompute) {
       page.Paragraph("", fmt::format("Savings are unknown without GPU work. To record it: {}.",
                                      RemedyOf(ImportIssue::kNoGpu, file_.input.recorded_as)));
     }

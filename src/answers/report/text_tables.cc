@@ -218,15 +218,15 @@ void WriteEfficiency(TextContext& c) {
   row("memory-bound", percent(e.memory_bound_pct), "share of GPU time limited by device memory");
   if (e.impossible_pct.value_or(0) > 0) {
     row("impossible", percent(e.impossible_pct),
-        "share of GPU time faster than this GPU can be: in neither; shapes or times are wrong");
+        "share of GPU time that beats this GPU's peak: shapes or times are wrong");
   }
   row("tensor-core work", percent(e.tensor_core_eligible_pct),
       "share of GPU time: matrix products, convolutions, attention");
   row("on tensor cores", percent(e.tensor_core_used_pct),
       e.tensor_core_unknown_pct.value_or(0) > 0
-          ? fmt::format("of that, by kernel name; the names of {} do not show it",
+          ? fmt::format("share of tensor-core work, by kernel name; unknown for {}",
                         FormatPercent(*e.tensor_core_unknown_pct))
-          : "of that, by kernel name");
+          : "share of tensor-core work, by kernel name");
   const auto busy = [&](const char* name, const std::optional<double>& pct) {
     if (pct) row(name, FormatPercent(*pct), "busy while the GPU works, by hardware counters");
   };

@@ -38,12 +38,20 @@ std::string_view HardwareOf(std::string_view scenario) {
   return "";
 }
 
-/// Returns true if a change in `before` includes `change`, or makes the same kernels faster.
-bool IsCovered(const std::string& change, const std::vector<std::string>& before) {
-  return std::ranges::any_of(before, [&](const std::string& other) {
-    return (change == "tf32" && other == "amp") || other.starts_with(change + "+") ||
-           other.ends_with("+" + change);
+/// Returns true if `part` is one of the changes of `whole`, such as "a+b".
+bool Includes(const std::string& whole, const std::string& part) {
+  return ("+" + whole + "+").find("+" + part + "+") != std::string::npos;
+}
+
+/// Adds a change to those that are worth trying together, unless one of them includes it or makes
+/// the same kernels faster. A combination replaces its parts.
+void AddTogether(const std::string& change, std::vector<std::string>& changes) {
+  constexpr std::size_t kMax = 2;
+  std::erase_if(changes, [&](const std::string& other) { return Includes(change, other); });
+  const bool is_covered = std::ranges::any_of(changes, [&](const std::string& other) {
+    return Includes(other, change) || (change == "tf32" && Includes(other, "amp"));
   });
+  if (!is_covered && changes.size() < kMax) changes.push_back(change);
 }
 
 std::vector<Span> RowOf(const Forecast& forecast) {
@@ -76,9 +84,7 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
           FormatFactor(forecast.speedup)));
     } else if (gain_pct(forecast) >= kMinGainPct) {
       rows.push_back(RowOf(forecast));
-      constexpr std::size_t kTogether = 2;
-      if (!IsCovered(forecast.name, changes) && changes.size() < kTogether)
-        changes.push_back(forecast.name);
+      AddTogether(forecast.name, changes);
     } else if (gain_pct(forecast) > -kMinGainPct) {
       no_gain.push_back(forecast.name);
     } else {

@@ -107,8 +107,8 @@ std::string MergeCommand::Summary(const JobTraces& job, std::int64_t events) con
     constexpr std::size_t kMaxShown = 8;
     const std::size_t shown = std::min(kMaxShown, alone.size());
     text += fmt::format(
-        "headroom: rank {}{}: too few collectives match those of rank {}; they keep their own "
-        "clocks\n",
+        "headroom: rank {}{}: too few collectives match those of rank {}; each of these ranks "
+        "keeps its own clock\n",
         fmt::join(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
         alone.size() > shown ? fmt::format(" and {} more", alone.size() - shown) : "",
         job.ranks.ranks[alignment.clocks.front().root].rank.value_or(0));

@@ -65,6 +65,12 @@ WhatifCommand::WhatifCommand(Command parent) {
 }
 
 Status WhatifCommand::Run() {
+  // In these modes, the first argument is not a trace.
+  if (!list_ && !scores_ && score_.first.empty()) {
+    Result<std::string> file = FindOneTraceFile(trace_);
+    if (!file.ok()) return file.status();
+    trace_ = std::move(file).value();
+  }
   // Only the sweep shares work between processes.
   if (!views_.sweeps() && IsFollower()) return Status::Ok();
   OneProcess alone;
@@ -105,9 +111,6 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (scores_) return ListScores();
   if (!score_.first.empty()) return Score();
   if (trace_.empty()) return Status::Usage("TRACE is missing: headroom whatif TRACE [SCENARIO...]");
-  Result<std::string> file = FindOneTraceFile(trace_);
-  if (!file.ok()) return file.status();
-  trace_ = std::move(file).value();
   const Result<std::vector<std::string>> inputs = WithCaptures({trace_}, options_.capture);
   if (!inputs.ok()) return inputs.status();
   if (Status status = CheckOutput(inputs.value()); !status.ok()) return status;

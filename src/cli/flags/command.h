@@ -77,7 +77,8 @@ class Command {
   std::vector<std::string> remaining() const;
 
   std::string name() const;
-  /// Returns "data bench", without the program's name; empty for the program.
+  /// Returns the names of the command and its outer commands, such as "data bench"; empty for the
+  /// program.
   std::string path() const;
   std::vector<std::string> command_names() const;
   std::optional<Command> FindCommand(std::string_view name) const;

@@ -49,22 +49,30 @@ bool LooksLikeATrace(std::string_view name) {
                      [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// Returns the folders below `folder` that hold traces, by name. JAX, for example, writes into
-/// plugins/profile/DATE.
+/// Returns true for a visible regular file whose name is that of a trace.
+bool IsTraceFile(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  std::error_code unknown;
+  return !name.starts_with('.') && LooksLikeATrace(name) && entry.is_regular_file(unknown);
+}
+
+/// Returns the folders below `folder` that hold traces, by name; empty if too many files are below
+/// it. JAX, for example, writes into plugins/profile/DATE.
 std::vector<std::string> FoldersWithTraces(const std::string& folder) {
   constexpr int kMaxDepth = 4;
   constexpr int kMaxEntries = 10'000;
+  constexpr auto kSkip = fs::directory_options::skip_permission_denied;
   std::set<std::string> found;
   std::error_code error;
   int entries = 0;
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+  for (fs::recursive_directory_iterator entry(folder, kSkip, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (++entries > kMaxEntries) break;
-    const std::string name = entry->path().filename().string();
+    if (++entries > kMaxEntries) return {};
     std::error_code unknown;
     if (entry->is_directory(unknown)) {
-      if (name.starts_with('.') || entry.depth() >= kMaxDepth) entry.disable_recursion_pending();
-    } else if (LooksLikeATrace(name)) {
+      const bool is_hidden = entry->path().filename().string().starts_with('.');
+      if (is_hidden || entry.depth() >= kMaxDepth) entry.disable_recursion_pending();
+    } else if (IsTraceFile(*entry)) {
       found.insert(entry->path().parent_path().string());
     }
   }
@@ -81,49 +89,60 @@ std::string FirstOf(const std::vector<std::string>& paths) {
   return text;
 }
 
-Status AddFolder(const std::string& folder, TraceFiles& files) {
+/// Sorts the files of a folder into traces and others.
+Status ListFolder(const std::string& folder, std::vector<std::string>& traces,
+                  std::vector<std::string>& others) {
   std::error_code error;
-  std::vector<std::string> found;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
     std::error_code unknown;
-    if (name.starts_with('.') || !entry->is_regular_file(unknown)) continue;
-    if (LooksLikeATrace(name)) {
-      found.push_back(entry->path().string());
-    } else {
-      files.skipped.push_back(entry->path().string());
-    }
+    if (entry->path().filename().string().starts_with('.') || !entry->is_regular_file(unknown))
+      continue;
+    (IsTraceFile(*entry) ? traces : others).push_back(entry->path().string());
   }
-  if (error) {
-    return Status::BadInput(fmt::format("{}: cannot read the folder: {}; check its permissions",
-                                        Printable(folder, Charset::kAscii), error.message()));
-  }
+  std::sort(traces.begin(), traces.end());
+  if (!error) return Status::Ok();
+  return Status::BadInput(fmt::format("{}: cannot read the folder: {}; check its permissions",
+                                      Printable(folder, Charset::kAscii), error.message()));
+}
+
+/// Removes files that hold the same recording as another file: a report of Nsight Systems next to
+/// its export, and the timeline that JAX and TensorFlow write next to a profile.
+void RemoveCopies(std::vector<std::string>& sorted) {
+  const std::vector<std::string> all = sorted;
+  constexpr std::pair<std::string_view, std::string_view> kCopies[] = {
+      {".nsys-rep", ".sqlite"}, {".trace.json.gz", ".xplane.pb"}, {".trace.json", ".xplane.pb"}};
+  std::erase_if(sorted, [&](const std::string& path) {
+    return std::any_of(std::begin(kCopies), std::end(kCopies), [&](const auto& copy) {
+      if (!path.ends_with(copy.first)) return false;
+      const std::string stem = path.substr(0, path.size() - copy.first.size());
+      return std::binary_search(all.begin(), all.end(), stem + std::string(copy.second));
+    });
+  });
+}
+
+Status AddFolder(const std::string& folder, TraceFiles& files) {
+  std::vector<std::string> found;
+  if (Status status = ListFolder(folder, found, files.skipped); !status.ok()) return status;
   if (found.empty()) {
     const std::vector<std::string> below = FoldersWithTraces(folder);
-    if (below.size() == 1) return AddFolder(below.front(), files);
-    if (!below.empty()) {
+    if (below.size() > 1) {
       return Status::BadInput(
-          fmt::format("{}: holds no trace itself, but {} folders below it do; name one: {}",
+          fmt::format("{}: has no trace itself, but {} folders below it have; name one: {}",
                       Printable(folder, Charset::kAscii), below.size(), FirstOf(below)));
     }
+    if (below.size() == 1) {
+      if (Status status = ListFolder(below.front(), found, files.skipped); !status.ok())
+        return status;
+    }
+  }
+  if (found.empty()) {
     return Status::BadInput(fmt::format(
         "{}: the folder has no trace (.json, .pftrace, .pb, .perfetto-trace, .et, .sqlite, "
         ".nsys-rep or results.db, plain, .gz, .zst, .xz, .bz2 or .zip); name the files",
         Printable(folder, Charset::kAscii)));
   }
-  std::sort(found.begin(), found.end());
-  // A report of Nsight Systems next to its own export is the same recording.
-  const auto is_exported = [&](const std::string& path) {
-    fs::path exported = path;
-    return exported.extension() == ".nsys-rep" &&
-           std::binary_search(found.begin(), found.end(),
-                              exported.replace_extension(".sqlite").string());
-  };
-  std::vector<std::string> once;
-  std::copy_if(found.begin(), found.end(), std::back_inserter(once),
-               [&](const std::string& path) { return !is_exported(path); });
-  found = std::move(once);
+  RemoveCopies(found);
   files.paths.insert(files.paths.end(), found.begin(), found.end());
   files.of_folder.resize(files.paths.size(), true);
   return Status::Ok();

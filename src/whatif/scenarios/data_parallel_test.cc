@@ -137,7 +137,7 @@ TEST(BlueConnectTest, ThreeStagesOverTwoLevels) {
                    500 + 25.7 + 82 + 25.7 + kCopies);
   EXPECT_NE(job.WhyNot("blueconnect:gpus=6,gpus-per-node=4").find("two levels"), std::string::npos);
   EXPECT_NE(job.WhyNot("p3+blueconnect").find("all-reduces"), std::string::npos);
-  EXPECT_NE(job.WhyNot("blueconnect+dgc").find("gathered"), std::string::npos);
+  EXPECT_NE(job.WhyNot("blueconnect+dgc").find("gathers"), std::string::npos);
 }
 
 TEST(NetworkSpeedTest, ScalesWhatWasInsertedAndWhatWasRecorded) {

@@ -69,7 +69,7 @@ export function queryOf(settings: ScaleSettings): Record<string, string> {
   };
 }
 
-/** Returns powers of two up to the largest number, or to the size of the cluster. */
+/** Returns the powers of two from 1 to at most `most`. */
 export function gpusUpTo(most: number): number[] {
   const counts: number[] = [];
   for (let gpus = 1; gpus <= most; gpus *= 2) counts.push(gpus);
