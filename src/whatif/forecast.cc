@@ -124,8 +124,8 @@ double ErrorOfOnePass(const Job& job, Replayer& replayer) {
          1;
 }
 
-/// A smaller share counts as no gain.
-constexpr double kNothing = 0.05;
+/// A smaller share of the step counts as no gain, in the summary too.
+constexpr double kNothing = 0.01;
 
 }  // namespace
 

@@ -169,7 +169,7 @@ class MemorySnapshot(support.ProgramTest):
         for value in ({"epoch": 3}, [1, 2], "text", 7, {"segments": 1}):
             outcome = support.headroom("report", self.write("other.pickle", pickle.dumps(value, 4)))
             self.assertEqual(outcome.code, 3, outcome)
-            self.assertIn("not a memory snapshot", outcome.message)
+            self.assertIn("not a PyTorch memory snapshot", outcome.message)
 
     def test_a_checkpoint_is_refused(self):
         try:

@@ -237,9 +237,9 @@ Status PredictCommand::Run() {
   PredictReport report = std::move(answer.value()).Finish();
   if (json_) return WriteResult(RenderPredictJson(report), output_path_);
   const PageStyle style = StyleOfPage(output_path_);
+  if (!full_ && !gpus_.is_given() && gpus_.device_files().empty()) KeepCurrentGpus(report);
   if (full_ || batch_curve_ || plan_.total_steps || !timeline_path_.empty())
     return WritePaged(RenderPredictText(report, style), output_path_);
-  if (!gpus_.is_given() && gpus_.device_files().empty()) KeepCurrentGpus(report);
   return WritePaged(RenderPredictSummary(report, style), output_path_);
 }
 

@@ -40,7 +40,8 @@ Exit codes: 0 fine, also if a scenario gains nothing or its effect is unknown; 1
 
 WhatifCommand::WhatifCommand(Command parent) {
   command_ = parent.AddCommand("whatif", "Forecast what a change would save", kWhatifExamples);
-  command_.AddOption("TRACE", trace_, "A PyTorch-profiler trace: .json, .json.gz or .json.zst")
+  command_
+      .AddOption("TRACE", trace_, "A trace with GPU work (docs/formats.md), or a folder with one")
       .TypeName("");
   command_.AddOption("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")
       .TypeName("")

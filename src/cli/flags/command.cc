@@ -153,6 +153,8 @@ std::string WrongFlag(const CLI::App& program, const CLI::App& app, const CLI::P
 
 std::string NoSuchCommand(const std::string& before, std::string_view word,
                           const std::vector<std::string>& names) {
+  if (before.empty() && word.find_first_of("./") != std::string_view::npos)
+    return fmt::format("{}: no such command; for a trace: headroom report {}", word, word);
   const std::vector<std::string_view> near = NearNames(word, {names.begin(), names.end()});
   return near.empty() ? fmt::format("{}{}: no such command; the commands are {}", before, word,
                                     fmt::join(names, ", "))

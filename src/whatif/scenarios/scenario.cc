@@ -148,6 +148,33 @@ bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
 }
 
 /// @param whole  the whole combination, for messages
+/// Returns the scenario that frameworks and users know by another name; empty if none does.
+std::string_view OtherNameOf(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"mixed-precision", "amp"},
+      {"autocast", "amp"},
+      {"bf16", "amp:dtype=bf16"},
+      {"bfloat16", "amp:dtype=bf16"},
+      {"fp16", "amp:dtype=fp16"},
+      {"float16", "amp:dtype=fp16"},
+      {"half", "amp"},
+      {"tensor-cores", "tf32"},
+      {"compile", "cuda-graph"},
+      {"torch-compile", "cuda-graph"},
+      {"torch.compile", "cuda-graph"},
+      {"cuda-graphs", "cuda-graph"},
+      {"workers", "data-loading"},
+      {"num_workers", "data-loading"},
+      {"dataloader", "data-loading"},
+      {"activation-checkpointing", "checkpointing"},
+      {"sdpa", "flash-attention"},
+      {"fused", "fused-optimizer"}};
+  for (const auto& [other, scenario] : kOthers) {
+    if (other == name) return scenario;
+  }
+  return "";
+}
+
 Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
   const std::string_view name = text.substr(0, text.find(':'));
   if (name.empty()) {
@@ -158,7 +185,10 @@ Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
   }
   const Scenario* scenario = FindScenario(name);
   if (scenario == nullptr) {
-    const std::vector<std::string_view> near = NearNames(name, ScenarioNames());
+    std::vector<std::string_view> near = NearNames(name, ScenarioNames());
+    if (const std::string_view other = OtherNameOf(name); !other.empty()) near = {other};
+    if (name.find(',') != std::string_view::npos)
+      return Status::Usage(fmt::format("there is no scenario \"{}\"; join scenarios by +", name));
     return Status::Usage(
         fmt::format("there is no scenario \"{}\"{}{} (headroom whatif --list shows all)", name,
                     near.empty() ? "" : "; did you mean ", fmt::join(near, ", ")));
