@@ -117,8 +117,9 @@ inline constexpr char kFailed[] = "cupti_failed";             ///< Value: CUPTI'
 inline constexpr char kCapture[] = "cupti_capture";           ///< Value: 1 on, 0 off.
 /// Value: number of records; `text` names the context and stream.
 inline constexpr char kDropped[] = "cupti_dropped_records";
-inline constexpr char kUntimed[] = "cupti_untimed_records";    ///< Value: number of records.
-inline constexpr char kDiscarded[] = "cupti_discarded_bytes";  ///< Value: bytes without a buffer.
+inline constexpr char kUntimed[] = "cupti_untimed_records";  ///< Value: number of records.
+inline constexpr char kDiscarded[] =
+    "cupti_discarded_bytes";  ///< Value: bytes of records discarded without a buffer.
 /// Value: CPU time of Headroom's thread, in ns.
 inline constexpr char kWorkerTime[] = "cupti_worker_cpu_ns";
 /// Value: CPU time of Headroom's callbacks on other threads, in ns.

@@ -234,7 +234,7 @@ ErrorRange RangeOfStep(const DeviceRates& rates, double evidence,
       constants.step_error.Towards(constants.low_power_step_error, rates.smallness)
           .Scaled(rates.error_scale);
   const ErrorRange measured = range.Towards(constants.measured_step_error, evidence);
-  return range.Joined(measured);  // Measurements did not narrow the error of steps on every GPU.
+  return range.Joined(measured);  // On some GPUs, measurements did not reduce it.
 }
 
 }  // namespace headroom

@@ -37,7 +37,7 @@ struct Moments {
   std::int64_t begin = INT64_MAX, end = INT64_MIN;
 };
 
-/// Returns the span from the first step's begin to the last step's end.
+/// Returns the time from the earliest start of a step to the latest end.
 Moments SpanOf(std::span<const Interval> steps) {
   Moments span;
   for (const Interval& step : steps) {

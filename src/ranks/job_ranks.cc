@@ -44,8 +44,8 @@ void FindMissing(JobRanks& job) {
   }
   if (missing.empty()) return;
   job.issues.push_back({ImportIssue::kMissingRanks, static_cast<std::int64_t>(missing.size()),
-                        fmt::format("{} of {} ranks have a file; missing: rank {}. The last of "
-                                    "the recorded ranks may be waiting for a missing one",
+                        fmt::format("{} of {} ranks have a file; missing: rank {}. The rank "
+                                    "that arrives last may itself wait for a missing rank",
                                     job.ranks.size(), *world, SomeOf(missing))});
 }
 

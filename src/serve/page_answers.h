@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// Returns the answers to the page's initial requests, and to each single change. They equal the
-/// server's answers.
+/// Returns the answers to the page's initial requests, and the forecast of each scenario. They
+/// equal the server's answers.
 Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session);
 
 }  // namespace headroom

@@ -504,8 +504,8 @@ class GpuRegions {
     }
   }
 
-  /// Compares the clocks. Each event lies between two readings of the host's clock. Of several, the
-  /// one with the shortest distance between its readings counts. Runs without the lock, because it
+  /// Compares the clocks. Records several events and reads the host's clock before and after each.
+  /// Keeps the event with the shortest time between its readings. Runs without the lock, because it
   /// may take a millisecond. Only the poller accesses the fields used here. Returns false if the
   /// context was destroyed.
   bool anchor(Device& device) {

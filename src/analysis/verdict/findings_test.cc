@@ -213,7 +213,7 @@ TEST(Findings, OfSyncsNameTheOneInTheMedianStep) {
     step.Op("aten::item", kMain, at + 18, 490);
     step.Call("cudaStreamSynchronize", kMain, at + 20, 481);
   });
-  // Far more expensive, before the first step.
+  // A far more expensive sync before the first step must not become the finding.
   b.Launch("aten::mm", kMain, -90000, kTensorCoreGemm, kStream, -90000, 10);
   b.Call("cudaDeviceSynchronize", kMain, -80000, 79000);
   const TraceReport report = AnalyzeTrace(b);

@@ -176,7 +176,7 @@ TEST(DataText, ShowsProbes) {
   const std::string text = Text(report);
   for (const char* words :
        {"40.0 ms (38.0-42.0)", "The loader costs 10 ms (8-12) of a step.",
-        "Reading from storage takes 3.00 ms of a batch at most.", "  - the run was short.\n"})
+        "Reading from storage takes at most 3.00 ms per batch.", "  - the run was short.\n"})
     ExpectHas(text, words);
   const Json json = Json::parse(RenderDataJson(report))["probe"];
   EXPECT_EQ(json["loader_cost_ms"]["mid"], 10);

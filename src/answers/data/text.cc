@@ -148,11 +148,11 @@ void WriteProbe(TextPage& page, const InputProbe& probe) {
                                                  probe.loader_cost->high)));
   }
   if (probe.storage && probe.storage->mid) {
-    page.Paragraph("  ", fmt::format("Reading from storage takes {} of a batch.",
+    page.Paragraph("  ", fmt::format("Reading from storage takes {} per batch.",
                                      FormatTimeBetween(*probe.storage->mid, *probe.storage->low,
                                                        probe.storage->high)));
   } else if (probe.storage) {
-    page.Paragraph("  ", fmt::format("Reading from storage takes {} of a batch at most.",
+    page.Paragraph("  ", fmt::format("Reading from storage takes at most {} per batch.",
                                      FormatMs(probe.storage->high)));
   }
   if (const std::optional<double> limit = probe.LimitMs()) {

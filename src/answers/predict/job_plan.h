@@ -23,7 +23,7 @@ inline constexpr std::int64_t kMaxTotalSteps = 1'000'000'000'000;
 struct JobPlanQuestion {
   std::optional<std::int64_t> total_steps = {};
   std::string prices_path = {}, provider = {}, region = {}, pue = {}, carbon_path = {};
-  /// Limits of an option, above 0: hours, and money in the currency of the prices.
+  /// Limits per plan, above 0: hours, and cost in the currency of the prices.
   std::optional<double> max_hours = {}, max_money = {};
 
   /// Fails with kUsage if options of a whole job are given without `total_steps`.

@@ -184,7 +184,7 @@ std::string ActionTitle(const Finding& finding, std::size_t width) {
       {"unfused-elementwise", Remedy::kNone, "Fuse element-wise kernels: compile"},
       {"device-copies", Remedy::kNone, "Avoid copies, casts and layout changes"},
       {"gaps-between-kernels", Remedy::kKernelGaps, "Run fewer, larger kernels"},
-      {"gaps-between-kernels", Remedy::kNone, "Find what launched kernels wait for"},
+      {"gaps-between-kernels", Remedy::kNone, "Find out why launched kernels wait"},
       {"unexplained-idle", Remedy::kNone, "Record the host too"},
       {"outlier-steps", Remedy::kNone, "Check what only the slow steps do"},
       {"evaluation-in-steps", Remedy::kNone, "Evaluate less often"},

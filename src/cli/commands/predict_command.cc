@@ -44,7 +44,9 @@ void AddPlanFlags(Command command, JobPlanQuestion& plan) {
       .AddOption("--total-steps", plan.total_steps, "Steps of the whole job: hours, money and CO2")
       .TypeName("N")
       .Check(WholeNumber(1, kMaxTotalSteps));
-  command.AddOption("--prices", plan.prices_path, "Instances with prices [a small dated sample]")
+  command
+      .AddOption("--prices", plan.prices_path,
+                 "Cloud instances and their prices [small built-in sample]")
       .TypeName("FILE");
   command.AddOption("--provider", plan.provider, "Only instances of this provider")
       .TypeName("NAME");

@@ -52,7 +52,7 @@ void AddNetworkFlags(Command command, NetworkQuestion& network) {
       .TypeName("N,...");
   command
       .AddOption("--cluster", network.cluster,
-                 "A kind of machines (--list), or a file (docs/clusters.md)")
+                 "Cluster type (see --list), or a file (docs/clusters.md)")
       .TypeName("CLUSTER|FILE");
   command
       .AddOption("--bandwidth-gbps", network.bandwidths_gbps,

@@ -63,7 +63,7 @@ class Command {
   template <class T>
   Flag AddOption(const std::string& names, T& target, const std::string& description) const;
   Flag AddFlag(const std::string& names, bool& target, const std::string& description) const;
-  /// Lists this command under a heading of its parent's help: its task.
+  /// Lists this command under the heading `task` in its parent's help.
   void SetGroup(const std::string& task) const;
   /// Refuses a command line without one of this command's subcommands.
   void RequireCommand() const;

@@ -101,7 +101,8 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
     if (answers.program_error == EBUSY)
       check.fix = "stop the programs that use the counters (perf, a watchdog)";
   } else if (answers.kernel_error != 0) {
-    check.finding = fmt::format("programs can be counted, but the kernel cannot ({})", setting);
+    check.finding = fmt::format(
+        "perf can count events of programs, but not those of the operating system ({})", setting);
     check.matters = "perf shows no time in the kernel; Headroom does not use this counter";
     check.fix = "sudo sysctl kernel.perf_event_paranoid=1";
   } else {

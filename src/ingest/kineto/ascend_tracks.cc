@@ -148,8 +148,8 @@ class AscendTracks {
     return value;
   }
 
-  /// Returns true if a task does no work: the stream waits, marks a moment, or moves a part of a
-  /// collective. Collectives have a separate track.
+  /// Returns true if a task neither computes nor copies on its stream: it waits, records an event,
+  /// or is the transfer of a collective. Collectives have a separate track.
   bool IsWait(std::size_t row) const {
     const auto waits = [this](std::string_view text) {
       constexpr std::size_t kLongest = 128;

@@ -80,7 +80,8 @@ Extent ParseExtent(const Token& token) {
   return p != end && *p == ']' ? extent : Extent();
 }
 
-/// Returns true for phases of a moment: marks, and points of asynchronous operations.
+/// Returns true for phases without a duration: instants and marks, and steps of asynchronous
+/// events.
 bool IsPoint(char phase) {
   return std::string_view("iIRnTp").find(phase) != std::string_view::npos;
 }

@@ -32,7 +32,7 @@ class TraceTracks {
   void AddCriticalPath(const Job& job);
   void AddStreams();
   struct DeviceTime;
-  /// By row of the store's devices.
+  /// Returns the busy time and stream count of each device, by row of the store's devices.
   std::vector<DeviceTime> FindDeviceTime() const;
   void AddIdle(StreamId stream, const DeviceTime& device);
   void AddThreads();

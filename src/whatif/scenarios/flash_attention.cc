@@ -91,8 +91,9 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
     edit.AddWorkBefore(kernel.launch, kernel.host_work);
   }
   Effect effect;
-  effect.why = fmt::format("{:.3g} attentions per step become one kernel per pass",
-                           static_cast<double>(fused) / job.graph().steps);
+  effect.why =
+      fmt::format("{:.3g} attention operations per step each become one fused kernel per pass",
+                  static_cast<double>(fused) / job.graph().steps);
   effect.memory_delta_bytes = 0;
   effect.memory_change.fused_attention = true;
   effect.gpu_error = dropout ? kFlashAttentionError : kPublishedError;

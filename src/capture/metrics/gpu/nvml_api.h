@@ -32,7 +32,7 @@ struct FieldValue {
   long long timestamp, latency;
   unsigned type;
   Return result;
-  unsigned long long value;  ///< A union in NVML; this is the member of the fields in use.
+  unsigned long long value;  ///< A union in NVML; both fields below use this member.
 };
 static_assert(sizeof(FieldValue) == 40);
 constexpr unsigned kNvlinkSent = 138;  ///< Field id; the values of both fields are in KiB.
