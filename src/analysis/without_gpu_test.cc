@@ -155,7 +155,7 @@ TEST(LoopWithoutGpu, AFindingNamesTheRegionThatHoldsTheStepByItsOwnTime) {
   EXPECT_EQ(finding.evidence[0], "save: 450 us self time in step 0, in 2 regions");
 }
 
-TEST(Callbacks, AFindingNamesTheDearestAndItsEvent) {
+TEST(Callbacks, AFindingNamesTheMostExpensiveAndItsEvent) {
   StoreBuilder b;
   for (int i = 0; i < 6; ++i) {
     const int at = i * 1000;

@@ -87,7 +87,7 @@ bool OnTensorCores(const KernelWork& work);
 struct TableUncertainty {
   /// Number of rows whose time is impossible on the source, e.g. because of a wrong unit.
   std::size_t implausible = 0;
-  std::size_t first = 0;  ///< Index of the first such row; 0 if there is none.
+  std::size_t first = 0;  ///< Index of the first such row; 0 without such a row.
 };
 TableUncertainty UncertaintyOf(const std::vector<MeasuredOperator>& operators,
                                const DeviceRates& source, const KernelConstants& constants);

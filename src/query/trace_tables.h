@@ -68,7 +68,7 @@ class Table {
   double Real(std::size_t column, std::size_t row) const;
   /// Returns true if the key of a column means null.
   bool IsNull(std::size_t column, std::int64_t key) const;
-  /// Returns the index of the column with this name; kNoColumn if there is none.
+  /// Returns the index of the column with this name; kNoColumn if it does not exist.
   std::size_t Find(std::string_view column) const;
 };
 

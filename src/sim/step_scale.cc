@@ -29,7 +29,7 @@ double GpuWorkNs(const Plan& plan) {
 
 namespace {
 
-/// Returns the host work before the first call of the cycle in ns, or 0 if there is none.
+/// Returns the host work before the first call of the cycle in ns, or 0 without such work.
 double WorkBeforeFirstCall(const Plan& plan) {
   const PlanShape& shape = *plan.shape;
   for (std::size_t task = 0; task < plan.tasks(); ++task) {

@@ -335,6 +335,7 @@ class RowsAndSizes(DiffTest):
             self.assertEqual(outcome.text.count("<details>"), outcome.text.count("</details>"))
             self.assert_whole_tables(outcome.text, most)
         self.assert_refused(support.headroom("diff", RESNET, BERT, "--max-bytes", 5000), 2, "--md")
+        self.assert_refused(support.headroom("diff", RESNET, BERT, "--measured-step-ms", 50), 2, "diff compares two")
 
 
 class Ranks(DiffTest):

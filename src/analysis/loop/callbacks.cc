@@ -113,11 +113,11 @@ std::vector<CallbackRow> CallbackTable(const TraceStore& store, NameFacts& names
   return rows;
 }
 
-const CallbackRow* DearestCallback(const std::vector<CallbackRow>& rows) {
-  const auto dearest =
+const CallbackRow* MostExpensiveCallback(const std::vector<CallbackRow>& rows) {
+  const auto most_expensive =
       std::max_element(rows.begin(), rows.end(),
                        [](const CallbackRow& a, const CallbackRow& b) { return a.self < b.self; });
-  return dearest == rows.end() ? nullptr : &*dearest;
+  return most_expensive == rows.end() ? nullptr : &*most_expensive;
 }
 
 }  // namespace headroom

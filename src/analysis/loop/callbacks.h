@@ -32,6 +32,6 @@ std::vector<CallbackRow> CallbackTable(const TraceStore& store, NameFacts& names
                                        const StepAnalysis& steps);
 
 /// Returns the row with the most self time, or nullptr without rows.
-const CallbackRow* DearestCallback(const std::vector<CallbackRow>& rows);
+const CallbackRow* MostExpensiveCallback(const std::vector<CallbackRow>& rows);
 
 }  // namespace headroom

@@ -64,7 +64,7 @@ TEST(CallbackTable, EachCallbackOnEachEvent) {
   EXPECT_EQ(report.callbacks[2].share_pct, 5);
 }
 
-TEST(CallbackTable, ACallbackThatCallsOthersIsNotTheDearest) {
+TEST(CallbackTable, ACallbackThatCallsOthersIsNotTheMostExpensive) {
   StoreBuilder b = Steps(1);
   b.Region("callbacks.CallbackList.on_batch_end", kMain, 100, 500);
   b.Op("aten::mean", kMain, 105, 10);
@@ -78,9 +78,9 @@ TEST(CallbackTable, ACallbackThatCallsOthersIsNotTheDearest) {
   EXPECT_EQ(rows[2].callback, "Saver");
   EXPECT_EQ(rows[2].count, 2);
   EXPECT_EQ(rows[2].total, Us(150));
-  ASSERT_NE(DearestCallback(rows), nullptr);
-  EXPECT_EQ(DearestCallback(rows)->callback, "Logger");
-  EXPECT_EQ(DearestCallback({}), nullptr);
+  ASSERT_NE(MostExpensiveCallback(rows), nullptr);
+  EXPECT_EQ(MostExpensiveCallback(rows)->callback, "Logger");
+  EXPECT_EQ(MostExpensiveCallback({}), nullptr);
 }
 
 TEST(CallbackTable, WithoutStepsThereIsNoShare) {

@@ -16,9 +16,9 @@ DurationNs Within(Interval time, Interval span) {
 
 }  // namespace
 
-std::optional<OwnTime> DearestRegion(const TraceStore& store, NameFacts& names,
-                                     const Attribution& attribution, ThreadId thread,
-                                     Interval span) {
+std::optional<OwnTime> MostExpensiveRegion(const TraceStore& store, NameFacts& names,
+                                           const Attribution& attribution, ThreadId thread,
+                                           Interval span) {
   const auto& events = store.host_events;
   std::set<HostEventId> marks;  // A step's mark is not a region of the step.
   for (const HostEventId mark : store.steps.event.values()) marks.insert(mark);
@@ -46,11 +46,11 @@ std::optional<OwnTime> DearestRegion(const TraceStore& store, NameFacts& names,
         {std::max(events.start[row], around.start), std::min(store.HostEnd(event), around.end)},
         span);
   }
-  const auto dearest =
+  const auto most_expensive =
       std::max_element(found.begin(), found.end(),
                        [](const auto& a, const auto& b) { return a.second.own < b.second.own; });
-  if (dearest == found.end() || dearest->second.own.ns() <= 0) return std::nullopt;
-  return dearest->second;
+  if (most_expensive == found.end() || most_expensive->second.own.ns() <= 0) return std::nullopt;
+  return most_expensive->second;
 }
 
 }  // namespace headroom

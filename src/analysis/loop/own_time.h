@@ -19,9 +19,9 @@ struct OwnTime {
 };
 
 /// Considers the regions (IsRegion) of a thread that have no phase. Returns the name with the most
-/// self time within `span`, or nullopt if there is none.
-std::optional<OwnTime> DearestRegion(const TraceStore& store, NameFacts& names,
-                                     const Attribution& attribution, ThreadId thread,
-                                     Interval span);
+/// self time within `span`, or nullopt without regions.
+std::optional<OwnTime> MostExpensiveRegion(const TraceStore& store, NameFacts& names,
+                                           const Attribution& attribution, ThreadId thread,
+                                           Interval span);
 
 }  // namespace headroom

@@ -169,8 +169,9 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
                      RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as()))
                : "find out what the host does in that time: mark suspects with record_function";
   }
-  return explains(idle.dearest_time) ? "check whether the most expensive event must run so often"
-                                     : "start with the most expensive host call";
+  return explains(idle.most_expensive_time)
+             ? "check whether the most expensive event must run so often"
+             : "start with the most expensive host call";
 }
 
 std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& causes) {
@@ -213,16 +214,16 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
           "a launch call takes the host {}{}", mean(idle.launch_time, idle.launch_calls),
           idle.operators > idle.launches ? ", the surrounding operators take longer" : ""));
     }
-  } else if (SharePct(idle.dearest_time, idle.all) >= kWorthMentioningPct) {
+  } else if (SharePct(idle.most_expensive_time, idle.all) >= kWorthMentioningPct) {
     // A single event that accounts for most of its name's time is more specific than the name.
-    const bool single = 2 * idle.longest_time.ns() >= idle.dearest_time.ns();
+    const bool single = 2 * idle.longest_time.ns() >= idle.most_expensive_time.ns();
     const StringId name =
-        single ? evidence.store.host_events.name[idle.longest.index()] : idle.dearest;
+        single ? evidence.store.host_events.name[idle.longest.index()] : idle.most_expensive;
     ranked->finding.place = evidence.store.Text(name);
-    why.push_back(
-        fmt::format("most expensive: {}, {} ({})", ranked->finding.place,
-                    FormatTime(single ? idle.longest_time : idle.dearest_time),
-                    single ? "once" : fmt::format("{} times", FormatCount(idle.dearest_count))));
+    why.push_back(fmt::format(
+        "most expensive: {}, {} ({})", ranked->finding.place,
+        FormatTime(single ? idle.longest_time : idle.most_expensive_time),
+        single ? "once" : fmt::format("{} times", FormatCount(idle.most_expensive_count))));
   }
   if (recording.ns() > 0) {
     why.push_back(
@@ -276,8 +277,9 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
 std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
   constexpr double kWorthAFinding = 3;
   const DurationNs time = evidence.report.breakdown->step.callback;
-  const CallbackRow* dearest = DearestCallback(evidence.report.callbacks);
-  if (dearest == nullptr || SharePct(time, Wall(evidence)) <= kWorthAFinding) return std::nullopt;
+  const CallbackRow* most_expensive = MostExpensiveCallback(evidence.report.callbacks);
+  if (most_expensive == nullptr || SharePct(time, Wall(evidence)) <= kWorthAFinding)
+    return std::nullopt;
   const std::string figure = FormatMs(time);
   auto ranked =
       About(evidence, time, "callbacks",
@@ -290,15 +292,15 @@ std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
             "another thread, and keep .item() out of it",
             Remedy::kCallbacks);
   if (!ranked) return ranked;
-  ranked->finding.place = dearest->callback;
-  ranked->finding.evidence = {
-      fmt::format("most expensive: {}{}, {} self time over the trace in {}", dearest->callback,
-                  dearest->event.empty() ? "" : " on the event " + dearest->event,
-                  FormatTime(dearest->self), Plural(dearest->count, "call"))};
-  if (dearest->share_pct) {
+  ranked->finding.place = most_expensive->callback;
+  ranked->finding.evidence = {fmt::format(
+      "most expensive: {}{}, {} self time over the trace in {}", most_expensive->callback,
+      most_expensive->event.empty() ? "" : " on the event " + most_expensive->event,
+      FormatTime(most_expensive->self), Plural(most_expensive->count, "call"))};
+  if (most_expensive->share_pct) {
     ranked->finding.evidence.push_back(
         fmt::format("it takes {} of the steps' time, regardless of GPU work",
-                    FormatPercent(*dearest->share_pct)));
+                    FormatPercent(*most_expensive->share_pct)));
   }
   return ranked;
 }
@@ -337,11 +339,11 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   const std::string figure = FormatMs(other);
   const std::size_t example = ExampleOf(
       evidence, step.other, [&](std::size_t i) { return evidence.breakdowns[i].step.other; });
-  const std::optional<OwnTime> dearest =
-      DearestRegion(evidence.store, evidence.names, evidence.attribution,
-                    evidence.store.steps.thread[0], evidence.steps.hosts[example]);
-  if (dearest && 2 * dearest->own.ns() >= other.ns()) {
-    const std::string_view name = evidence.store.Text(dearest->name);
+  const std::optional<OwnTime> most_expensive =
+      MostExpensiveRegion(evidence.store, evidence.names, evidence.attribution,
+                          evidence.store.steps.thread[0], evidence.steps.hosts[example]);
+  if (most_expensive && 2 * most_expensive->own.ns() >= other.ns()) {
+    const std::string_view name = evidence.store.Text(most_expensive->name);
     auto ranked =
         About(evidence, other, "costly-region",
               fmt::format("{} per step is neither loading nor training, mostly in region {}",
@@ -351,9 +353,9 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
               Remedy::kNone);
     if (ranked) {
       ranked->finding.place = name;
-      ranked->finding.evidence = {
-          fmt::format("{}: {} self time in step {}, in {}", name, FormatTime(dearest->own),
-                      evidence.steps.steps.list[example].index, Plural(dearest->count, "region"))};
+      ranked->finding.evidence = {fmt::format(
+          "{}: {} self time in step {}, in {}", name, FormatTime(most_expensive->own),
+          evidence.steps.steps.list[example].index, Plural(most_expensive->count, "region"))};
     }
     return ranked;
   }
@@ -368,10 +370,10 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
              : fmt::format("mark suspects with record_function, or record Python frames ({})",
                            RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as())),
       Remedy::kNone);
-  if (ranked && dearest) {
+  if (ranked && most_expensive) {
     ranked->finding.evidence = {fmt::format("largest region: {}, {} self time",
-                                            evidence.store.Text(dearest->name),
-                                            FormatTime(dearest->own))};
+                                            evidence.store.Text(most_expensive->name),
+                                            FormatTime(most_expensive->own))};
   }
   return ranked;
 }
@@ -437,24 +439,24 @@ std::optional<Ranked> ExposedCopiesToHost(const Evidence& evidence, const Causes
 
 std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes) {
   const std::vector<SyncRow>& syncs = evidence.report.syncs;
-  const auto dearest = std::max_element(
+  const auto most_expensive = std::max_element(
       syncs.begin(), syncs.end(),
       [](const SyncRow& a, const SyncRow& b) { return a.in_mean_step < b.in_mean_step; });
-  if (dearest == syncs.end()) return std::nullopt;
+  if (most_expensive == syncs.end()) return std::nullopt;
   const std::string figure = FormatMs(causes.synchronization);
-  const bool reads_value = dearest->where.find("_local_scalar_dense") != std::string::npos ||
-                           dearest->where.find("item") != std::string::npos;
+  const bool reads_value = most_expensive->where.find("_local_scalar_dense") != std::string::npos ||
+                           most_expensive->where.find("item") != std::string::npos;
   auto ranked = About(
       evidence, causes.synchronization, "costly-syncs",
       fmt::format("the GPU idles {} {} after blocking calls, mostly after {}", figure,
-                  Each(evidence), dearest->name),
+                  Each(evidence), most_expensive->name),
       "bottleneck", figure,
       reads_value ? "keep values on the GPU: log loss.detach() and call .item() only every N steps"
                   : "remove it from the loop, or wait for one event instead of everything; avoid "
                     ".cpu(), .nonzero() and branches on tensors",
       Remedy::kSyncs);
   if (!ranked) return ranked;
-  ranked->finding.place = reads_value ? dearest->where : dearest->name;
+  ranked->finding.place = reads_value ? most_expensive->where : most_expensive->name;
   if (causes.IsMostlyStalled()) {
     const std::string_view call = LongestStall(evidence);
     ranked->finding.id = "stalled-copy";
@@ -467,9 +469,9 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
     ranked->finding.remedy = Remedy::kRecordMore;
     ranked->finding.place = call;
   }
-  ranked->finding.evidence = {fmt::format("{} of {}{} over the trace",
-                                          Plural(dearest->count, "call"), dearest->name,
-                                          dearest->where.empty() ? "" : " in " + dearest->where)};
+  ranked->finding.evidence = {fmt::format(
+      "{} of {}{} over the trace", Plural(most_expensive->count, "call"), most_expensive->name,
+      most_expensive->where.empty() ? "" : " in " + most_expensive->where)};
   return ranked;
 }
 

@@ -124,10 +124,10 @@ LateIdle MeasureLateIdle(const TraceStore& store, NameFacts& names, const StepAn
     ++count;
   }
   for (const auto& [name, sum] : by_name) {
-    if (sum.first <= out.dearest_time) continue;
-    out.dearest = name;
-    out.dearest_time = sum.first;
-    out.dearest_count = sum.second;
+    if (sum.first <= out.most_expensive_time) continue;
+    out.most_expensive = name;
+    out.most_expensive_time = sum.first;
+    out.most_expensive_count = sum.second;
   }
   return out;
 }

@@ -28,9 +28,9 @@ struct LateIdle {
   /// which another thread is more specific. None() if nothing was recorded.
   HostEventId longest;
   DurationNs longest_time;
-  StringId dearest;
-  DurationNs dearest_time;
-  std::int64_t dearest_count = 0;
+  StringId most_expensive;
+  DurationNs most_expensive_time;
+  std::int64_t most_expensive_count = 0;
 
   std::int64_t launch_calls = 0;  ///< Launch calls of the step, and their total length.
   DurationNs launch_time;

@@ -260,17 +260,18 @@ std::string WindowText(const EngineSummary& engine) {
                      Plural(engine.events, "event"), engine.calibration);
 }
 
-std::string DearestCallbackText(const TraceReport& file) {
-  const CallbackRow* dearest = DearestCallback(file.callbacks);
-  if (dearest == nullptr) return {};
+std::string MostExpensiveCallbackText(const TraceReport& file) {
+  const CallbackRow* most_expensive = MostExpensiveCallback(file.callbacks);
+  if (most_expensive == nullptr) return {};
   constexpr std::size_t kNameWidth = 60;  // Limits names, which may have any length.
   const auto cut = [](const std::string& name) { return CutMiddle(Printable(name), kNameWidth); };
-  std::string text = fmt::format("the most expensive is {}", cut(dearest->callback));
-  if (!dearest->event.empty()) text += fmt::format(" on the event {}", cut(dearest->event));
-  text += fmt::format(": {} self time in {}", FormatTime(dearest->self),
-                      Plural(dearest->count, "call"));
-  if (dearest->share_pct)
-    text += fmt::format(", {} of the steps' time", FormatPercent(*dearest->share_pct));
+  std::string text = fmt::format("the most expensive is {}", cut(most_expensive->callback));
+  if (!most_expensive->event.empty())
+    text += fmt::format(" on the event {}", cut(most_expensive->event));
+  text += fmt::format(": {} self time in {}", FormatTime(most_expensive->self),
+                      Plural(most_expensive->count, "call"));
+  if (most_expensive->share_pct)
+    text += fmt::format(", {} of the steps' time", FormatPercent(*most_expensive->share_pct));
   return text;
 }
 

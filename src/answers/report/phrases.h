@@ -58,7 +58,7 @@ std::string CountedText(const StepSummary& steps);
 std::string WindowText(const EngineSummary& engine);
 
 /// Returns the callback with the most self time, and its event; empty without callbacks.
-std::string DearestCallbackText(const TraceReport& file);
+std::string MostExpensiveCallbackText(const TraceReport& file);
 
 /// Returns how long host and GPU wait for a batch.
 std::string InputWaitText(const InputWait& wait);

@@ -61,8 +61,8 @@ void Answers(TextContext& c) {
                               ? "no range of a callback was recorded"
                               : OnBothClocks(file, file.loop->callback, step.callback);
   c.page.Paragraph("  callbacks   ", callbacks, Style::kDim);
-  if (const std::string dearest = DearestCallbackText(file); !dearest.empty())
-    c.page.Paragraph("              ", Sentence(dearest));
+  if (const std::string most_expensive = MostExpensiveCallbackText(file); !most_expensive.empty())
+    c.page.Paragraph("              ", Sentence(most_expensive));
   if (const std::optional<InputWait>& wait = file.input_wait; wait && wait->host.ns() > 0)
     c.page.Paragraph("  input wait  ", InputWaitText(*wait), Style::kDim);
   if (const std::optional<Throughput>& speed = file.throughput) {
@@ -241,8 +241,8 @@ void WriteCallbacks(TextContext& c) {
        {"share", Kind::kNumber, [](const CallbackRow& r) {
           return Span{r.share_pct ? FormatPercent(*r.share_pct) : ""};
         }}});
-  if (const std::string dearest = DearestCallbackText(c.file); !dearest.empty())
-    c.page.Paragraph("  ", FullSentence(dearest));
+  if (const std::string most_expensive = MostExpensiveCallbackText(c.file); !most_expensive.empty())
+    c.page.Paragraph("  ", FullSentence(most_expensive));
 }
 
 void WriteMetrics(TextContext& c) {

@@ -107,6 +107,11 @@ Status DiffCommand::CheckArguments() const {
   if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes requires --md");
   if (gates_.empty() && allow_inconclusive_)
     return Status::Usage("--allow-inconclusive requires --gate RULE");
+  if (options_.measured_step_ms) {
+    return Status::Usage(
+        "--measured-step-ms is the step of one run, but diff compares two: leave it out; headroom "
+        "whatif --score compares a forecast with a measured step");
+  }
   if (Status status = CheckAccepted(accepted_); !status.ok()) return status;
   if (const Result<AnalysisOptions> analysis = AnalysisOf(options_); !analysis.ok())
     return analysis.status();

@@ -410,6 +410,7 @@ std::vector<std::string> ReportCommand::ForecastArguments() const {
     arguments.emplace_back(flag);
     arguments.push_back(value);
   };
+  if (!steps_.empty()) add("--steps", steps_);
   if (!step_marker_.empty()) add("--step-marker", step_marker_);
   if (!capture_.empty()) add("--capture", capture_);
   if (measured_step_ms_) add("--measured-step-ms", fmt::format("{}", *measured_step_ms_));

@@ -25,7 +25,7 @@ constexpr std::uint32_t kEnd = static_cast<std::uint32_t>(TrackEventType::kSlice
 constexpr std::uint32_t kInstant = static_cast<std::uint32_t>(TrackEventType::kInstant);
 constexpr std::uint32_t kCounter = static_cast<std::uint32_t>(TrackEventType::kCounter);
 
-/// Returns the event type for a legacy phase, or 0 if there is none.
+/// Returns the event type for a legacy phase, or 0 if the phase has none.
 std::uint32_t TypeOf(char phase) {
   switch (phase) {
     case 'B':

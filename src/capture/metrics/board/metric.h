@@ -42,7 +42,7 @@ struct Metric {
   std::string instance = {};  ///< "GPU 0", "eth0", "4711 python3"; empty: the whole scope.
   MetricKind kind = MetricKind::kGauge;
   /// For kRate: name of the underlying counter, which ends in its unit ("network_sent_bytes").
-  /// Empty if there is none.
+  /// Empty for other kinds.
   std::string counter = {};
 };
 

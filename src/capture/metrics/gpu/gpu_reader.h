@@ -22,7 +22,7 @@ struct GpuPatience {
 
 class GpuReader : public MetricSource {
  public:
-  /// Opens a vendor's library. Returns null if there is none.
+  /// Opens a vendor's library. Returns null if the library is missing.
   using Open = std::function<std::unique_ptr<GpuSource>()>;
 
   /// Returns when the library is open, or after patience.to_open. In the second case, its metrics
