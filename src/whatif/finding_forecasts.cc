@@ -200,9 +200,10 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   // `whatif` shows the scenario's full savings. A finding whose savings are capped therefore names
   // no scenario.
   constexpr double kNearly = 0.95;
-  const bool holds_less = saves.mid < kNearly * unbounded || unbounded < least;
+  const bool holds_less = saves.mid < kNearly * unbounded;
+  const bool is_slower = unbounded < least;  // `whatif` says so, but a finding saves nothing then.
   // An infinitely fast host is a bound, not a change to make.
-  if (attempt.edit == nullptr && !holds_less && attempt.scenario != kHostForFree)
+  if (attempt.edit == nullptr && !holds_less && !is_slower && attempt.scenario != kHostForFree)
     finding.scenario = attempt.scenario;
   finding.saves_note = attempt.bound.empty() ? fmt::format("forecast of {}", attempt.scenario)
                                              : fmt::format("at most: {}", attempt.bound);
