@@ -176,7 +176,7 @@ test("the slider has room for twice the cores, the recorded and the best", () =>
 
 test("what holds the loop back, with the stage to begin with", () => {
   expect(boundOf(loading({ stages: [stage("Decode", "stage")] }))).toMatch(
-    /mostly computing.*The most expensive stage is Decode: 60.0 % of preparing\.$/,
+    /mostly computing.*The most expensive stage is Decode: 60.0 % of the preparation\.$/,
   );
   expect(boundOf(loading({ bound: "none", stages: [stage("Decode", "stage")] }))).not.toContain("Decode");
   for (const bound of ["unknown", "constructor"]) expect(boundOf(loading({ bound }))).toBe("");

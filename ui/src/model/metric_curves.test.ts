@@ -73,7 +73,7 @@ test("an axis ends where a value could", () => {
 
 test("what the chart leaves out is said", () => {
   const said = (one: MetricOverTime) => noteOf(one, seriesOf(one, OVER_TIME));
-  expect(said(metric())).toContain("Means");
+  expect(said(metric())).toContain("Lines are means");
   expect(said(metric({ left_out: 112 }))).toContain("1 of 113");
   expect(said(metric({ curves: [] }))).toBe("");
 });
