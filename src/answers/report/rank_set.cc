@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "answers/report/rank_findings.h"
 #include "ranks/rank_of_file.h"
+#include "render/number_format.h"
 
 namespace headroom {
 namespace {
@@ -22,12 +24,57 @@ void AddIssue(ImportIssue issue, const std::vector<std::string>& names, JobRanks
   job.issues.push_back({issue, static_cast<std::int64_t>(names.size()), std::move(which)});
 }
 
+/// The shortest and the longest median step of the files, ignoring files without steps.
+struct StepSpread {
+  DurationNs shortest, longest;
+};
+
+std::optional<StepSpread> SpreadOf(const std::vector<TraceReport>& files) {
+  std::optional<StepSpread> spread;
+  for (const TraceReport& file : files) {
+    if (!file.steps.p50) continue;
+    if (!spread) spread = {*file.steps.p50, *file.steps.p50};
+    spread->shortest = std::min(spread->shortest, *file.steps.p50);
+    spread->longest = std::max(spread->longest, *file.steps.p50);
+  }
+  return spread;
+}
+
+/// Returns true if the files cannot be the ranks of one job: none has a rank, a world size or a
+/// collective, and their steps take different times. Ranks step together.
+bool AreUnrelated(const std::vector<TraceReport>& files,
+                  const std::vector<RankTimeline>& timelines) {
+  const bool states_rank = std::ranges::any_of(files, [](const TraceReport& file) {
+    return file.input.rank || RankOfFileName(file.input.path);
+  });
+  const bool is_distributed = std::ranges::any_of(timelines, [](const RankTimeline& rank) {
+    return rank.world_size || !rank.collectives.empty();
+  });
+  if (states_rank || is_distributed) return false;
+  constexpr double kSameStep = 1.25;
+  const std::optional<StepSpread> spread = SpreadOf(files);
+  return spread && spread->longest.ms() > kSameStep * spread->shortest.ms();
+}
+
+/// Removes all files but the one with the longest median step, and reports that.
+RankSetIssue KeepSlowest(std::vector<TraceReport>& files) {
+  const std::size_t count = files.size();
+  const StepSpread spread = *SpreadOf(files);
+  std::erase_if(files, [&](const TraceReport& file) { return file.steps.p50 != spread.longest; });
+  files.erase(files.begin() + 1, files.end());
+  return {ImportIssue::kOtherJob, static_cast<std::int64_t>(count),
+          fmt::format("only this file is reported, the slowest of {}: they do not look like ranks "
+                      "of one job (no rank, world size or collective; median steps of {} to {})",
+                      count, FormatTime(spread.shortest), FormatTime(spread.longest))};
+}
+
 }  // namespace
 
 Result<JobRanks> CompareFiles(std::vector<TraceReport>& files, std::vector<RankTimeline> timelines,
                               const LeftOutFiles& left_out) {
-  if (Status status = AssignRanks(files); !status.ok()) return status;
   JobRanks job;
+  if (files.size() > 1 && AreUnrelated(files, timelines)) job.issues.push_back(KeepSlowest(files));
+  if (Status status = AssignRanks(files); !status.ok()) return status;
   if (files.size() > 1) {
     for (std::size_t i = 0; i < timelines.size(); ++i) {
       timelines[i].rank = files[i].input.rank;

@@ -17,7 +17,8 @@ struct LeftOutFiles {
 };
 
 /// Gives each file its rank (AssignRanks()), and adds findings about ranks to the files of these
-/// ranks. Fails as AssignRanks() does. Compares nothing if there is one file.
+/// ranks. Fails as AssignRanks() does. Compares nothing if there is one file. If the files
+/// cannot be ranks of one job, keeps only the file with the longest step.
 ///
 /// @param timelines  timelines of `files`, in the same order
 Result<JobRanks> CompareFiles(std::vector<TraceReport>& files, std::vector<RankTimeline> timelines,

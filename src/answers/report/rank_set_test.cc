@@ -45,6 +45,35 @@ TEST(CompareFiles, OneFileIsComparedWithNothing) {
   EXPECT_FALSE(files[0].input.rank.has_value());
 }
 
+TEST(CompareFiles, FilesOfUnrelatedJobsAreNoRanks) {
+  std::vector<TraceReport> files(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    files[i].input.path = "job" + std::to_string(i) + ".json";
+    files[i].steps.p50 = DurationNs(i == 1 ? 9'000'000 : 1'000'000);
+  }
+  const std::vector<RankTimeline> alone(3);
+  std::vector<TraceReport> unrelated = files;
+  const Result<JobRanks> job = CompareFiles(unrelated, alone, {});
+  ASSERT_TRUE(job.ok());
+  ASSERT_EQ(unrelated.size(), 1u);
+  EXPECT_EQ(unrelated[0].input.path, "job1.json");
+  EXPECT_FALSE(unrelated[0].input.rank.has_value());
+  ASSERT_EQ(job.value().issues.size(), 1u);
+  EXPECT_EQ(job.value().issues[0].issue, ImportIssue::kOtherJob);
+  EXPECT_EQ(job.value().issues[0].count, 3);
+
+  std::vector<RankTimeline> of_job = alone;
+  of_job[2].world_size = 3;
+  EXPECT_TRUE(CompareFiles(files, of_job, {}).ok());
+  EXPECT_EQ(files.size(), 3u) << "one file states the size of its job";
+  for (TraceReport& file : files) {
+    file.input.rank.reset();
+    file.steps.p50 = DurationNs(1'000'000);
+  }
+  EXPECT_TRUE(CompareFiles(files, alone, {}).ok());
+  EXPECT_EQ(files.size(), 3u) << "ranks that step together";
+}
+
 TEST(CompareFiles, RefusesTwoFilesOfOneRank) {
   std::vector<TraceReport> files = FilesOf(2);
   files[0].input.rank = files[1].input.rank = 3;

@@ -203,12 +203,15 @@ class Summary {
         text += between + ".";
       } else if (corrected) {
         text +=
-            fmt::format("{} without the profiler, {} recorded.", between, FormatTime(*recorded));
+            fmt::format("{} without the profiler. Recorded: {}", between, FormatTime(*recorded));
       } else {
         text += FormatTime(*recorded) + ".";
       }
+      const bool of_recorded = !text.ends_with('.');
       if (const std::optional<DurationNs> busy = GpuBusy())
-        text += fmt::format(" GPU busy {}.", FormatTime(*busy));
+        text += fmt::format("{} GPU busy {}.", of_recorded ? "," : "", FormatTime(*busy));
+      else if (of_recorded)
+        text += '.';
     } else if (!file_.gpu_time.empty()) {
       const GpuTimeRow& row = file_.gpu_time.front();
       text = fmt::format("GPU busy {} of {}.", FormatTime(row.busy), FormatTime(row.span));
@@ -374,7 +377,7 @@ class Summary {
       std::string title = fmt::format("{}. {}", i + 1,
                                       Sentence(ActionTitle(finding, title_width - kNumber - kGap)));
       title = CutMiddle(Printable(title, charset), title_width - kGap, charset);
-      const auto [saves, speedup] = Gain(finding);
+      const auto [saves, speedup] = Gain(finding, *shown[i]->file);
       page.Line({{title, Style::kGood},
                  {Spaces(Left(title_width, DisplayWidth(title)))},
                  {fmt::format("{:>{}}", saves, kSaves)},
@@ -386,9 +389,9 @@ class Summary {
     write_others();
   }
 
-  /// Returns the saving of an action, and the speedup.
-  std::pair<std::string, std::string> Gain(const Finding& finding) const {
-    const std::optional<MsInterval> base = job_.Base();
+  /// Returns the saving of an action, and the speedup of the file's own step.
+  std::pair<std::string, std::string> Gain(const Finding& finding, const TraceReport& file) const {
+    const std::optional<MsInterval> base = JobReport({&file, 1}).Base();
     if (!finding.saves_ms) {
       return {"unknown", ""};
     }
@@ -439,6 +442,9 @@ class Summary {
     for (const RowOfFile<HealthIssue>& issue : job_.issues()) {
       const ImportIssueDoc& doc = DocOf(issue.row->issue);
       if (doc.severity == Severity::kInfo) continue;
+      // Only the detail shows how the files differ.
+      if (issue.row->issue == ImportIssue::kOtherJob)
+        return Sentence(issue.row->detail.substr(0, issue.row->detail.find(" ("))) + ".";
       std::string text = Sentence(doc.sentence.substr(0, doc.sentence.find_first_of(";:"))) + ".";
       if (!issue.row->voids.empty())
         text += fmt::format(" Unreliable: {}.", Join(issue.row->voids));

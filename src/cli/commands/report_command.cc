@@ -268,11 +268,11 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   if (!read.ok()) return read.status();
   log_.Enter("render");
   std::vector<TraceReport>& files = read.value().reports;
-  const bool several = files.size() > 1;
   const Result<JobRanks> ranks = CompareFiles(
       files, std::move(read.value().timelines),
       {.unreadable = std::move(read.value().unreadable), .not_traces = files_.skipped});
   if (!ranks.ok()) return ranks.status();
+  const bool several = files.size() > 1;
   if (Status status = KeepRank(files); !status.ok()) return status;
   AddIssues(ranks.value(), files.front());
   if (Status status = Render(files, read.value().calls, several ? &ranks.value() : nullptr);
@@ -383,6 +383,10 @@ Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
   }
   std::erase_if(files, [&](const TraceReport& file) { return file.input.rank != rank_; });
   if (!files.empty()) return Status::Ok();
+  if (ranks.empty()) {
+    return Status::Usage(
+        fmt::format("--rank {}: no file states a rank; pass the file itself", *rank_));
+  }
   return Status::Usage(
       fmt::format("no file has rank {}; the files have ranks {}", *rank_, fmt::join(ranks, ", ")));
 }
