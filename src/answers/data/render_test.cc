@@ -94,7 +94,8 @@ TEST(DataText, HasVerdictStagesAndSettings) {
   for (const char* words :
        {"Input pipeline: preparation ",
         "  The loop waits 10.0 ms (25.0 %) of each 40.0 ms step for its batch.\n",
-        "The most expensive stage is decode: 3.75 ms per sample, 75.0 %.",
+        "Workers compute for 80.0 % of a batch's preparation and wait for 15.0 % (files, network",
+        "most expensive stage is decode: 3.75 ms per sample, 75.0 %.",
         "  loader   2 workers, 1 batch ahead per worker, batches of 4; 8 cores\n",
         "20.0 ms to prepare: 16.0 ms (80.0 %) computing, 3.00 ms (15.0 %) blocked, ",
         "0.5 batches ready when the loop asks; workers are busy 99.0 % of their time",
@@ -158,7 +159,7 @@ TEST(DataText, WarnsOfCrowdedCoresMemoryAndGuesses) {
   const std::string text = Text(report);
   for (const char* words :
        {"asked for, oversubscribed, ",
-        "oversubscribed: more threads want to run than there are cores.\n",
+        "oversubscribed: more threads want to run than there are cores (1).\n",
         "too much memory: workers=64 has 2.00 GB of batches in flight, and 1.00 GB were free",
         "The simulation is far off", "a rough guess. A recording with one worker measures it",
         "storage=N sets how many", "cores=N sets it"})

@@ -51,6 +51,17 @@ std::string_view BoundTitle(LoadingBound bound) {
   return "unknown";
 }
 
+/// REQUIRES: the split has the parts of a batch's preparation.
+std::string ComputingSentence(const LoadingSplit& split) {
+  const auto share = [&](DurationNs part) { return 100 * part.ms() / split.batch.ms(); };
+  constexpr double kWorthSayingPct = 10;
+  std::string text = fmt::format("Workers compute for {} of a batch's preparation",
+                                 FormatPercent(share(*split.cpu)));
+  if (const double blocked = share(*split.blocked); blocked >= kWorthSayingPct)
+    text += fmt::format(" and wait for {} (files, network or locks)", FormatPercent(blocked));
+  return text + ".";
+}
+
 std::string BoundSentence(const DataReport& report) {
   const bool workers = !report.loaders.empty() && report.loaders.front().settings.workers > 0;
   switch (report.split.bound) {
@@ -62,8 +73,10 @@ std::string BoundSentence(const DataReport& report) {
           "earlier. More workers help as long as the storage scales.",
           workers ? "A worker" : "The loop");
     case LoadingBound::kPreparation:
-      return workers ? "Workers compute nearly all the time. More workers help while cores are "
-                       "free; after that, only a cheaper stage or a cache helps."
+      return workers ? fmt::format(
+                           "{} More workers help while cores are free; after that, only a cheaper "
+                           "stage or a cache helps.",
+                           ComputingSentence(report.split))
                      : "The loop prepares its batches itself, between its steps: workers would "
                        "prepare them in parallel.";
     case LoadingBound::kCores:
@@ -183,39 +196,50 @@ std::vector<OptionRow> OptionRows(const DataReport& report) {
   return rows;
 }
 
+/// Returns the name without the prefetch factor if that is the recorded one.
+std::string ShortName(const LoadingOption& option, const DataReport& report) {
+  std::string_view name = option.name;
+  const std::string recorded = fmt::format(",prefetch={}", report.model->setting.prefetch);
+  if (name.ends_with(recorded)) name.remove_suffix(recorded.size());
+  return std::string(name);
+}
+
 void WriteOptionTable(TextPage& page, const DataReport& report, std::span<const OptionRow> rows) {
   using Row = OptionRow;
-  WriteTable<Row>(page, rows,
-                  {{"setting", Kind::kName, [](const Row& r) { return Span{r.option->name}; }},
-                   {"step", Kind::kNumber,
-                    [](const Row& r) {
-                      const auto& outcome = r.option->outcome;
-                      return Span{
-                          FormatTimeBetween(outcome.mid_ms, outcome.low_ms, outcome.high_ms),
-                          Style::kBold};
-                    }},
-                   {"speedup", Kind::kNumber,
-                    [&](const Row& r) {
-                      return Span{FormatFactor(SpeedupOf(r.option->outcome, *report.model))};
-                    }},
-                   {"samples/s", Kind::kNumber,
-                    [](const Row& r) {
-                      return Span{r.option->outcome.samples_per_s > 0
-                                      ? FormatNumber(r.option->outcome.samples_per_s)
-                                      : ""};
-                    }},
-                   {"", Kind::kText, [](const Row& r) {
-                      std::string note = r.note;
-                      const auto add = [&](bool holds, std::string_view what) {
-                        if (holds) note += fmt::format("{}{}", note.empty() ? "" : ", ", what);
-                      };
-                      add(r.option->oversubscribed, "oversubscribed");
-                      add(r.option->exceeds_memory, "too much memory");
-                      return Span{note, Style::kDim};
-                    }}});
+  WriteTable<Row>(
+      page, rows,
+      {{"setting", Kind::kName, [&](const Row& r) { return Span{ShortName(*r.option, report)}; }},
+       {"step", Kind::kNumber,
+        [](const Row& r) {
+          const auto& outcome = r.option->outcome;
+          return Span{FormatTimeBetween(outcome.mid_ms, outcome.low_ms, outcome.high_ms),
+                      Style::kBold};
+        }},
+       {"speedup", Kind::kNumber,
+        [&](const Row& r) {
+          return Span{FormatFactor(SpeedupOf(r.option->outcome, *report.model))};
+        }},
+       {"samples/s", Kind::kNumber,
+        [](const Row& r) {
+          return Span{r.option->outcome.samples_per_s > 0
+                          ? FormatNumber(r.option->outcome.samples_per_s)
+                          : ""};
+        }},
+       {"", Kind::kText, [](const Row& r) {
+          std::string note = r.note;
+          const auto add = [&](bool holds, std::string_view what) {
+            if (holds) note += fmt::format("{}{}", note.empty() ? "" : ", ", what);
+          };
+          add(r.option->oversubscribed, "oversubscribed");
+          add(r.option->exceeds_memory, "too much memory");
+          return Span{note, Style::kDim};
+        }}});
   if (std::ranges::any_of(rows, [](const Row& r) { return r.option->oversubscribed; })) {
-    page.Paragraph("  ", "oversubscribed: more threads want to run than there are cores.",
-                   Style::kPlain, Style::kDim);
+    page.Paragraph(
+        "  ",
+        fmt::format("oversubscribed: more threads want to run than there are cores ({:g}).",
+                    report.model->machine.cores),
+        Style::kPlain, Style::kDim);
   }
 }
 
@@ -265,9 +289,11 @@ void WriteOptions(TextPage& page, const DataReport& report) {
         "loop is a rough guess. A recording with one worker measures it.");
   }
   if (report.model->storage_guessed) {
-    page.Paragraph("  - ",
-                   "Batches wait for files. It is unknown whether the storage scales with workers; "
-                   "the intervals cover both cases. storage=N sets how many it serves at once.");
+    page.Paragraph(
+        "  - ",
+        "It is unknown whether what batches wait for (storage, network or locks) scales "
+        "with workers; the intervals cover both cases. storage=N sets how many it serves "
+        "at once.");
   }
   if (report.model->machine_guessed)
     page.Paragraph("  - ", "The number of cores was not recorded: cores=N sets it.");
