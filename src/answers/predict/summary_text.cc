@@ -1,5 +1,6 @@
 // Writes the first screen of `headroom predict`: one line per GPU.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -101,6 +102,20 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets) {
        {"fits", Kind::kText, Fits}});
 }
 
+/// Returns what the prices mean, where they come from, and the shown GPUs without one.
+std::string PricesNote(const PredictReport& report) {
+  std::vector<std::string_view> without;
+  for (const PredictedTarget& target : report.targets) {
+    if (!target.money_per_million_samples &&
+        std::ranges::find(without, target.gpu) == without.end())
+      without.push_back(target.gpu);
+  }
+  std::string text =
+      fmt::format("per million samples (1M), from the cheapest listing; {}.", report.prices);
+  if (!without.empty()) text += fmt::format(" No price: {}.", fmt::join(without, ", "));
+  return text;
+}
+
 }  // namespace
 
 void KeepCurrentGpus(PredictReport& report) {
@@ -143,7 +158,7 @@ std::string RenderPredictSummary(const PredictReport& report, const PageStyle& s
     page.Paragraph("* ", "not measured on this GPU; --full gives the reason.", Style::kPlain,
                    Style::kDim);
   }
-  if (priced) page.Paragraph("Prices: ", report.prices + ".", Style::kDim, Style::kDim);
+  if (priced) page.Paragraph("Prices: ", PricesNote(report), Style::kDim, Style::kDim);
   page.Paragraph("More: ", "--gpu all, --full, --batch-curve, --total-steps N", Style::kDim,
                  Style::kDim);
   return std::move(page).Take();

@@ -342,9 +342,11 @@ void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
         [](const PlannedOption& o) {
           return Span{Money(o.option.money, o.option.instance.currency), Style::kBold};
         }},
-       {"CO2", Kind::kNumber, [](const PlannedOption& o) { return Span{Co2(o.co2_kg)}; }},
+       {"CO2", Kind::kNumber, [](const PlannedOption& o) { return Span{Co2(o.co2_kg)}; },
+        /*optional=*/true},
        {"listed", Kind::kText,
-        [](const PlannedOption& o) { return Span{o.option.instance.date.substr(0, kMonth)}; }},
+        [](const PlannedOption& o) { return Span{o.option.instance.date.substr(0, kMonth)}; },
+        /*optional=*/true},
        {"", Kind::kText, [](const PlannedOption& o) {
           const DeploymentOption& option = o.option;
           return Span{option.cheapest && option.fastest ? "best"
