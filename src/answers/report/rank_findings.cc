@@ -95,9 +95,16 @@ std::optional<RankFinding> FindBubble(const JobRanks& job) {
                                            FormatTime(stage.computing)));
   }
   finding.place = "more micro-batches";
-  finding.action =
-      "Use more micro-batches per step: with p stages and m micro-batches, a bubble of "
-      "(p - 1) / (m + p - 1) of the step is normal. An interleaved schedule shrinks it too.";
+  // The share of an even pipeline of p stages with m micro-batches: (p - 1) / (m + p - 1).
+  const auto normal = [&](std::size_t micro_batches) {
+    const auto others = static_cast<double>(stages.size() - 1);
+    return FormatPercent(kPercent * others / (static_cast<double>(micro_batches) + others));
+  };
+  finding.action = fmt::format(
+      "Use more micro-batches per step: the bubble of {0} even stages is {1} of the step with {2} "
+      "micro-batches, and {3} with {4}. An interleaved schedule shrinks it too.",
+      stages.size(), normal(2 * stages.size()), 2 * stages.size(), normal(8 * stages.size()),
+      8 * stages.size());
   if (job.pipeline->imbalance >= kEven) {
     finding.place = fmt::format("move layers off stage {}", busiest - stages.begin());
     finding.action =

@@ -158,6 +158,10 @@ void WritePipeline(TextContext& c, const JobRanks& job) {
        time("computing", &PipelineStage::computing),
        time("bubble", &PipelineStage::bubble),
        time("else idle", &PipelineStage::idle)});
+  c.Meaning(
+      "Else idle includes the end of a step, where a stage waits for the others but has nothing "
+      "left "
+      "to receive: the whole bubble may be that much longer.");
 }
 
 }  // namespace

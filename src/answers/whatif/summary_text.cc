@@ -110,6 +110,13 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
                  Style::kPlain, Style::kBold);
   if (!baseline.steps_note.empty())
     page.Paragraph("Note: ", baseline.steps_note + ".", Style::kWarning);
+  constexpr double kBadlyKnown = 0.5;
+  if (baseline.corrected.high - baseline.corrected.low >= kBadlyKnown * baseline.corrected.mid) {
+    page.Paragraph("Note: ",
+                   "the profiler's cost is uncertain, so speedups are rough. --measured-step-ms X "
+                   "(the true step time) narrows them.",
+                   Style::kWarning);
+  }
   page.Blank();
   if (rows.empty()) {
     page.Line({{"No change saves at least 1 % of the step."}});
