@@ -156,7 +156,7 @@ TEST(Parse, HelpAndVersionComeFirst) {
 TEST(Help, IsTheWholeOfACommand) {
   const Sample s;
   EXPECT_EQ(s.run.Help(),
-            "Runs\n\nUsage: headroom run INPUT... [FLAGS]\n\n"
+            "Runs\n\nUsage: headroom run [INPUT...] [FLAGS]\n\n"
             "  INPUT                     Inputs\n\n"
             "Options:\n"
             "  -h, --help                Print this help\n"

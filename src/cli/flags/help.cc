@@ -27,8 +27,11 @@ std::string HelpText(const CommandDescription& command) {
   page.Blank();
   std::string usage = command.name.empty() ? "headroom" : "headroom " + command.name;
   if (!command.commands.empty()) usage += " COMMAND ...";
-  for (const FlagDescription& argument : command.arguments)
-    usage += fmt::format(" {}{}", argument.names.front(), argument.is_list ? "..." : "");
+  for (const FlagDescription& argument : command.arguments) {
+    const std::string name =
+        fmt::format("{}{}", argument.names.front(), argument.is_list ? "..." : "");
+    usage += argument.is_required ? " " + name : fmt::format(" [{}]", name);
+  }
   usage += command.takes_command ? " [FLAGS] -- COMMAND [ARGUMENT...]" : " [FLAGS]";
   page.Paragraph("Usage: ", usage);
   page.Blank();
