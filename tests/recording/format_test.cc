@@ -119,6 +119,20 @@ TEST(PerfettoFormat, PutsAllClocksOnTheTraceClock) {
   EXPECT_TRUE(store->log.empty());
 }
 
+TEST(PerfettoFormat, ReadsVersionsOfSoftware) {
+  TraceWriter w;
+  const auto of_headroom = [](ProtobufWriter& p) {
+    p.Bytes(TrackEventField::kCategories, "headroom");
+  };
+  for (const char* name :
+       {"headroom.version pytorch 2.7.1+cu128", "headroom.version no_number", "other"})
+    w.Event(TrackEventType::kInstant, 1, 100, name, of_headroom);
+  const auto store = ReadRecording(w.bytes());
+  EXPECT_EQ(store->metadata.versions,
+            (std::vector<SoftwareVersion>{{.name = "pytorch", .version = "2.7.1+cu128"}}));
+  EXPECT_EQ(store->instants.rows(), 2u) << "marks without a version stay marks";
+}
+
 TEST(PerfettoFormat, AddsUpClocksThatCountFromStampToStamp) {
   TraceWriter w;
   w.Snapshot({{6, 1'000'000}, {64, 1000, /*unit_ns=*/1000, /*incremental=*/true}}, 6,

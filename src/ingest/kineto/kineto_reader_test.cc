@@ -529,6 +529,18 @@ TEST(KinetoReaderTest, WhatAnAsynchronousIdHoldsInTellsOperationsApart) {
             (Lines{"1/async 1 a 1+4", "1/async 2 b 2+7"}));
 }
 
+TEST(KinetoReaderTest, AsynchronousSpansTakeTheFirstTrackThatIsFree) {
+  Lines events;
+  const std::pair<int, int> spans[] = {{1, 2}, {3, 9}, {5, 6}, {7, 8}};
+  for (int i = 0; i < 4; ++i) {
+    const std::string id = fmt::format(R"("id":{})", i + 1);
+    events.push_back(Async('b', "a", spans[i].first, id));
+    events.push_back(Async('e', "a", spans[i].second, id));
+  }
+  EXPECT_EQ(SpansOf(*Read(fmt::format("[{}]", fmt::join(events, ",")))),
+            (Lines{"1/async 1 a 1+1", "1/async 1 a 3+6", "1/async 2 a 5+1", "1/async 2 a 7+1"}));
+}
+
 TEST(KinetoReaderTest, AsynchronousSpansWithoutTheirOtherHalfAreTold) {
   const auto store =
       Read("[" + Async('b', "a", 1, R"("id":1)") + "," + Async('e', "a", 3, R"("id":2)") + "," +

@@ -202,15 +202,21 @@ TEST(XPlaneReader, ManyArgumentsAreKept) {
 }
 
 TEST(XPlaneReader, TellsWhatHoldsOthersOnATpu) {
-  const auto store = ReadAll(
-      PlaneText("/device:TPU:0")
-          .Line(3, "XLA Ops", 0, {{1, 0, 10'000'000}, {2, 0, 4'000'000}, {2, 5'000'000, 5'000'000}})
-          .EventName(1, "while.1")
-          .EventName(2, "fusion.2")
-          .Field());
-  EXPECT_EQ(store->gpu_tasks.rows(), 2u);
-  ASSERT_EQ(store->host_events.rows(), 1u);
+  const auto store = ReadAll(PlaneText("/device:TPU:0")
+                                 .Line(3, "XLA Ops", 0,
+                                       {{1, 0, 10'000'000},
+                                        {2, 0, 4'000'000},
+                                        {2, 5'000'000, 5'000'000},
+                                        {3, 10'000'000, 2'000'000},
+                                        {2, 11'000'000, 1'000'000}})
+                                 .EventName(1, "while.1")
+                                 .EventName(2, "fusion.2")
+                                 .EventName(3, "call.3")
+                                 .Field());
+  EXPECT_EQ(store->gpu_tasks.rows(), 3u);
+  ASSERT_EQ(store->host_events.rows(), 2u);
   EXPECT_EQ(store->Text(store->host_events.name[0]), "while.1");
+  EXPECT_EQ(store->Text(store->host_events.name[1]), "call.3") << "ends with what it holds";
 }
 
 TEST(XPlaneReader, AGraphOfSeveralOperationsIsOfNone) {

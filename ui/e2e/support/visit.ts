@@ -61,11 +61,16 @@ export class Visit {
       return text !== "" && !text.startsWith("Reading the report");
     });
     for (let quiet = 0; quiet < 3; ) {
-      const waits = this.pending > 0 || (await this.page.locator(".stale").count()) > 0;
+      const waits = this.pending > 0 || (await this.page.locator(".stale").count()) > 0 || (await this.announces());
       quiet = waits ? 0 : quiet + 1;
       await this.page.waitForTimeout(20);
     }
     await this.drawn();
+  }
+
+  /** True while a view says that its answer is under way: "Replaying the job …". */
+  private async announces(): Promise<boolean> {
+    return (await this.page.locator("main p.dim", { hasText: / …$/ }).count()) > 0;
   }
 
   /** Waits for the next picture. */
