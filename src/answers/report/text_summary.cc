@@ -165,7 +165,10 @@ class Summary {
 
   void WriteVerdict(TextPage& page) const {
     std::string text = VerdictSentence(file_.bottleneck);
-    if (!job_.single()) text.insert(text.size() - 1, fmt::format(" ({})", job_.SlowestNote()));
+    if (!job_.single() && text.ends_with(")."))
+      text.insert(text.size() - 2, "; " + job_.SlowestNote());
+    else if (!job_.single())
+      text.insert(text.size() - 1, fmt::format(" ({})", job_.SlowestNote()));
     page.Paragraph("", text, Style::kPlain, Style::kBold);
     if (const std::string& reason = file_.bottleneck.confidence_reason; !reason.empty())
       page.Paragraph("", fmt::format("Low confidence: {}.", reason));

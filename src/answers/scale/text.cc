@@ -152,7 +152,7 @@ void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& cur
               {"samples/s"},
               {"efficiency"},
               {"exposed"},
-              {"limited by", TextColumn::Kind::kText}},
+              {"limit", TextColumn::Kind::kText}},
              rows);
   // Writes each limit and each reason once, at the first point with it.
   std::vector<std::string> said;

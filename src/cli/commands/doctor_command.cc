@@ -35,7 +35,7 @@ Style StyleOf(CheckState state) {
   return Style::kPlain;
 }
 
-/// Returns one line for all checks that pass and one line for each other check.
+/// Returns a paragraph for all checks that pass, and one for each other check.
 std::string RenderSummary(const std::vector<MachineCheck>& checks, const PageStyle& style) {
   TextPage page(style);
   std::string works;
@@ -47,9 +47,8 @@ std::string RenderSummary(const std::vector<MachineCheck>& checks, const PageSty
   for (const MachineCheck& check : checks) {
     if (check.state == CheckState::kOk) continue;
     const std::string& text = check.matters.empty() ? check.finding : check.matters;
-    page.Line({{fmt::format("{:<9}", Name(check.state)), StyleOf(check.state)},
-               {fmt::format("{:<11}", check.name)},
-               {CutMiddle(Printable(text, style.charset), style.width - 20, style.charset)}});
+    page.Paragraph(fmt::format("{:<9}{:<11}", Name(check.state), check.name), text,
+                   StyleOf(check.state));
   }
   page.Line({{"Causes and fixes: headroom doctor --full", Style::kDim}});
   return std::move(page).Take();
