@@ -37,6 +37,8 @@ struct TraceMetadata {
   /// True if `headroom whatif --write-trace` wrote the file. No profiler slows down such a
   /// timeline, so no overhead is subtracted.
   bool is_forecast = false;
+  /// True if start times were computed from dependencies, because none was recorded.
+  bool computed_starts = false;
 
   /// Returns the format of the tool that recorded the trace. It determines which data can exist and
   /// which advice helps to record again.

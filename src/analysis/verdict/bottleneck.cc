@@ -430,13 +430,13 @@ Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
   Bottleneck of_others = Choose(evidence, MeanStepOf(evidence, breakdown, times, usual));
   if (of_others.verdict == verdict.verdict) return verdict;
   const bool one = slow.size() == 1;
-  of_others.evidence.insert(
-      of_others.evidence.begin(),
-      fmt::format("{} {} {} {}, the other {} steps {} on average; the verdict covers those {}",
-                  one ? "step" : "steps", fmt::join(slow, " and "), one ? "takes" : "together take",
-                  FormatTime(of_slow), others.size(), FormatTime(breakdown.wall), others.size()));
-  if (of_others.verdict != Verdict::kUnknown)
-    of_others.LowerConfidence(one ? "one slow step is left out" : "slow steps are left out");
+  const std::string longer =
+      fmt::format("{} {} {} {}, the other {} steps {} on average", one ? "step" : "steps",
+                  fmt::join(slow, " and "), one ? "takes" : "together take", FormatTime(of_slow),
+                  others.size(), FormatTime(breakdown.wall));
+  of_others.evidence.insert(of_others.evidence.begin(),
+                            fmt::format("{}; the verdict covers those {}", longer, others.size()));
+  if (of_others.verdict != Verdict::kUnknown) of_others.LowerConfidence(longer);
   of_others.of = "the mean step without slow ones";
   return of_others;
 }
@@ -662,11 +662,14 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
       report.steps.source == StepSource::kInferred && report.steps.confidence != "high";
   if (guessed_steps) verdict.LowerConfidence("the steps are inferred");
   if (report.health.grade == 'C') verdict.LowerConfidence("the trace is incomplete");
+  if (evidence.store.metadata.computed_starts)
+    verdict.LowerConfidence("start times were computed, not recorded");
   if (const StepRow& step = evidence.steps.steps.list[evidence.median_step]; HostRunsOn(step)) {
-    verdict.LowerConfidence(fmt::format("in step {} the host works on after the GPU", step.index));
-    verdict.evidence.push_back(fmt::format(
-        "in step {} the host works for {}, far longer than the GPU; no figure here covers the rest",
-        step.index, FormatTime(*step.host)));
+    const std::string longer =
+        fmt::format("in step {} the host works for {}, far longer than the GPU", step.index,
+                    FormatTime(*step.host));
+    verdict.LowerConfidence(longer);
+    verdict.evidence.push_back(longer + "; no figure here covers the rest");
   }
   if (const std::size_t devices = CountDevices(evidence); devices > 1) {
     verdict.LowerConfidence("one process uses several GPUs");

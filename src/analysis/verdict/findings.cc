@@ -598,6 +598,11 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
       "efficiency", figure, TensorCoreAction(*evidence.device, use.math_dtype),
       Remedy::kTensorCores);
   if (!ranked) return ranked;
+  const bool half = use.math_dtype == "fp16" || use.math_dtype == "bf16";
+  const bool tf32 = evidence.device->tf32_tensor_tflops && use.math_dtype == "fp32";
+  ranked->finding.place = half   ? "sizes in multiples of 8"
+                          : tf32 ? "TF32, mixed precision"
+                                 : "mixed precision";
   ranked->finding.evidence = {fmt::format(
       "they take {} of the GPU time, in {}", FormatPercent(*use.tensor_core_eligible_pct),
       use.math_dtype.empty() ? "an unknown type" : use.math_dtype)};

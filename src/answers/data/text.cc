@@ -53,7 +53,7 @@ std::string_view BoundTitle(LoadingBound bound) {
 
 /// REQUIRES: the split has the parts of a batch's preparation.
 std::string ComputingSentence(const LoadingSplit& split) {
-  const auto share = [&](DurationNs part) { return 100 * part.ms() / split.batch.ms(); };
+  const auto share = [&](DurationNs part) { return SharePct(part, split.batch); };
   constexpr double kWorthSayingPct = 10;
   std::string text = fmt::format("Workers compute for {} of a batch's preparation",
                                  FormatPercent(share(*split.cpu)));
@@ -176,6 +176,14 @@ void WriteProbe(TextPage& page, const InputProbe& probe) {
   for (const std::string& doubt : probe.doubts) page.Paragraph("  - ", doubt + ".");
 }
 
+/// Returns the name without the prefetch factor if that is the recorded one.
+std::string ShortName(const LoadingOption& option, const DataReport& report) {
+  std::string_view name = option.name;
+  const std::string recorded = fmt::format(",prefetch={}", report.model->setting.prefetch);
+  if (name.ends_with(recorded)) name.remove_suffix(recorded.size());
+  return std::string(name);
+}
+
 struct OptionRow {
   const LoadingOption* option;
   std::string note;
@@ -187,6 +195,10 @@ std::vector<OptionRow> OptionRows(const DataReport& report) {
   for (const LoadingOption& option : report.asked) rows.push_back({&option, "asked for"});
   for (std::size_t i = 0; i < options.size(); ++i) {
     const LoadingChange& change = options[i].change;
+    const bool is_asked = std::ranges::any_of(report.asked, [&](const LoadingOption& asked) {
+      return asked.name == options[i].name || asked.name == ShortName(options[i], report);
+    });
+    if (is_asked) continue;
     const bool is_recorded =
         change.workers == report.model->setting.workers &&
         (change.workers == 0 || change.prefetch == report.model->setting.prefetch);
@@ -194,14 +206,6 @@ std::vector<OptionRow> OptionRows(const DataReport& report) {
     rows.push_back({&options[i], is_recorded ? "as recorded" : chosen ? "enough" : ""});
   }
   return rows;
-}
-
-/// Returns the name without the prefetch factor if that is the recorded one.
-std::string ShortName(const LoadingOption& option, const DataReport& report) {
-  std::string_view name = option.name;
-  const std::string recorded = fmt::format(",prefetch={}", report.model->setting.prefetch);
-  if (name.ends_with(recorded)) name.remove_suffix(recorded.size());
-  return std::string(name);
 }
 
 void WriteOptionTable(TextPage& page, const DataReport& report, std::span<const OptionRow> rows) {

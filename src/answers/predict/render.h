@@ -143,7 +143,7 @@ std::string RenderPredictJson(const PredictReport& report);
 std::string RenderPredictText(const PredictReport& report, const PageStyle& style);
 /// Returns one line per target.
 std::string RenderPredictSummary(const PredictReport& report, const PageStyle& style);
-/// Keeps only targets that are current GPUs or the recorded GPU.
+/// Keeps only targets that are current GPUs, the recorded GPU, or the GPU of a planned instance.
 void KeepCurrentGpus(PredictReport& report);
 
 }  // namespace headroom

@@ -34,6 +34,8 @@ std::optional<double> SamplesPerSecond(std::optional<std::int64_t> samples, std:
 void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
   std::string text = fmt::format("Recorded on {}: {} per step without the profiler", baseline.gpu,
                                  StepText(baseline.step));
+  if (baseline.gpus > 1)
+    text += fmt::format(", on {} GPUs assumed to do the same work", baseline.gpus);
   if (const auto rate = SamplesPerSecond(baseline.samples, baseline.gpus, baseline.step.mid))
     text += fmt::format(", {} samples/s", FormatNumber(*rate));
   text += baseline.host_ms > baseline.gpu_ms ? ", limited by the host." : ", limited by the GPU.";
@@ -106,7 +108,8 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets) {
 std::string PricesNote(const PredictReport& report) {
   std::vector<std::string_view> without;
   for (const PredictedTarget& target : report.targets) {
-    if (!target.money_per_million_samples &&
+    const bool has_cost = target.fits != false && target.samples;
+    if (has_cost && !target.money_per_million_samples &&
         std::ranges::find(without, target.gpu) == without.end())
       without.push_back(target.gpu);
   }
@@ -122,7 +125,10 @@ void KeepCurrentGpus(PredictReport& report) {
   std::erase_if(report.targets, [&](const PredictedTarget& target) {
     const bool recorded =
         target.group < report.baselines.size() && report.baselines[target.group].gpu == target.gpu;
-    return !recorded &&
+    const bool rented = std::ranges::any_of(report.options, [&](const PlannedOption& planned) {
+      return planned.option.instance.gpu == target.gpu;
+    });
+    return !recorded && !rented &&
            std::find(kCurrentGpus.begin(), kCurrentGpus.end(), target.gpu) == kCurrentGpus.end();
   });
 }

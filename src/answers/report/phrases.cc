@@ -180,7 +180,7 @@ std::string ActionTitle(const Finding& finding, std::size_t width) {
       {"costly-syncs", Remedy::kNone, "Remove blocking calls"},
       {"stalled-copy", Remedy::kNone, "Record several steps to check the stall"},
       {"unfused-optimizer", Remedy::kNone, "Fuse the optimizer: fused=True"},
-      {"idle-tensor-cores", Remedy::kNone, "Use tensor cores: TF32, mixed precision"},
+      {"idle-tensor-cores", Remedy::kNone, "Use tensor cores"},
       {"unfused-elementwise", Remedy::kNone, "Fuse element-wise kernels: compile"},
       {"device-copies", Remedy::kNone, "Avoid copies, casts and layout changes"},
       {"gaps-between-kernels", Remedy::kKernelGaps, "Run fewer, larger kernels"},

@@ -95,16 +95,13 @@ std::optional<RankFinding> FindBubble(const JobRanks& job) {
                                            FormatTime(stage.computing)));
   }
   finding.place = "more micro-batches";
-  // The share of an even pipeline of p stages with m micro-batches: (p - 1) / (m + p - 1).
-  const auto normal = [&](std::size_t micro_batches) {
-    const auto others = static_cast<double>(stages.size() - 1);
-    return FormatPercent(kPercent * others / (static_cast<double>(micro_batches) + others));
-  };
+  // An even pipeline of p stages with m micro-batches idles (p - 1) / (m + p - 1) of the step.
+  // Twice as many micro-batches turn a share of b into b / (2 - b).
+  const double share = job.pipeline->bubble_share;
   finding.action = fmt::format(
-      "Use more micro-batches per step: the bubble of {0} even stages is {1} of the step with {2} "
-      "micro-batches, and {3} with {4}. An interleaved schedule shrinks it too.",
-      stages.size(), normal(2 * stages.size()), 2 * stages.size(), normal(8 * stages.size()),
-      8 * stages.size());
+      "Use more micro-batches per step: twice as many leave a bubble of about {} if the stages are "
+      "even. An interleaved schedule shrinks it too.",
+      FormatPercent(kPercent * share / (2 - share)));
   if (job.pipeline->imbalance >= kEven) {
     finding.place = fmt::format("move layers off stage {}", busiest - stages.begin());
     finding.action =

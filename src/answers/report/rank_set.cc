@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "answers/report/rank_findings.h"
 #include "ranks/rank_of_file.h"
-#include "render/number_format.h"
 
 namespace headroom {
 namespace {
@@ -24,48 +25,58 @@ void AddIssue(ImportIssue issue, const std::vector<std::string>& names, JobRanks
   job.issues.push_back({issue, static_cast<std::int64_t>(names.size()), std::move(which)});
 }
 
-/// The shortest and the longest median step of the files, ignoring files without steps.
-struct StepSpread {
-  DurationNs shortest, longest;
-};
-
-std::optional<StepSpread> SpreadOf(const std::vector<TraceReport>& files) {
-  std::optional<StepSpread> spread;
-  for (const TraceReport& file : files) {
-    if (!file.steps.p50) continue;
-    if (!spread) spread = {*file.steps.p50, *file.steps.p50};
-    spread->shortest = std::min(spread->shortest, *file.steps.p50);
-    spread->longest = std::max(spread->longest, *file.steps.p50);
+/// Returns the share of `a`'s time in rows that `b` has, too.
+double SharedPart(const std::vector<TimeRow>& a, const std::vector<TimeRow>& b) {
+  std::set<std::string_view> names;
+  for (const TimeRow& row : b) names.insert(row.name);
+  double all = 0, shared = 0;
+  for (const TimeRow& row : a) {
+    all += row.total.ms();
+    if (names.contains(row.name)) shared += row.total.ms();
   }
-  return spread;
+  return all > 0 ? shared / all : 0;
 }
 
-/// Returns true if the files cannot be the ranks of one job: none has a rank, a world size or a
-/// collective, and their steps take different times. Ranks step together.
+/// Returns true if two reports can be of ranks of one job. Ranks run mostly the same kernels, in
+/// steps of about the same time.
+bool CanBeOneJob(const TraceReport& a, const TraceReport& b) {
+  constexpr double kSameStep = 1.25, kSameWork = 0.5;
+  if (a.steps.p50.has_value() != b.steps.p50.has_value()) return false;
+  if (a.steps.p50) {
+    const double first = a.steps.p50->ms(), second = b.steps.p50->ms();
+    if (std::max(first, second) > kSameStep * std::min(first, second)) return false;
+  }
+  if (a.kernels.empty() != b.kernels.empty()) return false;
+  if (a.kernels.empty()) return true;
+  return std::min(SharedPart(a.kernels, b.kernels), SharedPart(b.kernels, a.kernels)) >= kSameWork;
+}
+
+/// Returns true if the files cannot be the ranks of one job: none shows that it is a rank of a job
+/// of several, and they differ.
 bool AreUnrelated(const std::vector<TraceReport>& files,
                   const std::vector<RankTimeline>& timelines) {
-  const bool states_rank = std::ranges::any_of(files, [](const TraceReport& file) {
-    return file.input.rank || RankOfFileName(file.input.path);
-  });
-  const bool is_distributed = std::ranges::any_of(timelines, [](const RankTimeline& rank) {
-    return rank.world_size || !rank.collectives.empty();
-  });
-  if (states_rank || is_distributed) return false;
-  constexpr double kSameStep = 1.25;
-  const std::optional<StepSpread> spread = SpreadOf(files);
-  return spread && spread->longest.ms() > kSameStep * spread->shortest.ms();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (RankOfFileName(files[i].input.path)) return false;
+    if (i >= timelines.size()) continue;
+    const std::optional<std::int64_t> world_size = timelines[i].world_size;
+    if (world_size ? *world_size > 1 : files[i].input.rank.has_value()) return false;
+    if (!timelines[i].collectives.empty()) return false;
+  }
+  return std::any_of(files.begin() + 1, files.end(),
+                     [&](const TraceReport& file) { return !CanBeOneJob(files.front(), file); });
 }
 
 /// Removes all files but the one with the longest median step, and reports that.
 RankSetIssue KeepSlowest(std::vector<TraceReport>& files) {
   const std::size_t count = files.size();
-  const StepSpread spread = *SpreadOf(files);
-  std::erase_if(files, [&](const TraceReport& file) { return file.steps.p50 != spread.longest; });
+  const auto slowest =
+      std::ranges::max_element(files, {}, [](const TraceReport& file) { return file.steps.p50; });
+  std::iter_swap(files.begin(), slowest);
   files.erase(files.begin() + 1, files.end());
   return {ImportIssue::kOtherJob, static_cast<std::int64_t>(count),
-          fmt::format("only this file is reported, the slowest of {}: they do not look like ranks "
-                      "of one job (no rank, world size or collective; median steps of {} to {})",
-                      count, FormatTime(spread.shortest), FormatTime(spread.longest))};
+          fmt::format("only this file is reported, the slowest of {}: nothing shows that they are "
+                      "ranks of one job",
+                      count)};
 }
 
 }  // namespace

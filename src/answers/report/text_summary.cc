@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/steps/step_time.h"
+#include "analysis/verdict/bottleneck.h"
 #include "analysis/verdict/remedies.h"
 #include "answers/report/phrases.h"
 #include "answers/report/ranks_phrases.h"
@@ -19,6 +20,7 @@
 #include "render/escape.h"
 #include "render/number_format.h"
 #include "render/text_page.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {
@@ -191,63 +193,85 @@ class Summary {
     return std::nullopt;
   }
 
+  /// Writes the step time and what belongs to it. Figures without the profiler's cost and recorded
+  /// figures are on different lines.
   void WriteStep(TextPage& page) const {
-    const StepSummary& steps = job_.steps();
     const std::optional<DurationNs> recorded =
-        steps.step_time ? steps.step_time
-                        : (file_.stretch ? std::optional(file_.stretch->wall) : std::nullopt);
-    std::string text;
-    if (recorded) {
-      text = steps.step_time ? "Step " : "Recording ";
-      const std::optional<MsInterval> base = job_.Base();
-      const bool corrected = base->high > base->low;
-      const std::string between = FormatTimeBetween(base->mid, base->low, base->high);
-      if (corrected && steps.profiler_overhead_pct.value_or(0) < kMinSharePct) {
-        text += between + ".";
-      } else if (corrected) {
-        text +=
-            fmt::format("{} without the profiler. Recorded: {}", between, FormatTime(*recorded));
-      } else {
-        text += FormatTime(*recorded) + ".";
+        job_.steps().step_time
+            ? job_.steps().step_time
+            : (file_.stretch ? std::optional(file_.stretch->wall) : std::nullopt);
+    if (!recorded) {
+      if (!file_.gpu_time.empty()) {
+        const GpuTimeRow& row = file_.gpu_time.front();
+        page.Paragraph(
+            "", fmt::format("GPU busy {} of {}.", FormatTime(row.busy), FormatTime(row.span)));
       }
-      const bool of_recorded = !text.ends_with('.');
-      if (const std::optional<DurationNs> busy = GpuBusy())
-        text += fmt::format("{} GPU busy {}.", of_recorded ? "," : "", FormatTime(*busy));
-      else if (of_recorded)
-        text += '.';
-    } else if (!file_.gpu_time.empty()) {
-      const GpuTimeRow& row = file_.gpu_time.front();
-      text = fmt::format("GPU busy {} of {}.", FormatTime(row.busy), FormatTime(row.span));
+      WriteFacts(page, {});
+      return;
     }
-    const std::string facts = Facts();
-    if (!text.empty()) page.Paragraph("", text);
-    if (!facts.empty()) page.Paragraph("", facts);
+    const std::string_view what = job_.steps().step_time ? "Step" : "GPU work spans";
+    const MsInterval base = *job_.Base();
+    const std::string between = base.high > base.low
+                                    ? FormatTimeBetween(base.mid, base.low, base.high)
+                                    : FormatTime(*recorded);
+    std::string busy;
+    if (const std::optional<DurationNs> time = GpuBusy())
+      busy = fmt::format("GPU busy {}", FormatTime(*time));
+    if (!IsCorrected(base, *recorded)) {
+      page.Paragraph("",
+                     fmt::format("{} {}.{}", what, between, busy.empty() ? "" : " " + busy + "."));
+      WriteFacts(page, {MfuText(), RateText(), TokensText(), MemoryText()});
+      return;
+    }
+    std::string line = fmt::format("{} {} without the profiler", what, between);
+    if (const std::string rate = RateText(); !rate.empty()) line += ", " + rate;
+    page.Paragraph("", line + ".");
+    WriteFacts(page, {fmt::format("Recorded: {}", FormatTime(*recorded)), busy, MfuText(),
+                      TokensText(), MemoryText()});
   }
 
-  /// Returns a line such as "MFU 3.5 %   159 samples/s   4.1 GB of 150 GB".
-  std::string Facts() const {
-    std::vector<std::string> facts;
-    if (file_.efficiency.mfu_pct)
-      facts.push_back(fmt::format("MFU {}", FormatPercent(*file_.efficiency.mfu_pct)));
-    const std::optional<MsInterval> base = job_.Base();
-    if (file_.throughput && base && base->mid > 0 && job_.steps().step_time) {
-      const double rate = static_cast<double>(file_.throughput->batch_size) / base->mid * 1e3;
-      facts.push_back(fmt::format("{} samples/s", FormatNumber(rate)));
-    }
-    if (const StepKindRow* kind = MainKind();
-        kind != nullptr && kind->tokens && kind->mean.ns() > 0)
-      facts.push_back(
-          fmt::format("{} tokens/s", FormatNumber(*kind->tokens / kind->mean.ms() * 1e3)));
-    for (const MemoryUse& use : file_.memory) {
-      if (!use.device || use.peak.allocated_bytes <= 0) continue;
-      std::string text =
-          FormatBytes(static_cast<double>(use.peak.allocated_bytes)) + " peak memory";
-      facts.push_back(std::move(text));
-      break;
-    }
+  /// Returns true if the step without the profiler's cost is another figure than the recorded one,
+  /// or is less certain.
+  bool IsCorrected(const MsInterval& base, DurationNs recorded) const {
+    constexpr double kNarrow = 0.05;
+    if (base.high <= base.low) return false;
+    const double change_pct = 100 * std::abs(recorded.ms() - base.mid) / recorded.ms();
+    return change_pct >= kMinSharePct || base.high - base.low >= kNarrow * base.mid;
+  }
+
+  static void WriteFacts(TextPage& page, const std::vector<std::string>& facts) {
     std::string line;
-    for (const std::string& fact : facts) line += (line.empty() ? "" : ", ") + fact;
-    return line.empty() ? line : line + ".";
+    for (const std::string& fact : facts) {
+      if (!fact.empty()) line += (line.empty() ? "" : ", ") + fact;
+    }
+    if (!line.empty()) page.Paragraph("", line + ".");
+  }
+
+  std::string MfuText() const {
+    const std::optional<double>& mfu = file_.efficiency.mfu_pct;
+    return mfu ? fmt::format("MFU {}", FormatPercent(*mfu)) : "";
+  }
+
+  std::string RateText() const {
+    const std::optional<MsInterval> base = job_.Base();
+    if (!file_.throughput || !base || base->mid <= 0 || !job_.steps().step_time) return "";
+    return fmt::format(
+        "{} samples/s",
+        FormatNumber(static_cast<double>(file_.throughput->batch_size) / base->mid * 1e3));
+  }
+
+  std::string TokensText() const {
+    const StepKindRow* kind = MainKind();
+    if (kind == nullptr || !kind->tokens || kind->mean.ns() <= 0) return "";
+    return fmt::format("{} tokens/s", FormatNumber(*kind->tokens / kind->mean.ms() * 1e3));
+  }
+
+  std::string MemoryText() const {
+    for (const MemoryUse& use : file_.memory) {
+      if (use.device && use.peak.allocated_bytes > 0)
+        return FormatBytes(static_cast<double>(use.peak.allocated_bytes)) + " peak memory";
+    }
+    return "";
   }
 
   const StepKindRow* MainKind() const {
@@ -340,7 +364,17 @@ class Summary {
   void WriteNoAction(TextPage& page) const {
     const Verdict verdict = file_.bottleneck.verdict;
     if (job_.steps().count == 0 || verdict == Verdict::kUnknown) return;
-    if (!file_.gpu_time.empty()) {
+    const auto of_cause = std::ranges::find_if(
+        job_.findings(),
+        [&](const RowOfFile<Finding>& finding) { return ActsOn(verdict, *finding.row); });
+    if (of_cause != job_.findings().end() && of_cause->row->saves_ms &&
+        of_cause->row->share_pct.value_or(0) >= kMinSharePct) {
+      page.Paragraph("",
+                     fmt::format("Without this cause, a replay saves only {}, because something "
+                                 "else also limits the step. No other change was found that "
+                                 "saves 1 % or more. Details: --only findings",
+                                 FormatMs(of_cause->row->saves_ms->mid)));
+    } else if (!file_.gpu_time.empty()) {
       page.Paragraph("", "No change was found that saves 1 % of the step or more.");
     } else if (verdict != Verdict::kCpuCompute) {
       page.Paragraph("", fmt::format("Savings are unknown without GPU work. To record it: {}.",
@@ -385,16 +419,33 @@ class Summary {
                  {Spaces(Left(title_width, DisplayWidth(title)))},
                  {fmt::format("{:>{}}", saves, kSaves)},
                  {fmt::format("{:>{}}", speedup, kSpeedup)}});
-      const auto forecast = ForecastWords(finding, *shown[i]->file, options_);
-      page.Command("     ",
-                   forecast.empty() ? CheckWords(finding, *shown[i]->file, options_) : forecast);
+      page.Command("     ", CommandOf(finding, *shown[i]->file));
     }
     write_others();
   }
 
-  /// Returns the saving of an action, and the speedup of the file's own step.
+  /// Returns the command that says more about an action.
+  std::vector<std::string> CommandOf(const Finding& finding, const TraceReport& file) const {
+    if (auto forecast = ForecastWords(finding, file, options_); !forecast.empty()) return forecast;
+    // Headroom's own recordings have the stages of the loader.
+    if (finding.id == "data-wait" && file.input.recorded_as == kPerfettoFormat)
+      return {"headroom", "data", PathArgument(file.input.path)};
+    return CheckWords(finding, file, options_);
+  }
+
+  /// Returns the step of a file, in ms. Returns nullopt if it is far from the job's step: then a
+  /// speedup would be of another step than the shown one.
+  std::optional<MsInterval> BaseOf(const TraceReport& file) const {
+    const std::optional<MsInterval> of_job = job_.Base(), own = JobReport({&file, 1}).Base();
+    constexpr double kSame = 1.1;
+    const bool is_same =
+        own && of_job && std::max(own->mid, of_job->mid) <= kSame * std::min(own->mid, of_job->mid);
+    return is_same ? own : std::nullopt;
+  }
+
+  /// Returns the saving of an action, and the speedup.
   std::pair<std::string, std::string> Gain(const Finding& finding, const TraceReport& file) const {
-    const std::optional<MsInterval> base = JobReport({&file, 1}).Base();
+    const std::optional<MsInterval> base = BaseOf(file);
     if (!finding.saves_ms) {
       return {"unknown", ""};
     }
@@ -446,8 +497,7 @@ class Summary {
       const ImportIssueDoc& doc = DocOf(issue.row->issue);
       if (doc.severity == Severity::kInfo) continue;
       // Only the detail shows how the files differ.
-      if (issue.row->issue == ImportIssue::kOtherJob)
-        return Sentence(issue.row->detail.substr(0, issue.row->detail.find(" ("))) + ".";
+      if (issue.row->issue == ImportIssue::kOtherJob) return Sentence(issue.row->detail) + ".";
       std::string text = Sentence(doc.sentence.substr(0, doc.sentence.find_first_of(";:"))) + ".";
       if (!issue.row->voids.empty())
         text += fmt::format(" Unreliable: {}.", Join(issue.row->voids));

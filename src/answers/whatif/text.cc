@@ -26,6 +26,13 @@ std::string_view ValidityText(Validity validity) {
   return "";
 }
 
+/// Writes what was asked for beside the forecasts.
+void WriteMore(const ForecastReport& report, TextPage& page) {
+  if (report.explanation) WriteExplanationText(*report.explanation, page);
+  if (!report.self_check.empty()) WriteSelfCheckText(report.self_check, page);
+  if (report.sweep) WriteSweepText(*report.sweep, page);
+}
+
 /// Writes the one reason why no change has a forecast.
 void WriteNoForecast(const ForecastReport& report, TextPage& page) {
   const Baseline& baseline = report.baseline;
@@ -55,6 +62,7 @@ std::string RenderForecastText(const ForecastReport& report, const PageStyle& st
   }
   if (!baseline.ReplayHolds()) {
     WriteNoForecast(report, page);
+    WriteMore(report, page);
     return std::move(page).Take();
   }
   page.Paragraph("  Step  ",
@@ -118,9 +126,7 @@ std::string RenderForecastText(const ForecastReport& report, const PageStyle& st
         fmt::format("interval {:.2f} times as wide, from {} forecasts scored on this machine",
                     forecast.interval_rule->factor, forecast.interval_rule->scores));
   }
-  if (report.explanation) WriteExplanationText(*report.explanation, page);
-  if (!report.self_check.empty()) WriteSelfCheckText(report.self_check, page);
-  if (report.sweep) WriteSweepText(*report.sweep, page);
+  WriteMore(report, page);
   return std::move(page).Take();
 }
 

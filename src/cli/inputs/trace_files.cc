@@ -113,6 +113,10 @@ void RemoveCopies(std::vector<std::string>& sorted) {
   constexpr std::pair<std::string_view, std::string_view> kCopies[] = {
       {".nsys-rep", ".sqlite"}, {".trace.json.gz", ".xplane.pb"}, {".trace.json", ".xplane.pb"}};
   std::erase_if(sorted, [&](const std::string& path) {
+    // JAX writes it beside a profile if create_perfetto_trace is set.
+    if (path.ends_with("/perfetto_trace.json.gz") &&
+        std::ranges::any_of(all, [](const auto& other) { return other.ends_with(".xplane.pb"); }))
+      return true;
     return std::any_of(std::begin(kCopies), std::end(kCopies), [&](const auto& copy) {
       if (!path.ends_with(copy.first)) return false;
       const std::string stem = path.substr(0, path.size() - copy.first.size());

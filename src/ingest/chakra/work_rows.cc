@@ -535,6 +535,7 @@ void WorkRows::SayWhatIsMissing() {
     missing += fmt::format("{}{}", missing.empty() ? "" : "; ", what);
   };
   if (!has_times_ && !work_.empty()) {
+    store_.metadata.computed_starts = true;
     add("start times (computed: a node begins when all its dependencies have ended and "
         "its thread or stream is free)");
   }

@@ -147,7 +147,6 @@ bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
          kMeasuredTogether.end();
 }
 
-/// @param whole  the whole combination, for messages
 /// Returns the scenario that frameworks and users know by another name; empty if none does.
 std::string_view OtherNameOf(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {

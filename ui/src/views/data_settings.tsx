@@ -288,7 +288,7 @@ export function LoaderSettings({
       <p class="dim">
         Without waits for batches, a step would take {formatMs(forecast.ideal.step_ms.mid)}. Check: the simulated
         recorded setting takes {formatMs(forecast.simulated_step_ms)}, the recording{" "}
-        {`${formatMs(loading.loop.step_ms)}; `} intervals of forecasts include the difference.
+        {`${formatMs(loading.loop.step_ms)}; `} forecasts are corrected by the difference.
         {rows.some((row) => row.oversubscribed) &&
           " Oversubscribed: more threads are ready to run than there are cores."}
       </p>

@@ -85,7 +85,7 @@ function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
   );
 }
 
-/** Explains why What if, which replays every step, may differ a little from the findings. */
+/** Names the steps that the savings are from, if they are not all. */
 function Replayed({ report }: { report: Report }) {
   const window = report.engine_window;
   const all = report.steps.count;
@@ -94,8 +94,7 @@ function Replayed({ report }: { report: Report }) {
   const steps = window.steps === 1 ? `step ${window.first_step}` : `steps ${window.first_step} to ${window.last_step}`;
   return (
     <p class="dim">
-      Savings are from {steps}, which represent all {formatCount(all)} steps. What if replays every step, so its figures
-      may differ a little.
+      Savings are from {steps}, which represent all {formatCount(all)} steps.
     </p>
   );
 }
