@@ -84,7 +84,7 @@ Status MeasureExport(const std::string& trace, const std::string& folder) {
   into_file(TraceFormat::kPerfetto, "export.pftrace.gz");
   into_file(TraceFormat::kChrome, "export.json");
   into_file(TraceFormat::kChrome, "export.json.gz");
-  // Events of the trace. An event becomes one or two packets.
+  // Counts events of the trace. Each event becomes one or two packets.
   const auto events = static_cast<double>(store.metadata.events);
   fmt::print(R"({{"events": {}, "packets": {}, "bytes": {}, "format_events_per_s": {}, )"
              R"("events_per_s": {}, "format_s": {}{}, "good": {}}})"

@@ -275,9 +275,9 @@ Found OnDemandWhole(const simdjson::padded_string& text, od::parser& parser) {
   return found;
 }
 
-/// Does the same in one pass over the file with constant memory, at the speed of a streaming reader
-/// on one core with simdjson. Reads a block, cuts it after its last whole event, makes an array of
-/// it, reads the fields, and carries the rest over.
+/// Reads the same fields in one pass over the file with constant memory, at the speed of a
+/// streaming reader on one core with simdjson. Reads a block, cuts it after its last whole event,
+/// makes an array of it, reads the fields, and carries the rest over.
 Found OnDemandChunks(const std::string& path) {
   constexpr std::string_view kBetween = "\n  },\n  {";  // The profiler's indentation between
                                                         // events.

@@ -13,7 +13,7 @@
 #     file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/devices/*.toml)
 #     headroom_embed(headroom_cost DeviceFiles ${files})
 #
-# The build runs this same file as a script (cmake -P) to write the source; that is its second half.
+# The build also runs this file as a script (cmake -P), which writes the source. The second half is that script.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   function(headroom_embed target list_name)

@@ -8,7 +8,7 @@ if(NOT HEADROOM_SANITIZE)  # Sanitizers check the same calls, with more detail.
   set(optimized $<OR:$<CONFIG:Release>,$<CONFIG:RelWithDebInfo>,$<CONFIG:MinSizeRel>>)
   add_compile_options($<${optimized}:-U_FORTIFY_SOURCE> $<${optimized}:-D_FORTIFY_SOURCE=2>)
 endif()
-foreach(flag -fstack-clash-protection -fcf-protection)  # Some processors lack it.
+foreach(flag -fstack-clash-protection -fcf-protection)  # Compilers for some processors lack these flags.
   string(MAKE_C_IDENTIFIER "HEADROOM_HAS${flag}" known)
   check_cxx_compiler_flag(${flag} ${known})
   if(${known})
@@ -17,8 +17,9 @@ foreach(flag -fstack-clash-protection -fcf-protection)  # Some processors lack i
 endforeach()
 
 add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
-# The start files of Debian 12 are not marked for shadow stacks, so the linker would leave out the mark. They do not
-# touch return addresses. Not `-z ibt`: indirect branches into those files have no landing place.
+# The start files of Debian 12 are not marked for shadow stacks, so the linker would leave out the mark. Forcing it is
+# safe, because those files do not touch return addresses. `-z ibt` would not be safe: indirect branches into those
+# files have no landing place.
 check_linker_flag(CXX -Wl,-z,shstk HEADROOM_HAS_SHSTK)
 if(HEADROOM_HAS_SHSTK)
   add_link_options(-Wl,-z,shstk)

@@ -110,27 +110,27 @@ set(CPACK_DEBIAN_HEADROOM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_HEADROOM_PACKAGE_RECOMMENDS python3)
 set(CPACK_DEBIAN_HEADROOM_PACKAGE_SUGGESTS "headroom-dev, headroom-mpi, python3-numpy")
 set(CPACK_COMPONENT_HEADROOM_DESCRIPTION "profiler of deep-learning jobs
-Tells where the time of a training step goes and what a change would buy, from
-traces of PyTorch's profiler or from recordings of its own.
+Shows where the time of a training step goes and what a change would save. Reads
+traces of PyTorch's profiler, and makes its own recordings.
 .
-The Python module measures from inside a program; numpy is for its replays.")
+The Python module measures inside a program; its replays require numpy.")
 
 set(CPACK_DEBIAN_HEADROOM-DEV_PACKAGE_NAME headroom-dev)
 set(CPACK_DEBIAN_HEADROOM-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_HEADROOM-DEV_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_HEADROOM-DEV_PACKAGE_SUGGESTS headroom)
 set(CPACK_COMPONENT_HEADROOM-DEV_DESCRIPTION "region timers for C and C++, headers only
-Regions, steps, marks and counters of a program, with statistics, and on the
-clock of a GPU. What they tell, headroom record writes into a
+Times regions and steps of a program, on the host and on a GPU, and keeps
+statistics. headroom record writes regions, steps, marks and counters into a
 recording.
 .
-With files for CMake and pkg-config; there is nothing to link.")
+Includes files for CMake and pkg-config; there is nothing to link.")
 
 set(CPACK_DEBIAN_HEADROOM-MPI_PACKAGE_NAME headroom-mpi)
 set(CPACK_DEBIAN_HEADROOM-MPI_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_HEADROOM-MPI_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_HEADROOM-MPI_PACKAGE_DEPENDS "headroom (= ${PROJECT_VERSION}-1)")
 set(CPACK_COMPONENT_HEADROOM-MPI_DESCRIPTION "several processes for one command of Headroom
-The module by which mpirun headroom report shares the work among processes,
+The module with which mpirun headroom report shares the work among processes,
 on one machine or many.")
 include(CPack)

@@ -3,9 +3,9 @@
 
     examples/amp_recipes.py [TRACE]
 
-Daydream (Zhu et al., USENIX ATC 2020) divides the time of matrix kernels by 3 and of all others by 2. That was
-right for its GPUs and its models. `amp` asks instead what each shape takes on the tensor cores of the recorded GPU,
-which kernels read 16-bit tensors at all, and which casts autocast adds, with their launches.
+Daydream (Zhu et al., USENIX ATC 2020) divides the time of matrix kernels by 3 and of all other kernels by 2. That was
+right for its GPUs and its models. `amp` instead predicts the time of each shape on the tensor cores of the recorded
+GPU. It determines which kernels read 16-bit tensors, and adds autocast's casts with their launches.
 """
 import pathlib
 import sys
@@ -34,7 +34,7 @@ def main(trace):
     print(f"rule of thumb           {rule_ms:8.2f} ms  {graph.step_ms / rule_ms:5.2f}x")
     print(f"headroom's amp          {amp_ms:8.2f} ms  {graph.step_ms / amp_ms:5.2f}x  {remarks}")
     print()
-    print("why they differ: GPU time of a step in ms, by what the kernels do")
+    print("why they differ: GPU time per step in ms, by kernel family")
     print(f"{'':14}{'before':>10}{'rule':>10}{'amp':>10}")
     gpu = graph.tasks.kind == "gpu"
     families = sorted(set(graph.tasks.family[gpu]), key=lambda family: -before[graph.tasks.family == family].sum())
@@ -45,7 +45,7 @@ def main(trace):
             + "".join(f"{times[of_family].sum() / 1e6 / graph.steps:10.2f}" for times in (before, rule, amp))
         )
     print(
-        f"kernels that amp adds, a step: {graph.changed[1] // graph.steps} (casts, "
+        f"kernels that amp adds per step: {graph.changed[1] // graph.steps} (casts, "
         "each with its launch); the rule adds none"
     )
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What if the GPU were twice as fast? With the bounds that hold whatever the model, and who then limits the step.
+"""How long is the step on a GPU that is twice as fast? Also shows the lower limits for any GPU and any host, and
+whether the host or the GPU then limits the step.
 
     examples/faster_gpu.py [TRACE...]
 """
@@ -32,8 +33,8 @@ def main(traces):
         print(f"  with a GPU twice as fast {twice.step_ms:.2f} ms, {graph.step_ms / twice.step_ms:.2f}x")
         print(f"  no GPU could go below {host_alone_ms:.2f} ms, no host below {gpu_alone_ms:.2f} ms")
         share = on_gpu / (path.ran_ns.sum() + path.lag_ns.sum())
-        verdict = "launch-bound: spend on the host's side first" if share < 0.5 else "bound by the GPU"
-        print(f"  of what that step waits for, {share:.0%} is GPU work: {verdict}")
+        verdict = "host-bound: speed up the host first" if share < 0.5 else "GPU-bound"
+        print(f"  GPU work is {share:.0%} of that step's critical path: {verdict}")
 
 
 if __name__ == "__main__":

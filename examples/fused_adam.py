@@ -3,9 +3,9 @@
 
     examples/fused_adam.py [TRACE]
 
-This is the recipe of the Daydream paper (Zhu et al., USENIX ATC 2020), which gives the one kernel the time of all those
-that it replaces. But an update is bound by memory: each parameter's value, gradient and two moments are read, and three
-of them are written, so seven passes over the parameters' bytes at the bandwidth that a copy sustains are enough.
+The Daydream paper (Zhu et al., USENIX ATC 2020) gives the new kernel the total time of the kernels that it replaces.
+But an update is memory-bound: it reads each parameter's value, gradient and two moments, and writes three of them. It
+therefore takes seven passes over the parameters' bytes, at the bandwidth that a copy sustains.
 """
 import pathlib
 import sys
@@ -15,8 +15,8 @@ import numpy as np
 import headroom
 
 SAMPLE = pathlib.Path(__file__).resolve().parent.parent / "data/samples/bert_base_amp_fp16_h200.json.gz"
-SUSTAINED_BYTES_PER_US = 3.4e6  # of an H200's 4.8 TB/s
-HOST_US = 500  # What the step of a fused optimizer takes the host, measured on one H200 machine.
+SUSTAINED_BYTES_PER_US = 3.4e6  # An H200 sustains this much of its 4.8 TB/s.
+HOST_US = 500  # Host time of a fused optimizer's step, measured on one H200 machine.
 
 
 def main(trace):
@@ -31,7 +31,7 @@ def main(trace):
     gradients = graph.gradients
     by_bytes_us = 7 * gradients.bytes[gradients.step == gradients.step[0]].sum() / SUSTAINED_BYTES_PER_US
     by_sum_us = update.time_ms * 1e3
-    # Where each step's update begins: there the one kernel goes.
+    # The new kernel is inserted where each step's update begins.
     steps = graph.tasks.step[update.indices]
     first = [update.indices[steps == step].min() for step in np.unique(steps)]
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Layer by layer: whose backward costs the step most, and whose gradients should be sent first.
+"""Shows which layer's backward pass costs the step most, and which layer's gradients should be sent first.
 
     examples/layers_and_gradients.py [TRACE]
 
-The first part makes one layer's backward free at a time. The second puts the exchange of gradients with a parameter
-server on a network of 10 Gbit/s: each gradient goes when it is ready, and the next step's forward of its layer waits
-for it. Sent in order of readiness, the first layer's gradient, which is needed first, comes last; by priority it
-overtakes (Jayarajan et al., "Priority-based Parameter Propagation", MLSys 2019).
+The first part removes the time of one layer's backward pass at a time. The second part adds the exchange of gradients
+with a parameter server over a network of 10 Gbit/s. Each gradient is sent when it is ready, and the layer's forward
+pass in the next step waits for it. In order of readiness, the first layer's gradient is sent last, although it is
+needed first. With priorities it overtakes the others (Jayarajan et al., "Priority-based Parameter Propagation", MLSys
+2019).
 """
 import pathlib
 import sys
@@ -30,7 +31,7 @@ def layers_first(graph):
 
 
 def exchange(graph, policy):
-    """A step with all gradients sent and parameters fetched under this policy."""
+    """Returns the step time if all gradients are sent, and all parameters fetched, under this policy."""
     graph.reset()
     network = graph.channel("network", policy)
     gradients = graph.gradients
@@ -39,7 +40,8 @@ def exchange(graph, policy):
         ready, needed = gradients.ready[i], gradients.forward[(i + count) % len(gradients)]
         if needed < 0:
             continue
-        # Both ways; a link carries each at full speed, so one way counts. Needed early is sent early.
+        # A link carries both directions at full speed, so only one counts. A parameter that is needed early is sent
+        # early.
         network.insert(
             gradients.bytes[i] / BYTES_PER_US, after=ready, before=needed, priority=int(gradients.forward[i % count])
         )
@@ -50,9 +52,11 @@ def main(trace):
     graph = headroom.Graph(trace)
     layers_first(graph)
     megabytes = graph.gradients.bytes.sum() / graph.steps / 1e6
-    print(f"gradients of {megabytes:.0f} MB a step over 10 Gbit/s, {megabytes * 1e6 / BYTES_PER_US / 1e3:.1f} ms:")
+    print(
+        f"{megabytes:.0f} MB of gradients per step take {megabytes * 1e6 / BYTES_PER_US / 1e3:.1f} ms. The step takes:"
+    )
     for policy in ("fifo", "priority"):
-        print(f"  {policy:10} {exchange(graph, policy):7.2f} ms a step")
+        print(f"  {policy:10} {exchange(graph, policy):7.2f} ms")
 
 
 if __name__ == "__main__":

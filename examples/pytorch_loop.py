@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A training loop in PyTorch that knows nothing of Headroom: a small classifier whose loader augments slowly.
+"""A PyTorch training loop that does not use Headroom: a small classifier with a slow augmentation in its loader.
 
     headroom record -o loop.pftrace -- python3 examples/pytorch_loop.py [STEPS]
     headroom report loop.pftrace
 
-The report tells that the loop waits for its loader, and how long for each batch.
+The report shows that the loop waits for its loader, and how long it waits for each batch.
 """
 import sys
 import time
@@ -15,7 +15,7 @@ BATCH = 32
 
 
 class Images(torch.utils.data.Dataset):
-    """Random images, and an augmentation that takes half a millisecond each."""
+    """Random images, with an augmentation that takes half a millisecond per image."""
 
     def __init__(self, samples):
         self.samples = samples

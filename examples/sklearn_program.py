@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A program without a framework that Headroom could hook: scikit-learn, with a region where it matters.
+"""A scikit-learn program. Headroom has no hooks for this library, so the program marks its own regions.
 
     export PYTHONPATH="$PWD/build/release/python"        # or pip install .
     headroom record -o sklearn.pftrace -- python3 examples/sklearn_program.py
     headroom report sklearn.pftrace
 
-What fit() does inside is not visible; how long each phase takes, and what the machine did meanwhile, is.
+The recording shows how long each phase takes and how busy the machine is, but not the work inside fit().
 """
 import numpy as np
 from sklearn.neural_network import MLPClassifier

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Which operator to speed up first: a causal sweep.
+"""Shows which operator to speed up first, by a causal sweep.
 
     examples/what_to_speed_up.py [TRACE]
 
-The operator that takes most time need not be the one whose speed-up shortens the step: time that is hidden behind other
-work buys nothing. So make each operator's kernels, and its host work, half as long in turn, and replay.
+The operator with the longest time is not always the one to speed up: a shorter time saves nothing if other work hides
+it. The sweep therefore halves the kernel time of each operator, then its host work, and replays each change.
 """
 import pathlib
 import re
@@ -29,7 +29,7 @@ def main(trace):
             saves[row, column] = graph.step_ms - graph.replay().step_ms
             graph.reset()
 
-    print(f"step {graph.step_ms:.2f} ms; what it saves to make half as long:")
+    print(f"step {graph.step_ms:.2f} ms; time saved by halving:")
     print(f"{'operator':40}{'GPU time':>12}{'its kernels':>14}{'its host work':>16}")
     for row in np.argsort(-saves.max(axis=1))[:8]:
         print(f"{operators[row][:38]:40}{gpu_ms[row]:9.2f} ms{saves[row, 0]:11.2f} ms{saves[row, 1]:13.2f} ms")

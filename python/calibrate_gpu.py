@@ -59,7 +59,7 @@ STEPS = {
     "stride": 1,
     "cin": 32,
     "cout": 32,
-}  # Extents are multiples of these values; all others, of 64.
+}  # Extents are multiples of these values; all other extents are multiples of 64.
 BYTES_LIMIT = 4 << 30
 
 

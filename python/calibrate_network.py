@@ -53,7 +53,7 @@ def main():
     for size in SIZES:
         tensor = torch.ones(size // 4, device=device)
         warm = statistics.median(measure(tensor, 3, synchronize))
-        # Rank 0 decides, because all ranks must run the same number.
+        # Rank 0 decides the number of repetitions, because all ranks must run the same number.
         wanted = torch.tensor([max(FEWEST, min(MOST, int(1e3 * seconds / len(SIZES) / warm)))], device=device)
         distributed.broadcast(wanted, 0)
         times = measure(tensor, int(wanted), synchronize)

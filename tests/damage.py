@@ -75,8 +75,7 @@ def flipped(data, k, rng):
 
 def flips(data):
     """Yields copies with one changed byte, for every position. A change inside an event may cost that event and the
-    next,
-    where the reader resynchronizes. A change between events has no limit."""
+    next, where the reader resynchronizes. A change between events has no limit."""
     rng, spans = random.Random(SEED), event_spans(data)
     inside = [False] * len(data)
     for start, end in spans:

@@ -2,10 +2,10 @@
 """Makes memory snapshots in the form of torch.cuda.memory._dump_snapshot(): the simulated allocator of a small training
 loop.
 
-    tests/memory_snapshot.py FILE [STEPS]     writes one
+    tests/memory_snapshot.py FILE [STEPS]     writes one snapshot
 
-Made, not recorded: names of keys, actions and states are those of PyTorch 2.x, the numbers follow from the loop
-below.
+The result is generated, not recorded. Names of keys, actions and states are those of PyTorch 2.x. The numbers follow
+from the loop below.
 """
 import pickle
 import sys

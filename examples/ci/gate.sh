@@ -1,16 +1,16 @@
 #!/bin/sh
-# Fails a change that makes a training step slower: compares traces of it with a baseline, and leaves
-# gate.md for the pull request.
+# Fails a change that makes a training step slower. Compares the change's traces with a baseline, and
+# writes gate.md for the pull request.
 #
 # usage: gate.sh BASELINE TRACE [TRACE...]
 #
 # BASELINE: a name in .headroom/baselines, saved once on the main branch and committed:
 #   headroom baseline save main run1.json.gz run2.json.gz run3.json.gz
-# TRACE: of the change, from the same machine. Three runs tell more than one long one.
-# GATE_RULES: the rules to keep; else rules.toml beside this script.
+# TRACE: a trace of the change, from the same machine. Three runs show more than one long run.
+# GATE_RULES: a file of rules (default: rules.toml next to this script).
 #
-# Exit code: 0 the gate passes; 1 it fails, cannot tell, lacks a figure, or the runs are not
-# comparable; else as headroom diff.
+# Exit code: 0 the gate passes; 1 it fails, is inconclusive, lacks a figure, or the runs are not
+# comparable; otherwise the exit code of headroom diff.
 set -eu
 
 baseline=$1
@@ -27,7 +27,7 @@ while [ "$count" -gt 0 ]; do
 done
 
 status=0
-rm -f gate.md # Of an earlier run, which this one may not get to replace.
+rm -f gate.md # Removes an earlier result: headroom diff may fail before it writes a new one.
 headroom diff "$baseline" "$trace" "$@" --gate "$rules" --md -o gate.md || status=$?
 [ ! -f gate.md ] || cat gate.md
 exit "$status"

@@ -1,5 +1,5 @@
-// Measures how long one stage of an input pipeline takes, with a confidence interval. For pipelines
-// that are not written in Python, which `headroom data bench` measures. Header-only, C++17, no
+// Measures how long one stage of an input pipeline takes, with a confidence interval. Use it for
+// pipelines outside Python; `headroom data bench` measures those in Python. Header-only, C++17, no
 // dependency.
 //
 //     auto decode = headroom::bench_stage("decode", [&] { return Decode(bytes); });
@@ -24,10 +24,10 @@
 namespace headroom {
 
 struct stage_options {
-  double seconds = 1;          ///< Limit of the measured time, without the warm-up calls.
-  double precision = 0.01;     ///< Stops early if the interval is within this share of the mean.
+  double seconds = 1;          ///< Time limit, from the end of the warm-up calls.
+  double precision = 0.01;     ///< Stops early if the half-width is at most this share of the mean.
   std::size_t warm_up = 3;     ///< Calls before the measurement.
-  std::size_t fewest = 30;     ///< Minimum number of measured calls, even beyond max_seconds.
+  std::size_t fewest = 30;     ///< Minimum number of measured calls, even beyond the time limit.
   std::size_t most = 1 << 20;  ///< Maximum number of kept times: 8 bytes each.
 };
 
@@ -57,9 +57,9 @@ inline void call_and_keep(Stage& stage) {
   }
 }
 
-/// Half-width of the 95 % interval of the mean. Calls are not independent (caches, clocks), so it
-/// uses the means of 10 batches of consecutive calls. 2.262 is Student's t with 9 degrees of
-/// freedom.
+/// Returns the half-width of the 95 % confidence interval of the mean. Uses the means of 10 batches
+/// of consecutive calls, because single calls are not independent (caches, clocks). 2.262 is
+/// Student's t with 9 degrees of freedom.
 inline double half_width(const std::vector<double>& times, double mean) {
   constexpr std::size_t batches = 10;
   constexpr double student = 2.262;
@@ -118,7 +118,7 @@ stage_times bench_stage(std::string name, Stage stage, Prepare prepare,
   result.mean = sum / static_cast<double>(times.size());
   half = detail::half_width(times, result.mean);
   std::sort(times.begin(), times.end());
-  if (!std::isfinite(half)) half = result.mean - times.front();  // Too few for batches.
+  if (!std::isfinite(half)) half = result.mean - times.front();  // Too few calls for batches.
   result.low = std::max(0.0, result.mean - half);
   result.high = result.mean + half;
   result.min = times.front();

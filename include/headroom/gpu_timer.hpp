@@ -66,7 +66,7 @@ inline Stats gpu_stats(const std::string& key) { return gpu_stats(key.c_str()); 
 inline GpuCounts gpu_counts() { return detail::GpuRegions::instance().counts(); }
 
 /// Waits for the GPU at most `patience`. Returns true if all GPU regions that have begun were
-/// resolved. For the end of an epoch or of the program.
+/// resolved. Call it at the end of an epoch or of the program.
 inline bool gpu_wait(std::chrono::nanoseconds patience = std::chrono::seconds(10)) {
   return detail::GpuRegions::instance().wait(patience);
 }
@@ -76,9 +76,9 @@ inline bool gpu_wait(std::chrono::nanoseconds patience = std::chrono::seconds(10
 ///     for (;;) {
 ///       auto batch = [&] { headroom::InputWait wait(stream); return loader.next(); }();
 ///
-/// stats(key) is the host's wait. gpu_stats(key) is the part in which the GPU ran out of work: the
-/// distance between an event before and an event after. The GPU measures max(0, end - max(start,
-/// when it ran dry)). Its work hides the rest.
+/// stats(key) is the host's wait. gpu_stats(key) is the part in which the GPU had no work: the time
+/// between an event before the wait and an event after it. The GPU reaches the first event when its
+/// earlier work ends, so that work hides the rest of the wait.
 class [[nodiscard]] InputWait {
  public:
   explicit InputWait(void* stream = nullptr, const char* key = keys::kIo)
@@ -275,7 +275,7 @@ class BasicCpuGpuTimer {
     print_all_time_stats(text);
     return detail::write_new_file(path, text.str());
   }
-  /// Counts for both halves: the GPU also ignores all that the host ignores.
+  /// Returns the larger count of the two timers, so that a call that both ignore counts once.
   std::uint64_t ignored() { return std::max(cpu_.ignored(), gpu_.ignored()); }
 
  private:

@@ -43,7 +43,7 @@ struct headroom_stats {
   uint64_t count;  ///< Regions that ended.
   double total_s;  ///< Time in which at least one region was open, summed over threads. Nested or
                    ///< overlapping regions of one key count each moment once.
-  double self_s;   ///< The part without a newer open region inside.
+  double self_s;   ///< Time in which the thread's newest open region had this key.
   double min_s, max_s, mean_s;
   double stdev_s;              ///< Sample deviation (n - 1); 0 with fewer than two.
   double p50_s, p90_s, p99_s;  ///< From a histogram: at most 3.2 % off.
@@ -51,7 +51,7 @@ struct headroom_stats {
 
 /// Counts of lost data, by reason, in this image since the program began.
 struct headroom_drops {
-  uint64_t ring;        ///< Events that the recorder was too slow for; statistics have them.
+  uint64_t ring;        ///< Events lost because the recorder was too slow; statistics include them.
   uint64_t threads;     ///< Threads beyond 128 at a time: statistics have them, recordings do not.
   uint64_t depth;       ///< Regions inside 256 open ones: neither statistics nor recordings have
                         ///< them.
@@ -91,8 +91,8 @@ static inline struct headroom_drops headroom_drops_now(void) {
 
 #include "headroom/detail/collector.h"
 
-/// Interns a key. The same text gives the same number until the program ends. For loops that begin
-/// regions by number.
+/// Interns a key. The same text gives the same number until the program ends. Use it in loops that
+/// begin regions by number.
 static inline uint32_t headroom_key(const char* name) { return headroom_impl_key(name); }
 
 /// Begins a region on the calling thread. Requires a `key` from headroom_key().
@@ -108,9 +108,9 @@ static inline headroom_token headroom_begin(const char* key) {
   return headroom_begin_key(headroom_impl_key(key));
 }
 
-/// Begins a training step with a number from 0. It counts in the statistics of the key "STEP". A
-/// negative number marks a warm-up step, which is in those statistics but is a plain region in
-/// traces.
+/// Begins a training step. `number` counts from 0. The step counts in the statistics of the key
+/// "STEP". A negative number marks a warm-up step, which is in those statistics but is a plain
+/// region in traces.
 static inline headroom_token headroom_begin_step(int64_t number) {
   if (!headroom_impl_on()) return 0;
   const uint32_t key = headroom_impl_key("STEP");
@@ -165,8 +165,8 @@ static inline int headroom_stats_of(const char* key, struct headroom_stats* out)
 
 static inline struct headroom_drops headroom_drops_now(void) { return headroom_impl_drops(); }
 
-/// headroom_begin() for a string literal, which is looked up only once. A recording also gets its
-/// place in the source.
+/// Like headroom_begin(), for a string literal, which is looked up only once. A recording also gets
+/// the place in the source.
 #define HEADROOM_BEGIN(literal)                                                                 \
   (!headroom_impl_on() ? UINT64_C(0) : __extension__({                                          \
     static struct headroom_impl_site headroom_here = {"" literal, __func__, __FILE__, __LINE__, \

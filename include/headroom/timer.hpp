@@ -138,7 +138,7 @@ class [[nodiscard]] Step {
 
 // --- headroom::Timer -----------------------------------------------------------------------------
 
-/// Seconds; all 0 if nothing was timed.
+/// Statistics in seconds; all 0 if nothing was timed.
 struct TimeStats {
   double min = 0, mean = 0, median = 0, max = 0;
   double stdev = 0;  ///< Sample deviation (n - 1); 0 with fewer than two.
@@ -227,7 +227,7 @@ class TimeTable {
  private:
   struct Times {
     std::string key;
-    std::vector<double> latest;  ///< A ring once it holds kKept.
+    std::vector<double> latest;  ///< A ring buffer once it holds kKept lengths.
     std::uint64_t count;
     double min, max, mean, squares;
   };
@@ -267,7 +267,8 @@ inline void abandon(headroom_token region) {
 inline std::error_code write_new_file(const std::string& path, const std::string& text) {
   int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor >= 0 && descriptor <= 2) {
-    // It has the number of a standard descriptor that the program closed, and would get its output.
+    // The file has the number of a standard descriptor that the program closed, and would receive
+    // the output meant for that descriptor.
     const int low = descriptor;
     descriptor = fcntl(low, F_DUPFD_CLOEXEC, 3);
     close(low);
@@ -305,11 +306,12 @@ class HostClock {
 /// The MAELSTROM timer: regions by key, in seconds. Each is also a region of the recording and of
 /// headroom::stats().
 ///
-/// Thread-safe. The thread that began a region ends it; of a key, the last begun ends first. An end
-/// without a start, an open region and an unused key are not errors. kNested open regions of a key
-/// on a thread count as left by exceptions, and the next start there abandons them. Memory is
-/// bounded. The timer reads a length from the clock when a query needs it, or after kPending more
-/// regions of the key have ended. A GPU clock therefore need not wait.
+/// Thread-safe. The thread that began a region ends it. Among a thread's open regions of one key,
+/// the last begun ends first. An end without a start, an open region and an unused key are not
+/// errors. If a thread has kNested open regions of a key, exceptions must have left them, and the
+/// thread's next start of that key abandons them. Memory is bounded. The timer reads a length from
+/// the clock when a query needs it, or after kPending more regions of the key have ended. A GPU
+/// clock therefore need not wait.
 template <class Clock>
 class BasicTimer {
  public:
@@ -453,8 +455,9 @@ using Timer = BasicTimer<HostClock>;
 #define HEADROOM_SCOPE(literal) static_assert(true, "" literal)
 #else
 #define HEADROOM_SCOPE(literal) HEADROOM_IMPL_SCOPE(literal, __COUNTER__)
-/// Numbered by the counter instead of the line, because a macro may hold two. An inline function
-/// may get another name in each unit, so each unit looks up its own place.
+/// Numbers the variables with __COUNTER__ instead of __LINE__, because one macro may contain two
+/// regions. In an inline function, the names may differ between translation units, so each unit
+/// looks up its own place.
 #define HEADROOM_IMPL_SCOPE(literal, number)                                  \
   static ::headroom_impl_site HEADROOM_IMPL_JOIN(headroom_site_, number) = {  \
       "" literal, static_cast<const char*>(__func__), __FILE__, __LINE__, 0}; \

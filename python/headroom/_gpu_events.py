@@ -48,7 +48,7 @@ class CaptureGoesOn:
     def __enter__(self) -> None:
         if not self._sought:
             self._seek()
-        exchange = self._exchange  # Kept for the exit: another thread may set self._exchange meanwhile.
+        exchange = self._exchange  # Also used to restore the mode: another thread may set self._exchange meanwhile.
         before = self._set(exchange, self.RELAXED) if exchange is not None else 0
         _modes.__dict__.setdefault("stack", []).append((exchange, before))
 

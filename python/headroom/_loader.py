@@ -21,7 +21,7 @@ Counters of a batch, set when it is prepared:
 - `..._cpu_us`: CPU time of the whole process since the previous batch.
 - `..._read_bytes` (read from storage) and `..._rchar` (read by calls).
 - `..._bytes` and `..._objects`: size and number of tensors and arrays.
-- `loader.stage_cpu_us <stage>`: without nested stages; scaled up from one sample in 7.
+- `loader.stage_cpu_us <stage>`: CPU time without nested stages, scaled up from one sample in 7.
 
 Counters of a fetch:
 - `loader.ready`: batches that were ready.
@@ -80,12 +80,13 @@ DECODER = "stage::PIL.decode"
 # Attributes of a dataset that hold a single stage.
 STAGE_ATTRIBUTES = ("transform", "target_transform", "loader")
 # Reading a thread's CPU time makes the kernel update the thread's account. If its time slice is over, the kernel then
-# preempts the thread at once. Reading it around every stage would add the time of the other threads to the stages.
-CPU_EVERY = 7  # Not a power of two: batch sizes are, and data may repeat with such a period.
+# preempts the thread at once. Reading the time around every stage would therefore add time of other threads to the
+# stages.
+CPU_EVERY = 7  # Not a power of two: batch sizes often are, and data may repeat with that period.
 MOST_OBJECTS = (
     2000  # Per batch. With more objects, counting would take too long, so their number and size are not recorded.
 )
-MOST_FAILURES = 20  # Recorded at most; each adds a distinct text to the recording.
+MOST_FAILURES = 20  # Maximum number to record: each failure adds a distinct text to the recording.
 SEED_MASK = (1 << 52) - 1  # Integers that a double represents exactly.
 
 stages: Dict[int, _timer.Scope] = {}  # id(transform) -> Scope, for transforms found in datasets.

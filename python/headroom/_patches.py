@@ -287,7 +287,8 @@ def _make_call(torch: Any) -> Maker:
 
 def _make_backward(torch: Any) -> Maker:
     begin = BACKWARD.begin_outermost
-    # On a thread of the autograd engine (checkpointing): id of the backward pass that it runs; -1: not such a thread.
+    # Returns the id of the backward pass that this thread of the autograd engine runs (checkpointing); -1 on other
+    # threads.
     current_pass = getattr(torch._C, "_current_graph_task_id", lambda: -1)
 
     def make(original: Function) -> Function:
@@ -309,7 +310,7 @@ def _make_backward(torch: Any) -> Maker:
 
 _update_scopes: Dict[
     type, _timer.Scope
-] = {}  # By class: a class and its base class whose step() it calls count as one call.
+] = {}  # By class. If a step() calls the step() of its base class, the two count as one call.
 
 
 def timed_update(original: Function) -> Function:

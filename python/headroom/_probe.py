@@ -36,7 +36,7 @@ from headroom import _loader, _loader_copies, _timer
 Trains = Callable[[Any], Optional[int]]
 Fetch = Callable[[Any], Any]
 
-WARM_UP = 10  # Steps. XProf and DS-Analyzer skip as many.
+WARM_UP = 10  # Steps. XProf and DS-Analyzer skip the same number.
 TURNS, STEPS = 4, 10  # 40 steps of each kind.
 MOST_SETTLING = 40  # Steps at the start of a turn.
 MOST_TRIES = 10 * STEPS  # Fetches per turn, including fetches that other work disturbs.
@@ -116,10 +116,10 @@ class Probe:
         self.fetches: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.thread: Optional[int] = None
         self.script: Optional[Iterator[Any]] = None
-        self.foreign = 0  # Fetches of other loaders since the last fetch of this one.
+        self.foreign = 0  # Fetches of other loaders since the last fetch of the probed loader.
         self.iterator: Any = None
-        # Batches received since the iterator was watched. The first `unknown` ones were requested before; those of
-        # `indices` follow.
+        # `received` counts batches since the probe began to watch the iterator. The first `unknown` batches were
+        # requested earlier; `indices` lists the indices of the later ones.
         self.watched: Optional[weakref.ref[Any]] = None
         self.seen = self.received = self.unknown = 0
         self.indices: List[Any] = []
@@ -127,7 +127,7 @@ class Probe:
         self.raised: Optional[BaseException] = None  # The loader's exception inside the script.
         self.disturbed = False  # The step contained other work: an evaluation or another epoch.
         self.repeated = self.withheld = 0  # Numbers of batches.
-        self.size: Optional[Tuple[int, int]] = None  # Bytes and tensors of the repeated batch.
+        self.size: Optional[Tuple[int, int]] = None  # Bytes and number of tensors of the repeated batch.
 
     def next(self, iterator: Any, fetch: Fetch) -> Any:
         """Replaces fetch(iterator), the iterator's __next__."""

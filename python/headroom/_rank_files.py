@@ -96,8 +96,8 @@ def merge(files: Iterable[Union[str, "os.PathLike[str]"]]) -> Dict[str, Any]:
     - `keys`: for each key `count`, `total_s` and `mean_s`, each as {min, mean, max} over the ranks that have the key;
       `ranks`, the number of those ranks; `slowest_rank`, the rank with the longest total.
     - `gpu_keys`: the same for GPU time.
-    - `communication_share`, {min, mean, max, of}: the share of the steps spent in COMM. It is total(COMM) /
-      total(BATCH) per rank, with STEP if there is no BATCH. None if no rank has both.
+    - `communication_share`, {min, mean, max, of}: the share of the steps spent in COMM. On each rank it is
+      total(COMM) / total(BATCH), or total(COMM) / total(STEP) without BATCH. None if no rank has both regions.
 
     Raises ValueError if a file has another format, or if two files belong to the same rank.
     """

@@ -1,7 +1,6 @@
 """Times each (event, callback) pair as a region `callbacks.<Class>.<hook>`, to find slow callbacks.
 
-    with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face Trainer, Keras, skorch, or a list of
-    callbacks
+    with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face, Keras, skorch, or a list
         trainer.fit(model)
     print(timed)                                        # the slowest pair first
 
@@ -71,7 +70,7 @@ class _Pair:
             self._after = _timer.stats(self.scope.key)
 
     def taken(self) -> Tuple[int, float, float]:
-        """Returns count, total and maximum for the time in which it was wrapped."""
+        """Returns count, total and maximum of the calls while the callback was wrapped."""
         now = self._after or _timer.stats(self.scope.key)
         total_s = now.total_s - self._before.total_s
         return now.count - self._before.count, total_s, min(self._longest_s, total_s)

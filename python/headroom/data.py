@@ -360,7 +360,7 @@ def to_text(result: Dict[str, Any]) -> str:
             )
         collate = result["collate_s"]
         if collate is not None:
-            what = "collate a sample" if collate["batch_size"] is None else f"collate {collate['batch_size']} of them"
+            what = "collate a sample" if collate["batch_size"] is None else f"collate {collate['batch_size']} samples"
             lines.append(f"  {what:<25}{_ms(collate)}")
         lines.append("")
     lines.append(f"The whole loader, on {result['cpus']} cores   samples/s  (95 % interval)   first batch")

@@ -65,8 +65,7 @@ class Graph:
         self._edges = Edges(self._recording)
         self._gradients = Gradients(self._recording)
 
-    # --- the job as recorded
-    # ---------------------------------------------------------------------------------------------
+    # --- the job as recorded ---
 
     @property
     def step_ms(self) -> float:
@@ -103,8 +102,7 @@ class Graph:
         """Columns of the gradients."""
         return self._gradients
 
-    # --- edits
-    # -----------------------------------------------------------------------------------------------------------
+    # --- edits ---
 
     def select(
         self,
@@ -188,8 +186,7 @@ class Graph:
         twin._edits = self._edits.copy()
         return twin
 
-    # --- answers
-    # ---------------------------------------------------------------------------------------------------------
+    # --- answers ---
 
     def replay(self) -> Replay:
         """Replays the job with the edits made so far."""
@@ -299,7 +296,8 @@ class Selection:
     def insert_after(
         self, duration_us: float, *, host_us: float | None = None, launch_us: float | None = None
     ) -> NDArray[np.int64]:
-        """Inserts a kernel directly after each GPU task on its stream: insert_before() of the next task there."""
+        """Inserts a kernel directly after each GPU task on its stream, as insert_before() does for the stream's next
+        task."""
         inserted = self._edits.insert_after(self._selected, duration_us, host_us, launch_us)
         self._warn_if_empty("insert_after")
         return inserted

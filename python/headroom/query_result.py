@@ -59,7 +59,7 @@ class QueryResult:
             if self._names.count(index) != 1:
                 raise KeyError(
                     f"{self._names.count(index) or 'no'} columns are named {index!r}; "
-                    f"there are {', '.join(self._names)}"
+                    f"the columns are {', '.join(self._names)}"
                 )
             return self._column(self._names.index(index))
         if isinstance(index, slice):

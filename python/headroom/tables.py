@@ -90,7 +90,7 @@ class Table:
     def __getitem__(self, name: str) -> Any:
         """Returns a column by its name."""
         if name not in self._columns:
-            raise KeyError(f"{self._name} has no column {name!r}; there are {', '.join(self._columns)}")
+            raise KeyError(f"{self._name} has no column {name!r}; its columns are {', '.join(self._columns)}")
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]
@@ -101,7 +101,7 @@ class Table:
             if name.startswith("_"):
                 raise AttributeError(name)
             if name not in self._columns:
-                raise AttributeError(f"{self._name} has no column {name!r}; there are {', '.join(self._columns)}")
+                raise AttributeError(f"{self._name} has no column {name!r}; its columns are {', '.join(self._columns)}")
             return self[name]
 
     def __dir__(self) -> list[str]:
@@ -172,7 +172,7 @@ class Tables(Mapping[str, Table]):
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._tables:
-            raise KeyError(f"no table {name!r}; there are {', '.join(self._tables)}")
+            raise KeyError(f"no table {name!r}; the tables are {', '.join(self._tables)}")
         return self._tables[name]
 
     if not TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Tables(Mapping[str, Table]):
             if name.startswith("_"):
                 raise AttributeError(name)
             if name not in self._tables:
-                raise AttributeError(f"no table {name!r}; there are {', '.join(self._tables)}")
+                raise AttributeError(f"no table {name!r}; the tables are {', '.join(self._tables)}")
             return self._tables[name]
 
     def __len__(self) -> int:

@@ -46,7 +46,7 @@ __all__ = [  # noqa: F822
     "save",
 ]
 
-KEPT = 65536  # Latest times kept per key. Count, mean, extremes and deviation cover all times.
+KEPT = 65536  # Number of latest times kept per key. Count, mean, extremes and deviation cover all times.
 MOST_NESTED = 32  # Open regions of one key per thread. More means that exceptions skipped their ends.
 
 # Determined's names for the same regions. A query accepts either name.

@@ -68,7 +68,7 @@ class Attached:
 
     @staticmethod
     def _attach_optimizer(undo: contextlib.ExitStack, optimizer: Any) -> None:
-        if "step" in vars(optimizer):  # A scheduler wrapped the class's step() when it was created.
+        if "step" in vars(optimizer):  # A scheduler wrapped the class's step() when the scheduler was created.
             made = vars(optimizer)["step"]
             optimizer.step = _timed_step(optimizer, made)
             undo.callback(setattr, optimizer, "step", made)
@@ -135,7 +135,7 @@ def attach(model: Any = None, optimizer: Any = None, loss: Any = None, loader: A
 
     optimizer: required only if a scheduler already uses it, or if it is not a torch.optim.Optimizer.
 
-    loss: a module that is not a loss of torch.nn.
+    loss: required only if it is not a loss of torch.nn.
 
     loader: any iterable; if it is not a DataLoader, pass `.loader` of the result to the loop.
 

@@ -1,5 +1,5 @@
 // headroom._engine: the functions behind the classes of python/headroom, one per primitive.
-// Translates errors of the engine into exceptions, and releases the GIL during long work.
+// Translates errors of the engine into exceptions, and releases the GIL during long operations.
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -29,7 +29,7 @@ namespace {
 
 using Range = std::optional<std::pair<std::int64_t, std::int64_t>>;
 
-/// Runs long work of the engine without the GIL.
+/// Runs a long operation of the engine without the GIL.
 template <typename Work>
 auto WithoutGil(const Work& work) {
   const py::gil_scoped_release released;

@@ -83,7 +83,7 @@ Selected Select(const Recording& recording, const Criteria& criteria) {
   const auto name_of = [&](HostEventId event) {
     return event.valid() ? store.host_events.name[event.index()] : StringId();
   };
-  // By host event: inside an operator that matches.
+  // By host event: true inside an operator that matches.
   std::vector<bool> in_operator;
   if (op.given()) {
     in_operator = SelectHost(job, [&](HostEventId event) {

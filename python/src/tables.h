@@ -43,7 +43,7 @@ class QueryRows : public QuerySink {
   void Begin(std::span<const std::string> names) override;
   bool Add(std::span<const QueryValue> row) override;
   bool began() const { return began_; }
-  /// kEnvironment if the result exceeded its limit.
+  /// Returns kEnvironment if the result exceeded its limit.
   Status status() const;
 
   const std::vector<std::string>& names() const { return names_; }

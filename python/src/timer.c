@@ -70,7 +70,7 @@ static PyObject* TextOf(PyObject* name) {
   }
   PyObject* text = PyUnicode_AsUTF8String(name);
   if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
-    PyErr_Clear();  // A lone surrogate, for example from a file name. Replaced, because people read
+    PyErr_Clear();  // A lone surrogate, for example from a file name. Escaped, because people read
                     // the key.
     text = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
   }

@@ -69,8 +69,8 @@ std::optional<std::size_t> MedianStep(const Steps& steps) {
   return std::nullopt;
 }
 
-/// Returns the GPU's busy time in the mean step. Empty if the step launches no GPU work, or if the
-/// host runs on without waiting for the GPU.
+/// Returns the GPU's busy time in the mean step. Returns nullopt if the step launches no GPU work,
+/// or if the host runs on without waiting for the GPU.
 std::optional<DurationNs> FindCeiling(const TraceReport& report, const StepRow& step) {
   const DurationNs busy = report.breakdown->gpu.Sum();
   if (step.tasks == 0 || busy <= DurationNs(0) || HostRunsOn(step)) return std::nullopt;
@@ -123,7 +123,7 @@ Bottleneck Abstain(const TraceReport& report, std::string_view recorded_as,
     verdict.evidence = {"the trace has neither marked nor recognizable steps; " +
                         HowToTellSteps(recorded_as)};
   } else if (!report.steps.p50) {
-    verdict.evidence = {fmt::format("no step is whole: {}",
+    verdict.evidence = {fmt::format("the trace has no complete step: {}",
                                     report.health.cut
                                         ? "the file was cut before all of its GPU work was written"
                                         : "the GPU work of every step was lost")};

@@ -62,7 +62,7 @@ struct Source {
   std::optional<std::int64_t> batch_size;
 };
 
-/// Returns the kind of GPU work that a call makes, if any.
+/// Returns the kind of GPU work that a call launches, if any.
 std::optional<GpuTaskKind> KindOfWork(const TraceStore& store, NameFacts& names,
                                       std::uint32_t row) {
   if (!IsCall(store.host_events.kind[row])) return std::nullopt;
@@ -159,8 +159,8 @@ struct Replay {
   std::vector<Work> work;        ///< One entry per element of `tasks`.
 };
 
-/// Match of a replay with a capture. `launch_of` has the index of the captured launch of each task,
-/// or kNone.
+/// Match of a replay with a capture. `launch_of` maps each task to the index of its captured
+/// launch, or to kNone.
 struct Fit {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   const Capture* capture = nullptr;
@@ -259,13 +259,13 @@ class Joiner {
     return fit.joined * 100 >= most * kAgreeingPct ? fit : Fit();
   }
 
-  /// Matches by order alone. At least half of the operators that compute products must have a
-  /// product among their kernels. Libraries add kernels around the product that reorder its
-  /// operands.
+  /// Matches by order alone. At least half of the operators that compute matrix products or
+  /// convolutions must launch a kernel of that kind. Libraries add kernels around the product that
+  /// reorder its operands.
   Fit FitByOrder(const Replay& replay, const Capture& capture) {
     if (replay.work.size() != capture.work.size()) return {};
     const Source& source = sources_[capture.trace];
-    std::map<HostEventId, bool> agrees;  // By operator that computes products.
+    std::map<HostEventId, bool> agrees;  // One entry per operator that computes products.
     for (std::size_t i = 0; i < replay.work.size(); ++i) {
       if (replay.work[i].kind != capture.work[i].kind) return {};
       const HostEventId op = OperatorOf(*source.store, capture.launches[i]);
@@ -378,7 +378,7 @@ class Joiner {
   };
   struct KnownFits {
     std::map<std::size_t, Alike> of_trace;
-    bool same_shapes = true;  ///< Over all traces.
+    bool same_shapes = true;  ///< True if captures of different traces have the same shapes.
   };
 
   KnownFits Group(std::vector<Fit> fits) const {
@@ -431,7 +431,7 @@ class Joiner {
     if (known->second.of_trace.empty()) return 0;
     const Choice choice = Choose(launch, known->second);
     if (replayed_.ran.empty()) replayed_.ran.resize(store_.gpu_tasks.rows());
-    // In order of capture, so an outer event precedes the events inside it.
+    // Uses the order of the capture, so that an outer event precedes the events inside it.
     std::vector<std::pair<std::uint32_t, GpuTaskId>> order;
     for (std::size_t i = 0; i < replay.tasks.size(); ++i) {
       if (choice.fit->launch_of[i] != Fit::kNone)

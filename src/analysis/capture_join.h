@@ -29,10 +29,10 @@ struct CaptureJoin {
 /// Gives each GPU task of a graph launch the operators, frames and layer ranges around its captured
 /// launch (TraceStore::AddReplayed). Uses the captures of the trace and of `captures`.
 ///
-/// A launch replays the capture whose kernels agree by name and number. If the captured launches do
+/// A launch replays the capture whose kernels agree in name and number. If the captured launches do
 /// not name their kernels, the sequence of kernels, copies and memsets must be the same. All
 /// captures with that sequence must have the same operators. At least half of the operators that
-/// compute products must have a product in the replay.
+/// compute matrix products or convolutions must have such a kernel in the replay.
 ///
 /// Matches the n-th kernel of a name with the n-th captured kernel of that name. Alternates between
 /// identical captures, such as those of equal layers. Drops the operators' shapes if captures with

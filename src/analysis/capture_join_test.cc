@@ -222,7 +222,7 @@ TEST(CaptureJoin, WhereCapturesOfOtherShapesFitShapesAreUnknown) {
     return sum;
   };
   EXPECT_EQ(flops(std::nullopt, std::nullopt), 0);
-  // The list of captures decides: 12 tokens run in the graph for 16.
+  // The batch sizes of the captures decide: 12 tokens run in the graph for 16.
   EXPECT_EQ(flops(8, 16), 2.0 * 16 * 4 * 2);
   EXPECT_EQ(flops(12, 16), 2.0 * 8 * 4 * 2);
 }

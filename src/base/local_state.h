@@ -18,9 +18,9 @@ namespace headroom {
 std::optional<std::string> LocalStatePath(std::string_view name);
 
 /// Returns the text of a file of LocalStatePath(), or nullopt if it does not exist or its folder is
-/// inaccessible. The latter happens in a container that runs as another user but keeps HOME; such a
-/// user has no state. Fails with kBadInput if the file exists but is unreadable or not a regular
-/// file. The message names the option that ignores the file.
+/// inaccessible. The folder is inaccessible in a container that runs as another user but keeps
+/// HOME; such a user has no state. Fails with kBadInput if the file exists but is unreadable or not
+/// a regular file. The message names the option that ignores the file.
 Result<std::optional<std::string>> ReadLocalState(const std::string& path);
 
 /// Appends `lines` to a file of LocalStatePath(), whole or not at all, even if others append at

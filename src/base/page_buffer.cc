@@ -32,7 +32,7 @@ void* MapAligned(std::size_t bytes, int protection) {
   return begin + before;
 }
 
-/// Only advice: without huge pages, the system uses small ones.
+/// Gives only advice: without huge pages, the system uses small ones.
 void AskForHugePages(void* address, std::size_t bytes) { madvise(address, bytes, MADV_HUGEPAGE); }
 
 }  // namespace

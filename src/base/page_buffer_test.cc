@@ -21,7 +21,8 @@ TEST(PageBufferTest, ResizingKeepsWhatIsThere) {
   constexpr std::size_t kHuge = kHugePageBytes / sizeof(std::uint32_t);
   PageBuffer<std::uint32_t> buffer;
   std::size_t filled = 0;
-  // Grows from nothing to a page, within it, and to huge pages and parts of them, then shrinks.
+  // The sizes grow from nothing to one page, within the page, and to whole and partial huge pages.
+  // Then they shrink.
   for (const std::size_t size : {std::size_t{1}, std::size_t{1000}, std::size_t{5000}, kHuge - 1,
                                  kHuge, kHuge + 1, 5 * kHuge + 7, 9 * kHuge}) {
     buffer.Resize(size);

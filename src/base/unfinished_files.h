@@ -10,7 +10,7 @@ namespace headroom {
 
 /// Holds the name of a file or empty folder that a signal must remove during this object's
 /// lifetime. A signal removes a file before the folder that was registered after it. Ignores
-/// further names while some thousands are registered.
+/// further names while 4096 are registered.
 class UnfinishedFile {
  public:
   UnfinishedFile() = default;

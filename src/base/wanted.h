@@ -8,7 +8,7 @@ namespace headroom {
 /// Returns true while the result is still needed. The working thread calls it from time to time.
 using IsWanted = std::function<bool()>;
 
-/// For work that is always needed.
+/// Returns true: the result is always needed.
 inline bool AlwaysWanted() { return true; }
 
 }  // namespace headroom

@@ -23,7 +23,7 @@ enum class Kind : std::uint8_t {
   kDriverCall,                        ///< CallPayload.
   kOverhead,                          ///< OverheadPayload.
   kSync,                              ///< SyncPayload.
-  kMarker,                            ///< MarkerPayload; `name` is 0 at an end.
+  kMarker,                            ///< MarkerPayload; `name` is 0 at the end of a range.
   kNaming,                            ///< NamingPayload; `name` is the object's name.
   kExternalId,                        ///< ExternalIdPayload, without time or name.
   kMessage,                           ///< MessagePayload; `name` is one of message:: below.

@@ -13,8 +13,8 @@
 namespace headroom {
 
 /// GPU tasks run after their launch, so a task's time does not identify its step. Selects the tasks
-/// launched in the wanted steps, whenever they run. Also selects queued tasks of earlier steps that
-/// run in the window, because they delay the first wanted step.
+/// launched in the wanted steps, regardless of when they run. Also selects queued tasks of earlier
+/// steps that run in the window, because they delay the first wanted step.
 ///
 /// Accepts calls and tasks in any order. Keeps the latest 65,536 launches, far more than a GPU
 /// queues.

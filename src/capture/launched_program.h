@@ -13,7 +13,8 @@
 namespace headroom {
 
 /// Blocks, during its lifetime, signals that would end this process. LaunchedProgram::Wait()
-/// handles them. Requires construction before any thread, because threads inherit the signal mask.
+/// handles them. Must be constructed before any thread starts, because threads inherit the signal
+/// mask.
 class HeldSignals {
  public:
   HeldSignals();

@@ -1,5 +1,5 @@
-// Handle of any process, not only a child. On Linux 5.3 and later, stays correct if the pid is
-// reused.
+// Handle for any process, not only a child. On Linux 5.3 and later, the handle stays correct if the
+// pid is reused.
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,8 @@ Result<RecordingFile> RecordingFile::Create(const std::string& path, bool replac
 
 namespace {
 
-/// Returns the length of the whole packets in `packets` within `limit`. A packet is a key of one
-/// byte, a length, and that number of bytes (docs/recording.md).
+/// Returns the total length of the leading packets that lie completely within the first `limit`
+/// bytes. A packet is a key of one byte, a length, and that number of bytes (docs/recording.md).
 std::size_t WholePackets(std::string_view packets, std::size_t limit) {
   std::size_t end = 0;
   for (;;) {

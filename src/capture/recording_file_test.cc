@@ -107,7 +107,7 @@ TEST_F(RecordingFileTest, StopsForGoodAtItsLimit) {
   EXPECT_EQ(file.value().lost_bytes(), 7 + 2);
 }
 
-// Simulates a full disk by a file size limit. Packets that fit are written, no incomplete packet
+// Simulates a full disk with a file size limit. Packets that fit are written, no incomplete packet
 // stays in the file, and no packet is lost once there is room.
 TEST_F(RecordingFileTest, AFullDiskTakesWhatFitsTearsNothingAndLosesNothing) {
   auto file = RecordingFile::Create(Path("a"), false, kWide);

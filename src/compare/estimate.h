@@ -1,5 +1,5 @@
-// The noise model of `headroom diff`: uncertainty of a recording's figure, and of the difference of
-// two.
+// The noise model of `headroom diff`: the uncertainty of a figure of one recording, and of the
+// difference between two recordings.
 //
 // Sources:
 // - Standard error of a median by its order statistics: McKean and Schrader, "A comparison of

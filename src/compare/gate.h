@@ -23,7 +23,7 @@ struct GateRule {
   double limit = 0;  ///< In percent or in the metric's unit.
 };
 
-/// Returns the names of the fixed metrics, without those by kernel, operator and layer.
+/// Returns the names of the fixed metrics, without those of a kernel, operator or layer.
 std::vector<std::string_view> GateMetrics();
 
 /// Returns "ms" or "MB"; empty for a count and for unknown metrics.
@@ -32,8 +32,8 @@ std::string_view GateUnit(std::string_view metric);
 /// Fails with kUsage. The message names the error and, for an unknown metric, the nearest name.
 Result<GateRule> ParseGateRule(std::string_view text);
 
-/// Reads `[[rule]]` tables with `metric` and `limit`. Fails with kUsage as ParseGateRule(), or if
-/// the file has no rule.
+/// Reads `[[rule]]` tables with `metric` and `limit`. Fails with kUsage as ParseGateRule() does, or
+/// if the file has no rule.
 Result<std::vector<GateRule>> ReadGateRules(const NamedText& file);
 
 enum class GateVerdict { kPass, kFail, kInconclusive, kMissing, kNotComparable };

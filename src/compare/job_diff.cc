@@ -60,7 +60,7 @@ std::vector<RowChange> CompareRows(const std::vector<ProfileRow>& in_a,
     change.calls_a = a != nullptr ? a->calls : 0;
     change.calls_b = b != nullptr ? b->calls : 0;
     if (change.calls_a > 0 && change.calls_b > 0) {
-      // Each change uses the mean of the other factor, so that both sum to the whole.
+      // Each part uses the mean of the other factor, so that the two parts sum to the whole change.
       const double time_a = change.ms.a / change.calls_a, time_b = change.ms.b / change.calls_b;
       change.by_count_ms = (change.calls_b - change.calls_a) * (time_a + time_b) / 2;
       change.by_time_ms = (time_b - time_a) * (change.calls_a + change.calls_b) / 2;

@@ -27,7 +27,7 @@ struct RowChange {
   double calls_a = 0, calls_b = 0;  ///< Calls per step.
   Difference ms = {};
   double by_count_ms = 0;  ///< Part of the change from more or fewer calls.
-  /// Part of the change from longer or shorter calls; both sum to the change.
+  /// Part of the change from longer or shorter calls. The two parts sum to the change.
   double by_time_ms = 0;
 };
 
@@ -71,7 +71,7 @@ struct JobDiff {
   /// Largest change first. Omits rows that may be part of a baseline's rest.
   std::vector<RowChange> kernels, operators, layers;
   std::vector<KernelSwap> swaps;  ///< Largest change first.
-  std::vector<RankChange> ranks;  ///< By rank; empty if neither profile has several ranks.
+  std::vector<RankChange> ranks;  ///< Sorted by rank; empty if neither profile has several ranks.
 
   /// Returns true if the step's change is beyond noise and at least half a percent.
   bool step_changed() const;

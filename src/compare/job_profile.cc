@@ -122,8 +122,8 @@ class Profiler {
   /// Index among whole steps by row of steps.list; -1: not whole.
   std::vector<std::int32_t> row_of_;
   std::vector<Interval> spans_;        ///< Spans of whole steps, in order.
-  std::vector<Parts> parts_;           ///< By whole step, in ns.
-  std::vector<StepBreakdown> phases_;  ///< By whole step.
+  std::vector<Parts> parts_;           ///< One per whole step, in ns.
+  std::vector<StepBreakdown> phases_;  ///< One per whole step.
   std::vector<double> launches_, task_ns_, operators_called_;
   SumsByName kernels_, by_operator_, layers_;
 };
@@ -357,7 +357,7 @@ Result<JobProfile> Profiler::Make() {
   FindSteps();
   if (spans_.empty()) {
     return Status::NoAnswer(
-        fmt::format("{}: no step is whole, and a comparison requires whole steps; {}",
+        fmt::format("{}: the trace has no complete step, which a comparison requires; {}",
                     trace_.report.input.path, HowToTellSteps(store_.metadata.recorded_as())));
   }
   SumTasks();
@@ -376,7 +376,7 @@ Result<JobProfile> Profiler::Make() {
 
 using Rows = std::vector<ProfileRow>;
 
-/// Returns the mean rows of `count` runs whose rows are all in `all`.
+/// Returns the mean rows over `count` runs. `all` holds the rows of all these runs.
 Rows JoinRows(const Rows& all, double count) {
   std::map<std::string, ProfileRow> by_name;
   for (const ProfileRow& row : all) {
@@ -497,7 +497,7 @@ RunFigures FiguresOverRanks(const std::vector<RunFigures>& ranks) {
   return figures;
 }
 
-/// Returns the verdict of most ranks; in a tie, that of the lowest rank.
+/// Returns the most frequent verdict of the ranks; in a tie, that of the lowest rank.
 std::string UsualVerdict(const std::vector<RankProfile>& ranks) {
   std::string_view usual;
   std::ptrdiff_t most = 0;
@@ -562,8 +562,8 @@ Result<JobProfile> MakeProfile(const TraceStore& store, NameFacts& names,
 void AddForecasts(const TraceReport& report, JobProfile& profile) {
   if (report.steps.corrected_p50 && profile.median_ms > 0) {
     Estimate corrected = profile.runs.front()["step_ms"];
-    // The corrected step varies as the recorded one. The error of the correction affects both runs
-    // equally.
+    // The corrected step varies in proportion to the recorded step. The error of the correction
+    // affects both runs equally.
     const double share = report.steps.corrected_p50->ms() / corrected.value;
     corrected.value *= share;
     corrected.error *= share;

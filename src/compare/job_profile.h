@@ -49,7 +49,7 @@ inline constexpr std::array<std::string_view, kBreakdownParts.size()> kPhaseName
   return names;
 }();
 
-/// Figures of one run by name (GateMetrics()), in the unit of the name. Sorted, so that files are
+/// Figures of one run by name (GateMetrics()), in the unit of GateUnit(). Sorted, so that files are
 /// reproducible.
 using RunFigures = std::map<std::string, Estimate, std::less<>>;
 
@@ -112,7 +112,7 @@ struct JobProfile {
   };
   Rest other_kernels, other_operators, other_layers;
   std::vector<ProfileFact> facts;
-  std::vector<RankFigures> ranks;      ///< By rank; empty for a job of one rank.
+  std::vector<RankFigures> ranks;      ///< Sorted by rank; empty for a job of one rank.
   std::optional<RankWaiting> waiting;  ///< Absent for one rank, or if no clock could be aligned.
 
   double PartMs(StepPart part) const { return parts_ms[static_cast<std::size_t>(part)]; }

@@ -1,11 +1,11 @@
 // Fused attention. For b sequences, h query heads, lengths q and k, head sizes d (query, key) and e
 // (value):
 //   forward FLOPs  = 2 b h q k (d + e)      two products: Q K^T and P V
-//   backward FLOPs = 2 b h q k (3 d + 2 e)  five products: Q K^T again, dV = P^T dO, dP = dO V^T,
-//   dQ = dS K, dK = dS^T Q
-// A causal mask skips half of the products and halves both. With d = e the forward is 4 b h q k d
-// and the backward 2.5 times that (Dao, "FlashAttention-2", 2023, section 4.1). That paper and this
-// file leave out softmax.
+//   backward FLOPs = 2 b h q k (3 d + 2 e)  five products: Q K^T recomputed, dV = P^T dO,
+//   dP = dO V^T, dQ = dS K, dK = dS^T Q
+// A causal mask skips half of the products, which halves both FLOP counts. With d = e the forward
+// is 4 b h q k d and the backward 2.5 times that (Dao, "FlashAttention-2", 2023, section 4.1). That
+// paper and this file leave out softmax.
 //
 // Two cases have no cost: a sliding window, and a causal mask over unequal lengths, which libraries
 // align at either end.
@@ -62,7 +62,7 @@ const AttentionLayout* AttentionLayoutOf(std::string_view name) {
   return nullptr;
 }
 
-/// Returns nullopt if the argument was not recorded. Mask types above 0 are causal.
+/// Returns nullopt if the argument was not recorded. Mask types other than 0 are causal.
 std::optional<bool> IsCausal(const OperatorCall& call, const AttentionLayout& layout) {
   if (const std::optional<bool> flag = BoolAt(call, layout.causal)) return flag;
   if (const std::optional<std::int64_t> type = IntAt(call, layout.causal)) return *type != 0;

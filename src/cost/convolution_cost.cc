@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-/// Far above any real extent. The product of two such extents fits 64 bits.
+/// Upper limit for extents, far above any real one. The product of two such extents fits 64 bits.
 constexpr std::int64_t kLargestExtent = 1 << 30;
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -250,7 +250,7 @@ constexpr auto kConvolutionRules = [] {
 }  // namespace
 
 double ConvolutionShape::FlopsPerPart() const {
-  // Exact: groups divide the channels.
+  // The division is exact, because `groups` divides the channels.
   const std::int64_t channels_a_group = in_channels / std::max<std::int64_t>(groups, 1);
   return 2 * static_cast<double>(batch) * static_cast<double>(out_channels) *
          Elements(transposed ? in : out) * static_cast<double>(channels_a_group) * Elements(kernel);

@@ -170,7 +170,8 @@ class DeviceFile {
     if (!spec.fp32_tflops || !spec.sm_count || !spec.fp32_lanes_per_sm) return Status::Ok();
     constexpr double kTera = 1e12, kGiga = 1e9, kMultiplyAndAdd = 2;
     constexpr double kMinGhz = 0.2;
-    constexpr double kMaxGhz = 10;  // Twice any real clock, because some lanes issue twice.
+    // More than twice any real clock, because some lanes issue twice.
+    constexpr double kMaxGhz = 10;
     const double ghz = *spec.fp32_tflops * kTera /
                        (kMultiplyAndAdd * *spec.sm_count * *spec.fp32_lanes_per_sm) / kGiga;
     if (ghz > kMaxGhz || ghz < kMinGhz) {

@@ -97,8 +97,8 @@ class DeviceCatalog {
   ~DeviceCatalog();
 
   /// Returns the device with that name or short name, or with a `match` expression that matches
-  /// `name`. Ignores case and surrounding blanks. Returns nullptr if unknown. The pointer lives as
-  /// long as the catalog.
+  /// `name`. Ignores case and surrounding blanks. Returns nullptr if unknown. The pointer is valid
+  /// as long as the catalog exists.
   const DeviceSpec* Find(std::string_view name) const;
   /// Returns the only device of that size, for traces that do not name their device. Returns
   /// nullptr if no device or several devices match.

@@ -22,8 +22,7 @@ constexpr std::array kDTypes = {
     DTypeEntry{DType::kI8, 1, "int8"},         DTypeEntry{DType::kBool, 1, "bool"},
 };
 
-// c10::typeMetaToScalarType names as caffe2::TypeMeta::name() prints them (PyTorch,
-// c10/core/ScalarType.h).
+// Names of element types as caffe2::TypeMeta::name() prints them (PyTorch, c10/core/ScalarType.h).
 constexpr std::array<std::pair<std::string_view, DType>, 27> kProfilerNames = {{
     {"float", DType::kF32},
     {"double", DType::kF64},

@@ -1,5 +1,4 @@
-// Measures the classification of kernel names: the examples of the shipped rules, which are real
-// names.
+// Measures the classification of kernel names. The names are the examples in the shipped rules.
 #include "cost/kernel_class.h"
 
 #include <benchmark/benchmark.h>

@@ -28,8 +28,8 @@ bool IsGrouped(std::string_view name) {
 }
 
 /// Returns the shape of a grouped product. The numbers of dimensions of its operands select the
-/// layout (aten/src/ATen/native/cuda/GroupedBlas.cpp). Its work equals one product over the full
-/// ragged extent, for any division into groups.
+/// layout (aten/src/ATen/native/cuda/GroupedBlas.cpp). Its work equals that of one product over the
+/// full ragged extent, for any division into groups.
 std::optional<GemmShape> GroupedShape(const TensorArg& a, const TensorArg& b) {
   GemmShape s;
   if (a.dims.size() == 2 && b.dims.size() == 3) {  // ragged m: [m, k] x [g, k, n]

@@ -85,7 +85,8 @@ struct ConvolutionShape {
   bool bias_gradient = false;
   DType dtype = DType::kUnknown;
 
-  /// Returns the FLOPs of a forward. A data gradient and a weight gradient have equal FLOPs:
+  /// Returns the FLOPs of a forward. The data gradient and the weight gradient each have the same
+  /// FLOPs:
   /// 2 * batch * out_channels * prod(out) * (in_channels / groups) * prod(kernel).
   /// A transposed convolution uses prod(in) instead of prod(out). The formula follows from first
   /// principles. Padding counts as work, as in every FLOP convention.

@@ -25,7 +25,7 @@ std::optional<double> Choose(std::optional<double> vector, std::optional<double>
 double Seconds(DurationNs time) { return static_cast<double>(time.ns()) / 1e9; }
 
 /// Returns true if `bytes` exceed the memory traffic possible in the time plus the size of the
-/// largest cache. Returns false if the cache size is unknown.
+/// largest cache. Returns false if no cache size is known.
 bool MovesTooMuch(double bytes, double seconds, const DeviceSpec& device) {
   const std::optional<double> cached = std::max(device.l2_bytes, device.l3_bytes);
   const std::optional<double> bandwidth = Times(device.memory_bandwidth_gbs, kGiga);

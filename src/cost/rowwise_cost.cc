@@ -240,9 +240,10 @@ struct Pooled {
   double window;    ///< Elements under one window.
 };
 
-/// Slides a window: each extent becomes (extent + 2 padding - reach) / stride + 1. Ceil mode rounds
-/// up if the last window starts inside the input or its left padding. A list of one value applies
-/// to all dimensions. Returns nullopt if an argument is missing or out of range.
+/// Slides a window: each extent becomes 1 + (extent + 2 padding - reach) / stride, where reach is
+/// dilation (kernel - 1) + 1. Ceil mode rounds up if the last window starts inside the input or its
+/// left padding. A list of one value applies to all dimensions. Returns nullopt if an argument is
+/// missing or out of range.
 std::optional<Pooled> SlideWindow(const OperatorCall& call, const OperatorRule& rule,
                                   const TensorArg& input, std::optional<std::size_t> dilation_at,
                                   std::size_t ceil_at) {

@@ -48,8 +48,8 @@ struct SustainedShares {
   // Large products and convolutions on vector units: shares of the vector peak.
   double gemm_vector = 0.7, convolution_vector = 0.7;
 
-  // Time that kernels with few blocks lose, as a share of one wave. A larger batch recovers it, and
-  // a smaller batch loses it.
+  // Time that kernels with few blocks lose, as a share of one wave. A larger batch recovers this
+  // time, and a smaller batch loses more of it.
   double gemm_lost_when_growing = 1, convolution_lost_when_growing = 0.5;
   double lost_when_shrinking = 0.3;
   double most_lost = 0.25;  ///< Largest share of a kernel's time that a smaller batch loses.

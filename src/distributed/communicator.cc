@@ -100,7 +100,9 @@ Result<Functions> Open(const std::string& module, const Launch& launch) {
       find(functions.broadcast, "HeadroomMpiBroadcast") &&
       find(functions.gather, "HeadroomMpiGather") && find(functions.end, "HeadroomMpiEnd"))
     return functions;
-  return Status::Usage(fmt::format("{}: from another version of headroom; reinstall both", module));
+  return Status::Usage(fmt::format(
+      "{}: this module is from another version of headroom; reinstall the module and headroom",
+      module));
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ class Communicator {
   /// Returns the leader's text on all processes; ignores the text of the others. All processes must
   /// call it.
   virtual std::string Broadcast(std::string text) = 0;
-  /// Returns each process's text, by process, on the leader, and an empty list on the others. All
-  /// processes must call it.
+  /// On the leader, returns the texts of all processes, indexed by process. On the others, returns
+  /// an empty list. All processes must call it.
   virtual std::vector<std::string> Gather(std::string text) = 0;
 };
 
@@ -38,8 +38,8 @@ class OneProcess final : public Communicator {
 
 /// Joins the processes that a launcher started together with this one. If there are none, returns a
 /// single process. `module` is the path of libheadroom_mpi.so. Fails with kUsage if several were
-/// started but cannot reach each other. If MPI sees another number of processes than the launcher,
-/// only the first process's failure has a message. Call once.
+/// started but cannot reach each other. If MPI finds a different number of processes than the
+/// launcher started, only the first process's failure has a message. Call once.
 Result<std::unique_ptr<Communicator>> JoinProcesses(const std::string& module);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// A causal profile whose targets several processes measure, each a share.
+// Divides the targets of a causal profile among several processes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// For tests: processes that are threads of the test.
+// Processes for tests. Each is a thread of the test.
 #pragma once
 
 #include <barrier>

@@ -122,8 +122,8 @@ class ChakraMaker {
     return node.thread.index();
   }
 
-  /// Returns the dependencies of a node that begins at `start`. A candidate that still runs then
-  /// cannot have delayed the node, so its own dependencies replace it.
+  /// Returns the dependencies of a node that begins at `start`. A candidate that still runs at that
+  /// time cannot have delayed the node, so the candidate's own dependencies replace it.
   ///
   /// Keeps only the last replacement on each track, and only the kMostRerouted that end last.
   /// Otherwise each of n overlapping kernels would depend on the launches of all kernels before it.

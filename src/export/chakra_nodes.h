@@ -64,7 +64,7 @@ struct ChakraNodes {
 /// that uses only the dependencies therefore reproduces the recorded schedule.
 ///
 /// Every GPU task, and every operator that launched one, has a node. Fails with kEnvironment if
-/// such a node is missing, or if a dependency ends after its node begins. Otherwise fails as
+/// such a node is missing, or if a dependency ends after its node begins. Otherwise fails like
 /// BuildGraph().
 Result<ChakraNodes> MakeChakraNodes(const TraceStore& store, NameFacts& names,
                                     const StepAnalysis& steps);

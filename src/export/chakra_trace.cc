@@ -514,7 +514,7 @@ class ChakraWriter {
   CollectiveRows collectives_;
   std::map<std::size_t, std::size_t> collective_of_;    ///< Row of the collective by GPU task.
   std::map<std::size_t, const OperatorCost*> cost_of_;  ///< Cost by GPU task.
-  /// Id of the first node is 1, because readers may interpret 0 as none.
+  /// Ids start at 1, because readers may interpret 0 as none.
   std::uint64_t next_id_ = 1;
   std::string message_, piece_;
   ProtobufWriter out_{message_};

@@ -159,8 +159,8 @@ class EventWriter {
 
   std::string At(TimeNs own) const { return Us(placing_.time(own).ns()); }
 
-  /// Returns a number for an id that joins events, unique in the file. Renumbers ids, because those
-  /// of the trace may be arbitrarily large.
+  /// Returns a number that is unique in the file, for an id that joins events. Renumbers ids,
+  /// because those of the trace may be arbitrarily large.
   std::int64_t IdOf(std::int64_t own) {
     if (own < 0 || placing_.alone) return own;  // Includes kUnknown.
     const auto [known, is_new] = ids_.try_emplace(own, used_.ids);

@@ -19,7 +19,7 @@ enum class StackTime {
 /// without a launch appear below "(no launch recorded)".
 ///
 /// Replaces characters in names that would end a frame or a line: `;` with `:`, a line break with a
-/// space. Fails as ExpansionLimit::CheckWritten(), which names `path`.
+/// space. Fails like ExpansionLimit::CheckWritten(), which names `path`.
 ///
 /// REQUIRES: `store` is frozen.
 Result<std::string> FoldedStacks(const TraceStore& store, StackTime time, const std::string& path,

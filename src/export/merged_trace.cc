@@ -66,8 +66,8 @@ DurationNs ShiftAt(const JobTraces& job, std::size_t rank, TimeNs own) {
   const bool joined = clock.aligned && clock.root == reference;
   const DurationNs base = job.bases[rank], zero = job.bases[reference];
   if (joined) return clock.Aligned(own + base) - own - zero;
-  // Uses the machines' own clocks if both traces record Unix time, else the same zero. Ranks that
-  // are aligned with each other use the clock of one of them.
+  // Uses the machines' own clocks if both traces record Unix time, and otherwise assumes that both
+  // traces have the same zero. Ranks that are aligned with each other use the clock of one of them.
   const DurationNs root = clock.aligned ? job.bases[clock.root] : base;
   const TimeNs seen = clock.aligned ? clock.Aligned(own + base) : own + base;
   return seen - own - (root > DurationNs(0) && zero > DurationNs(0) ? zero : root);

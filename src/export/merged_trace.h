@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-/// Returns the offset from the rank's clock to the merged trace's clock, at the time `own` on the
-/// rank's clock.
+/// Returns the offset from the rank's clock to the clock of the reference rank's trace, at the time
+/// `own` on the rank's clock. The reference rank is the root of the first rank.
 ///
 /// @param rank  index in JobRanks::ranks
 DurationNs ShiftAt(const JobTraces& job, std::size_t rank, TimeNs own);

@@ -68,8 +68,7 @@ std::optional<double> Share(std::optional<double> percent) {
   return percent ? std::optional(*percent / kPercent) : std::nullopt;
 }
 
-/// Returns the share of the time of all whole steps in which the GPU is busy; nullopt without GPU
-/// work.
+/// Returns GPU busy time as a share of the time of all whole steps; nullopt without GPU work.
 std::optional<double> GpuBusyShare(const Steps& steps) {
   DurationNs busy, wall;
   for (const StepRow& step : steps.list) {
@@ -89,7 +88,8 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
   MetricFamily corrected("step_corrected", "seconds", "Step time without profiler overhead.");
   MetricFamily overhead("profiler_overhead", "ratio",
                         "Share of the step time that the profiler adds.");
-  MetricFamily busy("step_gpu_busy", "ratio", "Share of the whole steps in which the GPU is busy.");
+  MetricFamily busy("step_gpu_busy", "ratio",
+                    "GPU busy time as a share of the time of complete steps.");
   MetricFamily part("step_part", "seconds", "Time of the mean step, by part.");
   MetricFamily mfu(
       "mfu", "ratio",
@@ -99,7 +99,7 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
   MetricFamily throughput("samples_per_second", "", "Samples per second of this rank.");
   MetricFamily finding("finding_share", "ratio", "Share of the step that a finding covers.");
   MetricFamily issues("health_issue_count", "",
-                      "Events that damage in the trace affects, by issue.");
+                      "Number of events affected by damage in the trace, by issue.");
   for (const TraceReport& file : files) {
     steps.Add(file, {}, fmt::format("{}", file.steps.list.size()));
     step.Seconds(file, {{"stat", "p50"}}, file.steps.p50);

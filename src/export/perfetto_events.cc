@@ -231,7 +231,7 @@ class PacketWriter {
     }
   }
 
-  /// Appends a value in its most specific type from which our reader restores the same text.
+  /// Appends a value as the most specific type from which our reader restores the same text.
   static void AppendValue(std::string_view value, ProtobufWriter& writer) {
     const char* const end = value.data() + value.size();
     if (value.starts_with('"') && value.size() >= 2) {
@@ -528,7 +528,7 @@ class PerfettoExport {
 
     PerfettoExport& trace_;
     std::vector<Lane> lanes_;
-    /// Innermost ends of lanes with open spans.
+    /// For each lane with open spans: the end of the innermost open span, and the lane's index.
     std::set<std::pair<TimeNs, std::size_t>> innermost_;
     std::set<std::size_t> empty_;  ///< Lanes without open spans.
   };

@@ -94,9 +94,9 @@ class PartMaker {
     return launch.valid() && hosts_[launch.index()] && HostOverlaps(launch.index());
   }
 
-  /// Keeps tasks launched before the window that run after its end, when the host is ahead. Without
-  /// them, the GPU would seem idle until the first kept task, and the first step would seem to
-  /// begin with that task.
+  /// Keeps tasks launched before the window that run after its end, because the host is ahead.
+  /// Without them, the GPU would seem idle until the first kept task, and the first step would seem
+  /// to begin with that task.
   void ChooseQueue() {
     if (!choice_.window) return;
     TimeNs last = choice_.window->end;

@@ -1,4 +1,5 @@
-// Cuts a part out of a trace as a separate trace to save as a file. Spans at the edges stay whole.
+// Extracts a part of a trace as a separate trace, which can be saved as a file. Spans at the edges
+// stay whole.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace headroom {
 
-/// Selects rows, before the rows they refer to are added.
+/// Selects rows. PartOf() then adds the rows that these refer to.
 struct PartChoice {
   /// Half-open interval on the trace's clock; nullopt: the whole trace.
   std::optional<Interval> window;

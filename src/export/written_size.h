@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-/// Fails as ExpansionLimit::CheckWritten() if the strings of all rows are too long in total. A
+/// Fails like ExpansionLimit::CheckWritten() if the strings of all rows are too long in total. A
 /// recording stores each string once; other formats repeat it in every row. O(rows).
 /// @param path  path of the file to write, for the error message
 Status CheckWrittenTexts(const TraceStore& store, const std::string& path, ExpansionLimit limit);

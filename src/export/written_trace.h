@@ -26,13 +26,14 @@ struct WrittenTrace {
   std::int64_t events;
 };
 
-/// Writes a trace to a temporary file for inspection before it gets its name. Compresses it if
-/// `path` ends in ".gz". Fails with kEnvironment if it cannot write, or as CheckWrittenTexts().
+/// Writes a trace to a temporary file, so that callers can inspect the file before it gets its
+/// name. Compresses it if `path` ends in ".gz". Fails with kEnvironment if it cannot write, or like
+/// CheckWrittenTexts().
 /// REQUIRES: `store` is frozen.
 Result<WrittenTrace> PrepareTrace(const TraceStore& store, TraceFormat format,
                                   const std::string& path, ExpansionLimit limit);
 
-/// Writes a trace to its path, completely or not at all. Returns the number of events. Fails as
+/// Writes a trace to its path, completely or not at all. Returns the number of events. Fails like
 /// PrepareTrace().
 Result<std::int64_t> WriteTrace(const TraceStore& store, TraceFormat format,
                                 const std::string& path, ExpansionLimit limit);

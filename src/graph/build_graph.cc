@@ -36,10 +36,11 @@ constexpr DurationNs kUsualTail{1'500};
 
 /// Default launch latency, if no task started on an idle stream (measured: 5 to 12 us).
 constexpr DurationNs kUsualLatency{6'000};
-/// A task that starts later waited for a busy GPU, even if the trace shows no other work.
+/// A task that starts later than this after its launch waited for a busy GPU, even if the trace
+/// shows no other work.
 constexpr DurationNs kMaxLatency{1'000'000};
 
-/// Tolerance of recorded times: a dependency may seem to end this much after the task starts.
+/// Tolerance of recorded times: a dependency may seem to end up to this long after the task starts.
 constexpr DurationNs kTimesDiffer{500};
 
 /// Python between two operators takes microseconds. A longer interval outside the framework is not
@@ -257,7 +258,7 @@ class GraphBuilder {
       GpuTaskId& of_call = first[DraftOf(tasks.launch[task.index()])];
       if (!of_call.valid()) of_call = task;
     }
-    // Adds the tasks that earlier work left in the queues.
+    // Adds the tasks that were in the queues when recording began.
     for (std::size_t i = 0; i < steps_.before_recording.size(); ++i) {
       if (steps_.before_recording[i] && tasks.start[i] > window_.start)
         Issue({tasks.stream[i], window_.start, window_.start, tasks.start[i]}, kNoTask);
@@ -270,7 +271,8 @@ class GraphBuilder {
         const std::string_view name = store_.Text(store_.host_events.name[call.event.index()]);
         if (first[draft].valid()) {
           stream = tasks.stream[first[draft].index()];
-          // The trace does not record which stream waits. Most likely it is the next one used.
+          // The trace does not record which stream waits. Most likely it is the next stream with a
+          // launch.
           for (const auto& [wait, wait_draft] : waits)
             Issue({stream, wait.start, wait.end, std::nullopt}, wait_draft);
           waits.clear();
@@ -464,7 +466,7 @@ class GraphBuilder {
   }
 
   /// Measures two medians: the time from a launch to its task on an idle GPU, and the gap between a
-  /// task and the next task on its stream if that task waited for it.
+  /// task and the next task on its stream if the next task waited for it.
   void MeasureLags() {
     std::vector<TimeNs> end(store_.streams.rows(), TimeNs(INT64_MIN));
     TimeNs busy_until(INT64_MIN);  // Earlier work may still run.
@@ -479,7 +481,7 @@ class GraphBuilder {
       if (const HostEventId launch = store_.gpu_tasks.launch[task.index()]; launch.valid()) {
         const TimeNs call = store_.host_events.start[launch.index()];
         if (busy_until < call) {
-          // Work launched before the window may run without being part of the graph.
+          // Work launched before the window may delay the task without being part of the graph.
           if (start - call < kMaxLatency) latencies.push_back(start - call);
         } else if (previous == busy_until && previous - call > kUsualLatency) {
           gaps.push_back(start - previous);
@@ -550,7 +552,8 @@ class GraphBuilder {
       const HostEventId launch = store_.gpu_tasks.launch[task.index()];
       const TaskIndex call = launch.valid() ? DraftOf(launch) : kNoTask;
 
-      // Finds when each dependency released the task. The last one keeps its observed lag.
+      // Finds when each dependency released the task. The dependency that released it last keeps
+      // its observed lag.
       draft.edges.push_back({.from = last.draft, .kind = EdgeKind::kStream, .lag = gap_});
       TimeNs arrival = first_on_stream ? TimeNs(INT64_MIN) : last.end;
       std::size_t binding = 0;

@@ -145,7 +145,7 @@ TEST(BuildGraphTest, AWaitThatTheTimesContradictIsDropped) {
   StoreBuilder b = TwoSteps();
   b.Call("cudaEventRecord", kMain, 30, 1);
   b.Call("cudaStreamWaitEvent", kMain, 32, 1);
-  // Launched before the other stream finished.
+  // This kernel is launched before the other stream finishes.
   b.Launch("aten::sum", kMain, 35, kAdd, kSideStream, 45, 5);
   const Graph graph = GraphOf(b);
   EXPECT_TRUE(EdgesOf(graph, EdgeKind::kCrossStream).empty());
@@ -156,8 +156,8 @@ TEST(BuildGraphTest, ALateTaskWaitedForTheStreamThatEndedJustBefore) {
   StoreBuilder b = TwoSteps();
   for (int step = 0; step < 2; ++step) {
     const int t = 100 * step;
-    // Launched at 15 on an idle stream: starts 49 us later, 2 us after the kernel of the other
-    // stream.
+    // This kernel is launched at 15 us on an idle stream. It starts 49 us later, 2 us after the
+    // other stream's kernel ends.
     b.Launch("aten::sum", kMain, t + 15, kAdd, kSideStream, t + 64, 5);
   }
   const auto waits = EdgesOf(GraphOf(b), EdgeKind::kCrossStream);

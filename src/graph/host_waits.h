@@ -19,7 +19,8 @@ struct HostWait {
 /// - a synchronous copy waits for itself;
 /// - a call with a synchronization record waits for that record's stream;
 /// - a device synchronization waits for all streams;
-/// - any other call waits for the task that ended last inside the call.
+/// - any other call waits for the task that ended last inside the call, or if none did, for the
+///   task launched last before the call.
 ///
 /// Tasks that end after the call returns do not count.
 class HostWaits {

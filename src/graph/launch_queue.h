@@ -16,7 +16,8 @@ namespace headroom {
 struct QueuedCommand {
   StreamId stream;
   TimeNs call_start, call_end;
-  /// For a launch: start of its first task, which takes it and all earlier commands off the queue.
+  /// For a launch: start of its first task. That start takes this and all earlier commands off the
+  /// queue.
   std::optional<TimeNs> task_start;
 };
 

@@ -63,13 +63,13 @@ class StreamWaitFinder {
     }
   }
 
-  /// Waits for one event that are not yet assigned to streams.
+  /// Waits for one event, while it is unknown which streams wait.
   struct Pending {
     TimeNs recorded;
-    /// Stream of the launch before the event record, which does not wait for itself.
+    /// Stream of the launch before the event record. This stream does not wait for itself.
     StreamId source;
     std::size_t count = 0;
-    std::size_t age = 0;  ///< Number of calls since.
+    std::size_t age = 0;  ///< Number of calls since the first of these waits.
     std::vector<StreamId> served;
   };
 

@@ -18,8 +18,8 @@ struct StreamWait {
 /// Returns the waits between streams, by `after`. Uses the event that the profiler recorded for a
 /// stream wait, if any. Otherwise infers waits from the order of calls in a chain: an event record,
 /// a wait for the event, and a launch on another stream. The launched task then waits for the last
-/// task of each other stream that was launched before the event record. As many streams wait as
-/// there were waits.
+/// task of each other stream that was launched before the event record. If k calls wait for the
+/// event, k streams wait.
 ///
 /// Drops and counts waits that contradict the recorded times.
 ///

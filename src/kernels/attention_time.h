@@ -31,10 +31,10 @@ struct AttentionShape {
 /// - kF32: the memory-efficient kernel at a share of the vector units' peak.
 /// The time is at least the time to read Q, K and V and to write O.
 ///
-/// Source: dropout and overheads were measured on one H200 with cuDNN 9.19, for two shapes with
-/// heads of 64. They took 60 and 33 us forward, 102 and 61 us backward; the model is within 7 %.
-/// The share of the peak without dropout is from Shah et al., "FlashAttention-3" (2024), figures 5
-/// and 6, for sequences of about 1000.
+/// Source: the costs of dropout and of the helper kernels were measured on one H200 with cuDNN
+/// 9.19, for two shapes with heads of 64. The shapes took 60 and 33 us forward, and 102 and 61 us
+/// backward; the model is within 7 %. The share of the peak without dropout is from Shah et al.,
+/// "FlashAttention-3" (2024), figures 5 and 6, for sequences of about 1000.
 std::optional<DurationNs> FusedAttentionTime(const AttentionShape& shape, bool backward,
                                              DType dtype, const DeviceSpec& device);
 

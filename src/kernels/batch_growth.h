@@ -22,15 +22,16 @@ struct RanAs {
 };
 
 /// Returns the share of an operator's time that stays constant when its batch grows, in [0, 1].
-/// With r >= 1 times the batch, the operator takes share + (1 - share) * r of its time. Returns
-/// nullopt if its shapes or the device do not determine the share.
+/// With r >= 1 times the batch, the operator takes share + (1 - share) * r of its recorded time.
+/// Returns nullopt if its shapes or the device do not determine the share.
 ///
 /// A product with few rows underutilizes the GPU, reads its weights for little work, and waits at
-/// its start and end. None of these costs grows with the batch. Each further sample costs its FLOPs
-/// F at the rate R that large products sustain, or its bytes for batched products. The share is
-/// thus 1 - F / (R * time): how far the recorded operator is below that rate. The share is at most
-/// the part of a wave that its blocks leave free, plus the time to read its weights. If a product
-/// is slow for another reason, its whole time grows. docs/engine.md has the measurements.
+/// its start and end. None of these costs grows with the batch. Each further sample takes the time
+/// of its FLOPs at the rate R that large products sustain. In a batched product, it takes the time
+/// of its bytes if that is longer. The share of an operator with F FLOPs is thus 1 - F / (R *
+/// time): how far the recorded operator is below that rate. The share is at most that of one wave
+/// of blocks (half a wave for convolutions), plus that of reading a product's weights. If a product
+/// is slow for another reason, the rest of its time grows. docs/engine.md has the measurements.
 ///
 /// Not modelled: with more samples, the library can switch to another algorithm. FFT and Winograd
 /// of float32 take half the time.

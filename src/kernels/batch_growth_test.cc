@@ -50,7 +50,8 @@ RanAs Ran(DType dtype, double us, std::optional<double> waves) {
       .math_dtype = dtype, .tensor_cores = dtype != DType::kF32, .time = Us(us), .waves = waves};
 }
 
-/// Returns the microseconds, at `ratio` times the batch, of a call that took `us` microseconds.
+/// Returns the time of a call at `ratio` times the batch, in microseconds. The recorded call took
+/// `us` microseconds.
 double Grown(const OperatorCall& call, double us, double ratio, double waves,
              DType dtype = DType::kF32) {
   const std::optional<double> stays = ShareThatStays(call, Ran(dtype, us, waves), H200());
@@ -89,8 +90,8 @@ TEST(BatchGrowthTest, OfConvolutionsOnlyWhatFewBlocksLoseStays) {
        R"("[True, True, False]"])"});
   ASSERT_TRUE(call.has_value());
   EXPECT_NEAR(Grown(*call, 140.4, 8, Waves(896)), 979.3, 0.05 * 979.3);
-  // In another precision, the number of blocks is unknown, so only the starts of its two kernels
-  // stay constant.
+  // In another precision, the number of blocks is unknown, so only the start times of the two
+  // kernels stay constant.
   EXPECT_NEAR(*ShareThatStays(*call, Ran(DType::kF16, 100, std::nullopt), H200()), 0.08, 1e-9);
 }
 

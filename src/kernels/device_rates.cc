@@ -72,7 +72,8 @@ double Smallness(const DeviceSpec& device) {
                     1.0);
 }
 
-/// Returns the share of the peak that products of the largest tiles reach at full power.
+/// Returns the share of the peak that products with the most efficient tile reach at the boost
+/// clock.
 double ReachOfProducts(const DeviceRates& rates, const KernelConstants& constants) {
   double best = 0;
   for (const auto* tiles : {&rates.library->single, &rates.library->batched}) {
@@ -98,8 +99,8 @@ double ClockGhz(const DeviceSpec& device, const DeviceRates& rates) {
   return rates.flops_per_ns / (kMultiplyAndAdd * rates.processors * rates.lanes);
 }
 
-/// Returns the minimum of a figure over the devices with the same compute capability. Replaces a
-/// figure that a device lacks.
+/// Returns the minimum of a figure over the devices with the same compute capability. The result
+/// replaces a figure that the device lacks.
 std::optional<double> LeastOfItsKind(const DeviceSpec& device, const DeviceCatalog& catalog,
                                      std::optional<double> DeviceSpec::*member) {
   std::optional<double> least;

@@ -47,12 +47,13 @@ struct DeviceRates {
 };
 
 /// Returns the share of a profile's deviation from the model that carries over from one GPU to
-/// another. Measurements of similar shapes on the target reduce the share, because both show the
-/// same errors.
+/// another. Measurements of similar shapes on the target reduce the share, because they show the
+/// same errors as the profile.
 double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
                       double evidence, const KernelConstants& constants);
 
-/// Factor that widens the error ranges of work on tensor cores. One H200 alone validated them.
+/// Factor that widens the error ranges of work on tensor cores. The models of this work were
+/// validated on one H200 only.
 inline constexpr double kTensorCoreDoubt = 2;
 
 /// Returns the correction of a piece of work from measurements on the device.
@@ -72,25 +73,27 @@ inline constexpr double kFullSizeW = 200;
 /// Returns the rates of a device. Fails with kUsage, and names the figure, if the device file lacks
 /// a figure without a substitute. Also fails for architectures whose kernels are unknown.
 ///
-/// The power rule starts from an architecture's full-size cards (kFullSizeW or more). Their power
-/// per operation is W = power / peak of their lanes; chips with the same figures count once.
-/// - A full-size card with less than their geometric mean sustains (power / peak / W) ^ full_power
-///   of its peak.
-/// - A small card (kSmallW or less) is compared with their maximum, not their mean. Full-size cards
-///   below the maximum may not hold their clock. The card's maximum rate is
-///   (power / peak / W) ^ low_power of the rate that its products reach at the boost clock.
-/// - Between the two, the shares are weighted by the logarithm of the power.
+/// The power rule starts from an architecture's full-size cards (kFullSizeW or more). The power per
+/// operation of a card is W = power limit / peak of its lanes. Chips with the same figures count
+/// once.
+/// - A full-size card whose W is below the geometric mean of all full-size W sustains
+///   (W / mean) ^ full_power of its peak.
+/// - A small card (kSmallW or less) is compared with the maximum of all full-size W, because
+///   full-size cards below the maximum may not hold their clock. The small card sustains at most
+///   (W / maximum) ^ low_power of the rate that its products reach at the boost clock.
+/// - For cards between kSmallW and kFullSizeW, the two results are weighted by the logarithm of the
+///   power.
 ///
 /// Cards whose compute capabilities differ in the major number (B200, RTX 5090) are not compared.
 /// The rule requires no measurement on the card.
 ///
 /// A missing chip figure (lanes, threads, caches) becomes the minimum over devices of the same
-/// compute capability, else a typical value. DeviceRates::guessed names it. A card without a power
-/// limit is assumed to hold its clock, and is named too.
+/// compute capability, else a typical value. DeviceRates::guessed names it. A card whose power
+/// limit is unknown is assumed to hold its clock; `guessed` then contains tdp_w.
 ///
-/// Bandwidth is the share of the peak that kernels reach with that kind of memory, or the published
-/// share of a stream (DeviceSpec::delivered_bandwidth_share). The L2's bandwidth is proportional to
-/// the multiprocessors and their clock, independent of the memory.
+/// The sustained bandwidth is the share of the peak that kernels reach with that kind of memory, or
+/// the published share of a stream (DeviceSpec::delivered_bandwidth_share). The L2's bandwidth is
+/// proportional to the multiprocessors and their clock, independent of the memory.
 Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catalog,
                             const KernelConstants& constants);
 

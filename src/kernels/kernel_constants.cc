@@ -120,7 +120,7 @@ class ConstantFile {
     const std::optional<std::string> about = root["about"].value_exact<std::string>();
     const toml::array* validated = root["validated"].as_array();
     if (!about || validated == nullptr)
-      return Bad("about must be a string, and validated a list of architectures");
+      return Bad("`about` must be a string; `validated` must be a list of architectures");
     out.about = *about;
     out.energy_gpu = root["energy"]["gpu"].value_or(std::string());
     if (out.energy_gpu.empty()) return Bad("gpu in [energy] must be the full name of a GPU");

@@ -100,13 +100,14 @@ struct KernelConstants {
   /// Share of a full multiprocessor's peak that an implicit GEMM reaches.
   double direct = 0.9;
   double direct_result_ns = 0.29;  ///< `result_ns` of an implicit GEMM's blocks.
-  double winograd_fused = 0.85;    ///< Share of that peak that F(2x2, 3x3) in one kernel reaches.
+  /// Share of a full multiprocessor's peak that F(2x2, 3x3) in one kernel reaches.
+  double winograd_fused = 0.85;
   double winograd_block_us = 3.9;  ///< Start and end of a whole block of F(2x2, 3x3).
   /// Share of `direct` and `winograd_fused` that kernels of Ampere and later reach.
   double ampere_share = 1;
   /// Share of a tile's efficiency that products of F(4x4, 3x3) reach.
   double winograd_product = 0.8;
-  /// Share of the sustained bandwidth that its transformed images reach.
+  /// Share of the sustained bandwidth that the transformed images of F(4x4, 3x3) reach.
   double winograd_bytes = 0.8;
   double winograd_filter = 2;  ///< Number of times that transformed weights are moved.
 
@@ -130,7 +131,7 @@ struct KernelConstants {
   double call_us = 20;
   double bmm_call_us = 20, linear_call_us = 40, convolution_call_us = 40;
   double softmax_call_us = 20, norm_call_us = 40;
-  /// Half-width of the call overhead's logarithm on another machine's host.
+  /// Half-width of the error range of ln(call overhead) on another machine's host.
   double host_error = 0.5;
 
   // Energy, as shares of the power limit (predict/energy.h).
@@ -138,12 +139,12 @@ struct KernelConstants {
   double energy_error = 0.1, energy_error_elsewhere = 0.2;  ///< Half-widths, as shares.
   std::string energy_gpu;  ///< Full name of the GPU whose energy counters gave these values.
 
-  /// Error ranges by class; the second for cards of 75 W or less.
+  /// Error ranges by class; `low_power_errors` is for cards of 75 W or less.
   std::array<ErrorRange, kWorkClasses> errors{}, low_power_errors{};
   /// Factors that widen ranges on architectures left out of the fit, by vendor.
   double extrapolated_nvidia = 1, extrapolated_amd = 1;
-  /// Range of convolutions whose algorithm the library chose by unknown rules, without trying all
-  /// of them. Such an algorithm can take several times as long as the fastest.
+  /// Error range of convolutions whose algorithm the library chose by unknown rules, without trying
+  /// all algorithms. The chosen algorithm can take several times as long as the fastest.
   ErrorRange untried_convolution;
   /// Error ranges of a whole step.
   ErrorRange step_error, low_power_step_error;

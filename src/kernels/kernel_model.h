@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-/// Returns the nanoseconds on the GPU, in a stream of other kernels. Returns nullopt if the
-/// device's figures do not determine the time for this type.
+/// Returns the nanoseconds that the work takes on the GPU, within a stream of other kernels.
+/// Returns nullopt if the device's figures do not determine the time for this type.
 ///
 /// Products in float32 use the tile and the split along k that the library expects to be fastest.
 /// The library ignores both the power limit and the cost of rows read in pieces. Blocks are

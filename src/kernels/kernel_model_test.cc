@@ -161,8 +161,8 @@ TEST(KernelModel, OneBlockMoreThanAWaveCostsAnother) {
   EXPECT_NEAR(ns(2 * 216 + 108) / ns(2 * 216 + 1), 1, 0.1);
 }
 
-/// Returns the time of a product with the rows of both operands along k, relative to its time with
-/// neither.
+/// Returns the time of a product whose operands both have their rows along k, relative to the time
+/// if neither has.
 double OfRowsAlongK(ProductWork work, const DeviceRates& rates) {
   work.first_along_k = work.second_along_k = false;
   const double without = Ns({.shape = work}, rates);
@@ -255,9 +255,9 @@ TEST(KernelModel, NewerSoftmaxesKeepAlignedRowsInSharedMemory) {
   EXPECT_GT(passes(32768), 3.4) << "128 KiB exceed the shared memory of a block";
 }
 
-// 4,096 elements take two iterations of 512 threads that read four at once. 3,072 elements take
-// one, and two more in which each thread reads one element. 4,095 elements also take one of these
-// before the first aligned element.
+// 4,096 elements take two iterations of 512 threads that read four at once. 3,072 elements take one
+// such iteration, and two more in which each thread reads one element. With 4,095 elements, such a
+// single-element iteration also precedes the first aligned element.
 TEST(KernelModel, ASoftmaxWaitsForEachOfItsLoops) {
   const auto passes = [](double columns) {
     return RowPasses({.rows = 65536, .columns = columns, .softmax = true}, RatesOfGpu("H100"));
@@ -276,8 +276,8 @@ TEST(KernelModel, WarpsOfANormalizationThatPartTakeLonger) {
   EXPECT_NEAR(passes(1412), passes(1408), 0.01 * passes(1408)) << "three iterations at most";
 }
 
-// A warp processes two rows of up to 128 elements. Its lanes share even more rows if these are
-// shorter.
+// A warp processes two rows of up to 128 elements. It processes more rows if they are shorter than
+// a warp.
 TEST(KernelModel, ShortRowsOfASoftmaxShareWarps) {
   for (const double columns : {64, 128}) {
     EXPECT_LT(RowPasses({.rows = 5e7 / columns, .columns = columns, .softmax = true},

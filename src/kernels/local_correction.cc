@@ -16,7 +16,7 @@ double Alignment(double extent, DType dtype) {
                                                                                              : kFar;
 }
 
-/// Returns a coordinate that separates layouts. Another layout runs another kernel of the same
+/// Returns a coordinate that separates layouts. Another layout runs another kernel with the same
 /// tiles, so half of the evidence counts.
 double Layout(bool along_k) {
   constexpr double kNear = 1;

@@ -27,7 +27,8 @@ constexpr double kSharedBytes = 65536;
 
 double LanesOfWarp(const DeviceRates& rates) { return rates.device->vendor == "AMD" ? 64 : 32; }
 
-/// Softmax kernels have changed: NVIDIA GPUs were measured with PyTorch 2.1, AMD GPUs with 2.4.
+/// Returns true if the GPU was measured with the newer softmax kernels: NVIDIA GPUs were measured
+/// with PyTorch 2.1, AMD GPUs with 2.4.
 bool IsNewer(const DeviceRates& rates) { return rates.device->vendor == "AMD"; }
 
 /// softmax_warp_forward: a warp, or for short rows a part of it, processes one or two rows.
@@ -52,7 +53,7 @@ RowLaunch LongSoftmax(double columns, double element_bytes, const DeviceRates& r
   if (IsNewer(rates)) {
     launch.threads = kMaxThreads;
   } else {
-    // Doubles the threads until they are at least half of the vector reads of a row.
+    // Uses the smallest power of two that is at least half of the number of vector reads per row.
     const double most = std::min(std::floor(columns / at_once), kMaxThreads);
     launch.threads = std::max(kWarp, std::exp2(std::ceil(std::log2(std::floor(most / 2)))));
   }
@@ -66,7 +67,7 @@ RowLaunch LongSoftmax(double columns, double element_bytes, const DeviceRates& r
     iterations = std::ceil(columns / whole);
   } else {
     // Before the first aligned element, and after the last whole vector, threads read one element
-    // at a time. Rows begin anywhere between two aligned elements.
+    // at a time. Rows begin anywhere between two aligned elements; the model uses the mean.
     const double rest = aligned ? columns : columns + (at_once - 1) / 2 - launch.threads;
     iterations = (aligned ? 0 : 1) + std::floor(rest / whole) +
                  std::ceil(std::fmod(rest, whole) / launch.threads);
@@ -90,8 +91,9 @@ RowLaunch Normalization(double columns, const DeviceRates& rates,
     launch.apart = true;
     return launch;
   }
-  // The loop over a row is unrolled. Some lanes of a warp can have one more iteration, and with it
-  // a whole unrolled round. The warp then executes that round and also the other lanes' iterations.
+  // The loop over a row is unrolled. Some lanes of a warp can have one iteration more than the
+  // others, which completes an unrolled round. The warp then executes that round, and also the
+  // other lanes' iterations one by one.
   const double of_warp = LanesOfWarp(rates) * kAtOnce;
   const double iterations = std::ceil(columns / (kWarps * of_warp));
   const bool split = std::fmod(columns, of_warp) != 0 && std::fmod(iterations, kUnrolled) == 0;
@@ -99,8 +101,8 @@ RowLaunch Normalization(double columns, const DeviceRates& rates,
   return launch;
 }
 
-/// Returns the number of blocks that a multiprocessor holds. Threads or shared memory are the
-/// limit, never its block slots.
+/// Returns the number of blocks that a multiprocessor holds. Threads or shared memory limit this
+/// number; block slots never do.
 double BlocksOf(const RowLaunch& launch, const DeviceRates& rates) {
   double blocks = std::floor(rates.threads / launch.threads);
   if (launch.shared_bytes > 0) {

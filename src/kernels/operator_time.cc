@@ -127,7 +127,7 @@ std::optional<OperatorOnGpu::Shape> OperatorOnGpu::ShapeOf(const OperatorCall& c
                           .image = SideOf(*from)};
   const double out = SideOf(*to);
   work.stride = std::max(1.0, std::round(work.image / out));
-  // Reproduces the recorded output for any sides.
+  // Chooses the padding that reproduces the recorded side of the output.
   work.padding = ((out - 1) * work.stride + work.kernel - work.image) / 2 + 1e-6;
   work.plain = !shape->transposed && shape->groups == 1 && !shape->dilated &&
                shape->kernel == std::vector<std::int64_t>(2, shape->kernel.front());
@@ -182,7 +182,7 @@ std::optional<double> OperatorOnGpu::Ns(const KernelConstants& constants) const 
 Correction OperatorOnGpu::MeasuredCorrection() const {
   if (work_.cost == nullptr || !rates_.correction) return {};
   if (shape_) return CorrectionOf(shape_->work, rates_);
-  // Kernels that move bytes give no evidence about one that computes.
+  // Memory-bound kernels give no evidence about a compute-bound kernel.
   const double arithmetic = peak_ ? work_.cost->flops / *peak_ * kNsPerS : 0;
   if (arithmetic > work_.cost->bytes / rates_.bytes_per_ns) return {};
   return CorrectionOf(MovedBytes(*work_.cost), rates_);

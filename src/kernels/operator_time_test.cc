@@ -28,7 +28,7 @@ TEST(OperatorTime, WhatAGpuHasNoTensorCoresForRunsInFloat32) {
 }
 
 TEST(OperatorTime, Float64GoesByItsPeakAndIsUnknownWithoutOne) {
-  // 4.7 TFLOP/s on a P100. A T4's data sheet does not state it.
+  // A P100 has 4.7 TFLOP/s in float64. A T4's data sheet does not state its float64 peak.
   EXPECT_GT(Ns(Attention(DType::kF64), "P100"), 1e12 / 4.7e3);
   EXPECT_EQ(Ns(Attention(DType::kF64), "T4"), -1);
 }
@@ -86,7 +86,8 @@ struct Convolution {
   OperatorCost cost;
 };
 
-// A single channel never fills the tile of a product. It has only nine multiplications per output.
+// A single channel never fills the tile of a product, because each output takes only nine
+// multiplications.
 TEST(OperatorTime, DepthwiseConvolutionsMoveBytes) {
   for (const char* type : {"float", "c10::Half"}) {
     const Convolution depthwise(256, 256, 256, 1, type);
@@ -104,7 +105,7 @@ TEST(OperatorTime, DilatedConvolutionsHaveNoWinograd) {
   EXPECT_GT(dilated.On("V100"), 1.3 * plain.On("V100"));
 }
 
-// Power bounds arithmetic, also on tensor cores, but not bytes.
+// The power limit bounds arithmetic, also on tensor cores, but not memory traffic.
 TEST(OperatorTime, PowerBoundsArithmeticAndNotBytes) {
   DeviceRates rates = RatesOfGpu("L4");
   const Convolution wide(256, 256, 1, 1, "c10::Half"), bytes(256, 256, 256, 1, "c10::Half");

@@ -48,7 +48,8 @@ double UsefulShare(const GemmShape& shape, std::int64_t tile_m, std::int64_t til
 constexpr double kSlice = 256;
 /// Channels of a convolution that fill half a tile.
 constexpr std::int64_t kNarrowExtent = 64;
-/// Kernels of a convolution that reorders: for its two operands, the product, and the result.
+/// Number of kernels of a convolution that reorders: two for its operands, one for the product, and
+/// one for the result.
 constexpr double kReorderingKernels = 4;
 
 constexpr double kMicrosecond = 1e3;  // ns

@@ -31,9 +31,10 @@ struct GemmLayout {
 GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtype);
 
 /// Returns the time of a matrix product on tensor cores:
-/// t = t0 + ((F / R)^4 + (B / W)^4)^(1/4). R is the sustained rate, less the waste of whole tiles
-/// and whole waves of tiles. Supports kTF32, kF16 and kBF16. Returns nullopt for other types, and
-/// if the device's peak or bandwidth is unknown.
+/// t = t0 + ((F / R)^4 + (B / W)^4)^(1/4).
+/// F and B are its FLOPs and bytes, and W is the sustained bandwidth. R is the sustained rate, less
+/// the waste of partial tiles and partial waves. Supports kTF32, kF16 and kBF16. Returns nullopt
+/// for other types, and if the device's peak or bandwidth is unknown.
 ///
 /// @param sustained  share of the peak that the device's power sustains
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,

@@ -90,7 +90,7 @@ double RowPiecesNs(const ProductWork& work, const GemmTile& tile, double split, 
   constexpr double kReach = 32 << 20, kPage = 2 << 20;
   const double rows = std::ceil(work.m / tile.rows), columns = std::ceil(work.n / tile.columns);
   const double tiles = rows * columns;
-  // Rows of a tile, without those beyond the product's rows.
+  // Mean rows and columns per tile, without those beyond the product's edges.
   const double first = work.first_along_k ? work.m / rows : 0;
   const double second = work.second_along_k ? work.n / columns : 0;
   const double pieces = tiles * (first + second) * std::ceil(work.k * kSize / piece);

@@ -16,9 +16,9 @@ struct LaunchShape {
   double shared_bytes = 0;  ///< Bytes of shared memory per block; 0 for none.
 };
 
-/// Returns target time / source time. Uses the ratio of clocks for a kernel that fits on both GPUs
-/// at once, and the ratio of bandwidths for any other kernel. Source: Yu et al., "Habitat" (USENIX
-/// ATC 2021), without hardware counters, as in its authors' program.
+/// Returns target time / source time. Uses the ratio of clocks for a kernel whose blocks all run at
+/// once on both GPUs, and the ratio of bandwidths for any other kernel. Source: Yu et al.,
+/// "Habitat" (USENIX ATC 2021), without hardware counters, as in the authors' program.
 double WaveScaling(const LaunchShape& launch, const DeviceRates& source, const DeviceRates& target);
 
 }  // namespace headroom

@@ -42,9 +42,9 @@ struct CoreSharing {
   bool measured = false;  ///< If false, `smt_gain` is a typical value for this kind of machine.
 };
 
-/// Compares samples that ran while all cores were busy with samples that ran while at most half
-/// were. Returns an assumed gain if either group has fewer than 24 samples, or if threads queued
-/// for cores.
+/// Compares samples that ran while all cores were busy with samples that ran while at most half of
+/// them were busy. Returns an assumed gain if either group has fewer than 24 samples, or if threads
+/// queued for cores.
 CoreSharing MeasureCoreSharing(const LoaderProfile& profile, const BusyThreads& busy, double cores);
 
 }  // namespace headroom

@@ -230,7 +230,7 @@ class LoaderFinder {
     }
   }
 
-  /// The loader whose fetch begins a probe is the probed one.
+  /// Marks the probed loader: the loader with the first fetch in a probe.
   void MarkProbed() {
     const auto first = std::ranges::min_element(
         profiles_, {}, [](const Draft& draft) { return draft.probed.value_or(TimeNs(INT64_MAX)); });
@@ -254,7 +254,7 @@ class LoaderFinder {
     return begin;
   }
 
-  /// Returns the loader that a process worked for at a time; nullptr if it is unknown. Several
+  /// Returns the loader that the process worked for at `time`; nullptr if it is unknown. Several
   /// iterators can have the same seed. A loop then uses the last iterator that it created. A worker
   /// uses the iterator created closest in time to the worker's start.
   Draft* At(ProcessId process, TimeNs time) {
@@ -465,7 +465,7 @@ class LoaderFinder {
     }
   }
 
-  /// Returns the innermost loader event around an event.
+  /// Returns the innermost loader event around an event, except fetches.
   std::optional<std::uint32_t> Around(std::uint32_t row) const {
     HostEventId at = store_.host_events.parent[row];
     while (at.valid() && (kinds_[at.index()] == Kind::kNone || kinds_[at.index()] == Kind::kFetch))

@@ -17,7 +17,7 @@ namespace headroom {
 
 struct LoaderSettings {
   std::int64_t workers = 0;  ///< 0 if the loop prepares its batches.
-  /// Maximum batches that each worker prepares ahead.
+  /// Maximum number of batches that each worker prepares ahead.
   std::int64_t prefetch = 0;
   std::optional<std::int64_t> batch_size = {};  ///< nullopt if the program makes its own batches.
   /// Samples; nullopt for a stream without a length.
@@ -86,7 +86,7 @@ struct LoaderWorker {
   std::string pid;
   DurationNs starting = {};  ///< Time from the loop's iter(loader) to the worker's first event.
   DurationNs busy = {};      ///< Time spent preparing batches.
-  /// Time spent waiting for an index, with the maximum number of batches prepared ahead.
+  /// Time spent waiting for an index, because the maximum number of batches is prepared ahead.
   DurationNs waiting = {};
   Interval alive = {};       ///< Span from its first event to its last.
   DurationNs recorded = {};  ///< Part of `alive` outside of probes.

@@ -19,7 +19,7 @@ namespace {
 constexpr double kMsPerNs = 1e-6;
 constexpr std::size_t kMin = 16;
 
-/// Cost to pass a batch between processes, if no recorded worker did so. A worker collates into
+/// Costs to pass a batch between processes, for recordings without workers. A worker collates into
 /// fresh shared memory, page by page. It passes a descriptor per tensor over a socket whose two
 /// sides authenticate each other. The figures are rough, so kGuessedHandover widens the interval.
 constexpr double kSharedBytesPerS = 7e8;
@@ -226,7 +226,7 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
   for (const LoaderFetch& fetch : Warm(profile.fetches)) {
     if (!fetch.step) continue;
     const DurationNs queued = std::min(fetch.step_queued.value_or(DurationNs()), *fetch.step);
-    // The thread's computation is not waiting. CPU time includes other threads, so it can exceed
+    // The thread does not wait while it computes. CPU time includes other threads, so it can exceed
     // the step.
     const DurationNs cpu = fetch.step_cpu.value_or(*fetch.step);
     const DurationNs wall = std::max(*fetch.step - queued, std::min(cpu, *fetch.step));
@@ -307,7 +307,7 @@ void AddToSteps(LoadingModel& model, DurationNs more) {
 
 /// With pinning, the pinning thread unpickles, and the loop no longer does. The effect on a
 /// transfer depends on the program. Synchronous copies become about twice as fast; asynchronous
-/// ones hide behind the kernels.
+/// copies overlap with the kernels.
 void ChangePinning(const LoaderProfile& profile, bool pin, LoadingModel& changed) {
   if (pin == changed.setting.pin) return;
   LoaderSetting& setting = changed.setting;

@@ -170,7 +170,7 @@ TEST(LoadingForecast, IntervalsHoldTheRecordedStepHoweverFarTheSimulationIsOff) 
 TEST(LoadingForecast, ACollateFunctionOfTheProgramsOwnStays) {
   LoaderProfile loader = Loader({});
   for (LoaderBatch& batch : loader.batches) {
-    batch.collate = Ms(25);  // Computation: a copy of 1 MB takes much less than 25 ms.
+    batch.collate = Ms(25);  // Collation computes: a copy of 1 MB takes much less than 25 ms.
     batch.bytes = 1e5;
   }
   EXPECT_NEAR(StepOf(loader, "workers=0"), 40, 0.5);
@@ -310,7 +310,7 @@ TEST(LoadingVerdict, WhatTheGpuFeelsCounts) {
 }
 
 TEST(LoadingVerdict, WhatDoesNotFitIntoMemoryIsTold) {
-  const LoaderProfile loader = Loader({.workers = 1});  // Batches of 1 MB, two of them ahead.
+  const LoaderProfile loader = Loader({.workers = 1});  // Two batches of 1 MB under way.
   LoadingModel model = ModelLoading(loader, std::nullopt).value();
   const LoadingForecaster forecaster = LoadingForecaster::Make(model).value();
   const auto exceeds = [&](const char* change) {

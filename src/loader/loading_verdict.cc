@@ -84,7 +84,7 @@ double BytesUnderWay(const LoadingModel& recorded, const LoadingModel& changed,
          std::max(1, changed.setting.workers * changed.setting.prefetch);
 }
 
-/// Without workers only one batch exists, which the program holds in any case.
+/// Returns false without workers: only one batch then exists, and the program holds it in any case.
 bool ExceedsMemory(const LoadingModel& model, double bytes) {
   return model.setting.workers > 0 && model.memory_bytes && bytes > *model.memory_bytes;
 }
@@ -220,7 +220,7 @@ Result<LoadingSearch> SearchLoading(const LoadingModel& model, const LoaderProfi
   if (!outcome.ok()) return outcome.status();
   search.ideal = outcome.value();
 
-  // Waiting workers leave their cores to others, so the search tries proportionally more of them.
+  // Waiting workers leave their cores to others, so the search tries proportionally more workers.
   constexpr double kMinShare = 1e-3, kMax = 64;
   const double wanted = 2 * model.machine.cores / std::max(ComputingShare(model), kMinShare);
   const int most =

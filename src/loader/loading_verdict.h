@@ -60,8 +60,8 @@ struct LoadingSplit {
 
 LoadingSplit SplitLoading(const LoaderProfile& profile, const LoopView& view = {});
 
-/// Returns the verdict of a trace without loader events. The bound is kNone, kTransfer, or kUnknown
-/// if the GPU waits for batches or the step is unknown.
+/// Returns the verdict of a trace without loader events. The bound is kNone or kTransfer. It is
+/// kUnknown if the GPU waits for batches or the step is unknown.
 LoadingSplit SplitLoop(const LoopView& view);
 
 /// Sets `recorded.memory_bytes`: the memory that batches under way can use.

@@ -17,7 +17,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Ends within this many ns of each other count as simultaneous, because of rounding errors.
 constexpr double kInstant = 1e-4;
-/// Minimum wait in ns that counts as one, because times are whole nanoseconds.
+/// Minimum time in ns that counts as a wait, because times are whole nanoseconds.
 constexpr double kShortestWait = 1;
 
 /// A larger count is a caller's mistake, or would run for hours.
@@ -30,14 +30,15 @@ constexpr std::int64_t kMaxReplications = 10'000;
 constexpr double kMaxCores = 1'000'000;
 constexpr DurationNs kLongest{86'400'000'000'000};  // One day.
 
-/// A forecast simulates at least this many batches, and fills the queue at least this many times.
+/// A forecast simulates at least this many batches, and fills the queue at least kForecastFills
+/// times.
 constexpr std::int64_t kMinForecast = 256;
 constexpr std::int64_t kForecastFills = 8;
 
 double Ns(DurationNs duration) { return static_cast<double>(duration.ns()); }
 
-/// Returns the maximum number of batches that are prepared, waiting or unpacked at a time; 0
-/// without workers.
+/// Returns the maximum number of batches that are prepared, waiting or unpacked at once; 0 without
+/// workers.
 std::int64_t UnderWay(const LoaderSetting& setting) {
   return static_cast<std::int64_t>(setting.workers) * setting.prefetch;
 }
@@ -531,7 +532,7 @@ Status Check(std::span<const BatchDemand> batches, std::span<const StepDemand> s
   return Status::Ok();
 }
 
-/// Returns the index of a repeating series that is this many steps before the first.
+/// Returns the index, in a repeating series, of the element `steps` elements before the first.
 std::size_t PlaceBefore(std::size_t size, std::int64_t steps) {
   const auto back = static_cast<std::size_t>(steps) % size;
   return back == 0 ? 0 : size - back;

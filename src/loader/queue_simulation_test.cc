@@ -203,7 +203,7 @@ TEST(QueueSimulationTest, ConstantTimesAgreeWithClosedForms) {
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    // 240 batches are whole rounds for each number of workers above.
+    // 240 is a multiple of each number of workers above, so all rounds are complete.
     const SimulatedRun run = Simulated({c.batch}, {c.step}, c.setting, c.machine, 240);
     EXPECT_NEAR(run.period_ns, c.period_us * 1000, 1e-3);
     if (c.wait_us >= 0) {
@@ -876,8 +876,8 @@ TEST(PredictLoadingTest, StepsMakeNoiseAsBatchesDo) {
 }
 
 TEST(PredictLoadingTest, BurstsWidenTheInterval) {
-  // The same batches, with the slow ones spread out or consecutive. The number of slow ones per
-  // block varies.
+  // Both series have the same batches. The slow batches are spread out in one and consecutive in
+  // the other, so their number per block varies.
   std::vector<BatchDemand> apart = Bursty(400, 10, Us(1000), Us(5000)), together = apart;
   std::stable_sort(together.begin(), together.end(),
                    [](const BatchDemand& a, const BatchDemand& b) { return a.cpu < b.cpu; });

@@ -69,8 +69,8 @@ Json FitJson(const Json& value, std::size_t most, const std::string& select) {
     if (cut.is_object() && !left_out.empty()) cut["left_out"] = std::move(left_out);
     if (SizeOf(cut) <= most) return cut;
   }
-  // Even the strictest limits do not fit, so lists only the names of the members. Omits the last
-  // names if necessary.
+  // The value is too large even under the strictest limits. Lists only the names of its members,
+  // and omits the last names if necessary.
   Json cut = Json::object();
   if (!value.is_object()) return cut;
   Json names = Json::array();

@@ -423,8 +423,8 @@ class Server {
   }
 
   void FinishWhole(Call& call, std::string text) {
-    // Reserves at least a third for the text. The object gets the rest, and the text may use the
-    // space that it leaves.
+    // Reserves at least a third for the text. The object gets the rest, and the text may also use
+    // the space that the object leaves.
     const std::size_t least = std::min(text.size(), options_.max_bytes / 3);
     json object = FitJson(*call.answer, options_.max_bytes - least);
     text = FitText(std::move(text), options_.max_bytes - CompactText(object).size(),

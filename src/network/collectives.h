@@ -14,7 +14,8 @@ namespace headroom {
 enum class Collective : std::uint8_t { kAllReduce, kReduceScatter, kAllGather };
 
 /// Finds a collective by its name or its kernel's name, in any case, with or without underscores.
-/// nullopt: unknown, or not between all ranks (point-to-point, or with one root).
+/// Returns nullopt if the name is unknown, or if not all ranks exchange data (point-to-point, or
+/// with one root).
 std::optional<Collective> CollectiveNamed(std::string_view name);
 
 enum class Algorithm : std::uint8_t {
@@ -38,8 +39,9 @@ struct CollectiveTime {
 /// slowest link counts. It sends 2 (n - 1) messages, of which 2 (nodes - 1) go between nodes, as in
 /// NCCL's tuning (nccl/src/graph/tuning.cc).
 ///
-/// Tree, for all-reduce only (others use the ring): up and down, twice the bytes at 0.92 of the
-/// ring's rate. It sends 2 (p - 1) messages inside nodes and 2 log2(nodes) between them.
+/// Tree, for all-reduce only (other collectives use the ring): up and down, twice the bytes at 0.92
+/// of the ring's rate. With p GPUs per node, it sends 2 (p - 1) messages inside nodes and 2
+/// log2(nodes) between them.
 ///
 /// Returns zero for one GPU.
 ///

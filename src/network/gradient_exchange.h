@@ -1,4 +1,4 @@
-// Data-parallel exchange of gradients, as tasks of a network next to a job's own tasks.
+// Data-parallel gradient exchange, as network tasks added to a job's graph.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ using ExchangeTime = std::function<CollectiveTime(double bytes)>;
 Dependency ReaderOf(const Graph& graph, const GradientStep& step, const Edit& edit);
 
 /// Inserts one collective per bucket of gradients, in order of readiness. A bucket is full once it
-/// holds `bucket_bytes`; the first bucket, at most kFirstBucketBytes. Each collective runs on
-/// `channel` as soon as its last gradient is ready. The reader of the gradients waits for all of
-/// them (Li et al., "PyTorch Distributed", VLDB 2020).
+/// holds `bucket_bytes`. The first bucket is full once it holds kFirstBucketBytes, if that is less.
+/// Each collective runs on `channel` as soon as its last gradient is ready. The reader of the
+/// gradients waits for all of these collectives (Li et al., "PyTorch Distributed", VLDB 2020).
 ///
 /// @param graph  graph of the edit and the gradients
 void InsertBuckets(const Graph& graph, const GradientStep& step, double bucket_bytes,

@@ -22,8 +22,8 @@ struct NetworkFit {
 };
 
 /// Fits the latency and bandwidth of a ring (TimeOf()) of `members` machines with one GPU each to
-/// all times, by least squares of relative errors. Fails (kNoAnswer) for fewer than three sizes or
-/// times that no link explains.
+/// all times, by least squares of relative errors. Fails (kNoAnswer) if there are fewer than three
+/// sizes, or if no link explains the times.
 Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::int64_t members);
 
 /// Renders a cluster file of machines with one GPU and that link, as ReadTopology() reads it.

@@ -34,8 +34,7 @@ bool IsBeside(Interval task, const IntervalSet& collectives);
 
 /// Compares each kernel's median time during collectives with its median alone. A kernel counts if
 /// it ran at least twice during a collective and at least three times alone. The middle half of its
-/// times alone must differ by at most a tenth. nullopt: fewer than five such kernels, too few for a
-/// result.
+/// times alone must differ by at most a tenth. Returns nullopt if fewer than five kernels count.
 std::optional<OverlapSlowdown> MeasureOverlapSlowdown(const TraceStore& store,
                                                       const IsCollective& is_collective);
 

@@ -37,14 +37,14 @@ struct Topology {
   Link BetweenNodes(std::int64_t nodes) const;
 };
 
-/// Share of an Ethernet link's rate that TCP gives a program: of the 1538 bytes that a frame of
-/// 1500 takes on the wire, 1448 are payload.
+/// Share of an Ethernet link's rate that TCP gives a program: a full frame (MTU 1500) takes 1538
+/// bytes on the wire, of which 1448 are payload.
 inline constexpr double kEthernetShare = 1448.0 / 1538;
 
 /// A topology from flags: nodes of `gpus_per_node`, over Ethernet of `gbps` Gbit/s each way.
 Topology FlatTopology(double gbps, DurationNs latency, std::int64_t gpus_per_node);
 
-/// Returns the topology with zero time for messages, or for bytes.
+/// Returns the topology with zero latency, or with zero transfer time.
 Topology WithoutLatency(Topology topology);
 Topology WithoutLimit(Topology topology);
 

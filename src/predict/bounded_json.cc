@@ -99,7 +99,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   const std::function<bool(Json&)>& take_;
   bool is_inside_ = false;  ///< True while the parser is inside the outer array.
   Json value_;
-  /// Pointers into `value_`; each is the last element of the previous one.
+  /// Open objects and arrays in `value_`, from the outermost to the innermost.
   std::vector<Json*> open_;
   std::string key_;
   std::size_t values_ = 0;

@@ -113,7 +113,7 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
 }
 
 Result<std::string> ReadWholeText(const std::string& path, std::size_t most_bytes) {
-  // OpenByteSource() refuses both too, but its messages are about traces.
+  // OpenByteSource() also refuses directories and empty files, but its messages are about traces.
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown))
     return Status::BadInput(fmt::format("{}: is a directory; name a file in it", path));
@@ -136,7 +136,7 @@ Result<std::string> ReadWholeText(const std::string& path, std::size_t most_byte
   }
   if (!source.value()->damage().empty())
     return Status::BadInput(fmt::format("{}: {}", path, source.value()->damage()));
-  // A compressed file shows only now that it is empty.
+  // Only decompression shows that a compressed file is empty.
   if (text.empty())
     return Status::BadInput(fmt::format("{}: is empty; copy or write it again", path));
   // Spreadsheets begin UTF-8 files with this mark.

@@ -72,7 +72,8 @@ Samples Within(const Samples& samples, const Moments& span) {
   return within;
 }
 
-/// Returns the mean power of a counter in joules; nullopt if the counter was reset.
+/// Returns the mean power in watts from an energy counter in joules; nullopt if the counter was
+/// reset.
 std::optional<double> PowerOfCounter(const Samples& samples) {
   const auto falls = [](const auto& a, const auto& b) { return b.second < a.second; };
   if (std::adjacent_find(samples.begin(), samples.end(), falls) != samples.end())
@@ -95,8 +96,8 @@ bool Spans(const Samples& samples) {
   return samples.size() >= 2 && samples.back().first > samples.front().first;
 }
 
-/// Returns true if a counter of joules was constant while the GPU drew power. Drivers without the
-/// counter report a constant, and a GPU that runs kernels draws power.
+/// Returns true if a counter cannot be right for a GPU that runs kernels: its mean power is 0, or
+/// below half of the lowest power sample. Drivers without an energy counter report a constant.
 ///
 /// @param watts          mean power according to the counter
 /// @param power_samples  samples of the same GPU over the same time; may be empty

@@ -92,7 +92,7 @@ std::int64_t WorkingGpus(const TraceStore& store, std::span<const Interval> step
 /// was reset. A counter that was constant while the GPU worked is ignored, and power samples
 /// replace it.
 ///
-/// @param steps  intervals from the begin to the end of each step
+/// @param steps  intervals from the start to the end of each step
 std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<const Interval> steps);
 
 }  // namespace headroom

@@ -37,9 +37,9 @@ class GpuModels {
   /// Returns the rates of the device that a user names. Fails with kUsage, and lists similar names,
   /// if no device has that name.
   Result<DeviceRates> RatesNamed(const std::string& name) const;
-  /// Returns the rates with the correction from measurements. If a file lacks a figure that
-  /// predictions require, fails with kBadInput, and names file and line, for a user's file. Fails
-  /// with kUsage for a built-in file.
+  /// Returns the rates with the correction from measurements. If a user's file lacks a figure that
+  /// predictions require, fails with kBadInput and names the file and the line. If a built-in file
+  /// lacks one, fails with kUsage.
   Result<DeviceRates> RatesOfDevice(const DeviceSpec& device) const;
   /// Returns the rates of each named device once, even if several names mean the same device.
   Result<std::vector<DeviceRates>> AllNamed(std::span<const std::string> names) const;
@@ -56,7 +56,7 @@ class GpuModels {
 
  private:
   std::unique_ptr<ReferenceData> reference_;
-  /// Without the user's devices; null if the user gave none.
+  /// Reference data without the user's devices; null if the user gave none.
   std::unique_ptr<ReferenceData> shipped_;
   /// Places of the user's devices in files, by short name.
   std::map<std::string, std::string, std::less<>> places_;

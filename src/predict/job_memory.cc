@@ -13,10 +13,11 @@
 namespace headroom {
 namespace {
 
-/// The framework's number for the CPU among its types of devices.
+/// PyTorch's device type number for the CPU.
 constexpr std::int32_t kHost = 0;
 
-/// Returns nullopt without memory records of a GPU.
+/// Returns the maximum recorded number of allocated bytes on a GPU; nullopt without memory records
+/// of a GPU.
 std::optional<double> RecordedPeak(const TraceStore& store) {
   std::optional<double> most;
   const auto& events = store.memory_events;

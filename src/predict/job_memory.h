@@ -30,14 +30,15 @@ struct BatchMemory {
 /// Memory of a job, from a model of its step or from the recording.
 struct JobMemory {
   std::optional<StepMemoryModel> model = {};
-  std::string no_model = {};  ///< Why there is no model; empty if there is one.
+  std::string no_model = {};  ///< Reason why there is no model; empty if there is a model.
   StepMemory peak = {};       ///< Peak of the recorded batch, from the model.
   double reserved_bytes = 0;  ///< Reserved from the driver at that peak.
   /// Maximum allocated bytes, from the trace's memory records or a memory timeline.
   std::optional<double> recorded_bytes = {};
   std::optional<RecordedMemory> recorded = {};  ///< Peak in a memory timeline; nullopt without one.
   std::vector<ShardedMemory> sharded = {};
-  /// Memory at halves and doubles of `samples`, in ascending order.
+  /// Memory at 1/4, 1/2, 1, 2, 4, 8 and 16 times `samples`. Omits batches with a fraction of a
+  /// sample.
   std::vector<BatchMemory> batches = {};
   /// Samples per step; nullopt if the trace does not show them.
   std::optional<std::int64_t> samples = {};
@@ -82,8 +83,8 @@ struct MemoryFit {
   /// nullopt if the result depends on fragmentation.
   std::optional<bool> fits = {};
   std::optional<double> samples = {};  ///< Maximum samples per step that leave kMemoryMargin free.
-  /// The same maximum if cuDNN's workspaces keep their size; nullopt if the workspaces do not
-  /// matter.
+  /// cuDNN's workspaces may grow with the batch or keep their size. If that matters, `samples` is
+  /// the smaller of the two maxima, and this is the larger; otherwise nullopt.
   std::optional<double> samples_at_best = {};
 };
 

@@ -25,8 +25,8 @@ constexpr double kMaxResidual = 4;
 /// Maximum ratio between two algorithms of a convolution. A larger ratio means that the model does
 /// not apply. The largest measured ratio is 4.5.
 constexpr double kMaxOfAlgorithm = 10;
-/// Minimum share of the GPU time on tensor cores that widens error ranges by kTensorCoreDoubt. One
-/// H200 alone validated the models of tensor cores.
+/// Minimum share of the GPU time on tensor cores that widens error ranges by kTensorCoreDoubt. The
+/// models of tensor cores were validated on one H200 only.
 constexpr double kSomeTensorCores = 0.05;
 
 GpuPhase PhaseOf(Phase phase) {
@@ -203,7 +203,8 @@ double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
 double JobPredictor::LostTensorCoreShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) {
     OperatorWork work = WorkOf(piece);
-    work.allows_tf32 = false;  // Uses the operator's type, float32, without a framework's TF32.
+    // Uses the operator's recorded type, without the framework's TF32 default.
+    work.allows_tf32 = false;
     return OperatorOnGpu(work, source_).on_tensor_cores() &&
            !OperatorOnGpu(work, target).on_tensor_cores();
   });

@@ -56,16 +56,17 @@ class JobPredictor {
   PredictedMs StepAtBatch(const DeviceRates& target, double host_factor, double batch_ratio,
                           const PredictedMs& recorded);
 
-  /// Returns the step after a change of its plan, such as communication between several such GPUs.
-  /// The range combines the relative range of the unchanged step with the uncertainty of transfers.
-  /// Fails with kNoAnswer if the change does not apply.
+  /// Returns the step after a change of its plan, such as communication between several of these
+  /// GPUs. The range combines the relative range of the unchanged step with the uncertainty of
+  /// transfers. Fails with kNoAnswer if the change does not apply.
   ///
   /// @param unchanged  predicted step without the change
   Result<PredictedMs> StepWith(const DeviceRates& target, double host_factor,
                                const PredictedMs& unchanged,
                                const std::function<Effect(Edit& edit)>& change);
 
-  /// Returns the share of the GPU time in tasks that scale only by ratios of the GPUs' figures.
+  /// Returns the share of the GPU time in kernels without shapes, which scale only by ratios of the
+  /// GPUs' figures.
   double ratio_only_share() const;
 
  private:
@@ -101,7 +102,8 @@ class JobPredictor {
   /// Returns true if the algorithm of a convolution on the target is unknown. This is the case if
   /// the target has another library, and either library chose without trying all algorithms.
   bool HasDoubtfulAlgorithm(const Piece& piece, const DeviceRates& target) const;
-  /// Returns the share of the recorded GPU time in such convolutions.
+  /// Returns the share of the recorded GPU time in convolutions with an unknown algorithm on the
+  /// target.
   double DoubtfulAlgorithmShare(const DeviceRates& target) const;
   /// Returns the range of factors on the convolution times in `plan`, which has the target's times.
   /// One bound carries over none of the deviation from the model, as if the target's library chose
@@ -110,7 +112,7 @@ class JobPredictor {
   /// Returns the range of convolutions, widened if their algorithms are uncertain.
   ErrorRange WithAlgorithms(const Plan& plan, const DeviceRates& target, ErrorRange range) const;
   /// Returns true if a float32 convolution would run in TF32 on the target by the framework's
-  /// default. A recording on a GPU without TF32 does not show it.
+  /// default. A recording on a GPU without TF32 does not show whether the job uses this default.
   bool RunsInTf32ByDefault(const Piece& piece, const DeviceRates& target) const;
   /// Returns the total convolution time on the target without that default, relative to the time
   /// with it.
@@ -134,7 +136,8 @@ class JobPredictor {
   /// Returns the share of the recorded GPU time in operators whose types have an unknown speed on
   /// the target.
   double UnknownTypeShare(const DeviceRates& target) const;
-  /// Returns the share that ran on tensor cores and is assumed to run in float32 on the target.
+  /// Returns the share of the recorded GPU time that was on tensor cores and is assumed to run in
+  /// float32 on the target.
   double LostTensorCoreShare(const DeviceRates& target) const;
   double CollectiveShare() const;
   /// Returns the ranges by class, narrower for classes with similar measurements on the target.
@@ -146,7 +149,8 @@ class JobPredictor {
   double StepMs(const Plan& plan) {
     return job_.step_scale().Ms(plan, replayer_.Run(plan).step_ns);
   }
-  /// Returns the plan with the times of the host, or of GPU tasks of one class, multiplied.
+  /// Returns the plan with the host's times multiplied by `host`, and GPU times by `gpu`.
+  /// Multiplies the GPU tasks of one class, or all GPU tasks if `work_class` is nullopt.
   Plan Stretched(const Plan& plan, std::optional<WorkClass> work_class, double gpu,
                  double host) const;
 
@@ -154,8 +158,8 @@ class JobPredictor {
   const DeviceRates& source_;
   const KernelConstants& constants_;
   std::vector<Piece> pieces_;
-  /// True if a convolution records that its algorithm was untried. Backward operators do not record
-  /// it.
+  /// True if a convolution records that the library chose its algorithm without benchmarking.
+  /// Backward operators do not record this.
   bool untried_ = false;
   /// By task: WorkClass; -1 for tasks that are not on the GPU.
   std::vector<std::int8_t> class_of_;

@@ -99,7 +99,7 @@ TEST(JobPrediction, AnAlgorithmThatWasChosenUntriedMayBeTakenElsewhereOrNot) {
   EXPECT_NE(wide.doubt.find("the algorithms of convolutions, 100 % of"), std::string::npos);
   EXPECT_EQ(predictor.Predict(RatesOfGpu("H100"), 1).doubt, "")
       << "the same library makes the same choice";
-  // All measurements of Hopper's default algorithms were untried.
+  // In all measurements on Hopper, the library chose algorithms without benchmarking.
   const DeviceRates v100 = RatesOfGpu("V100");
   const JobPrediction hopper = JobPredictor(tried_job, v100, ShippedConstants()).Predict(h200, 1);
   EXPECT_NE(hopper.doubt.find("the algorithms of convolutions"), std::string::npos);

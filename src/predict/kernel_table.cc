@@ -163,7 +163,7 @@ constexpr double kSmallNs = 1e4;
 /// Minimum share of such kernels among an operator's calls. If the share is smaller, these calls
 /// are slow for another reason.
 constexpr double kMinShare = 0.02;
-/// Calls up to this multiple of the host's time have the range of another machine's host.
+/// Calls up to this multiple of the host's time have the error range of another machine's host.
 constexpr double kAlsoHost = 1.2;
 
 constexpr std::array<std::string_view, 18> kColumns = {

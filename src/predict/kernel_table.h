@@ -75,12 +75,12 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
 ///
 /// time = host + model(target) * times ^ w. TimedKernels() gives `host` and `times`. The exponent w
 /// depends on the class of work, and on whether both GPUs' libraries run the same kernels. Calls
-/// hardly longer than their host's time have the range of another machine's host.
+/// hardly longer than their host's time have the error range of another machine's host.
 std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants);
 
-/// Returns true for work on tensor cores, for which one H200 alone validated the models.
+/// Returns true for work on tensor cores, whose models were validated on one H200 only.
 bool OnTensorCores(const KernelWork& work);
 
 /// Warnings about a table, in addition to its times.

@@ -78,7 +78,7 @@ TEST(KernelTable, AShortCallTakesWhatTheTablesHostTakes) {
     EXPECT_NEAR(predictions[row]->mid, 0.06, 0.001);
     EXPECT_GT(predictions[row]->high, 1.5 * predictions[row]->mid) << "another machine's host";
   }
-  // 805 MB: the kernel's time, scaled to the faster memory, plus the host's unchanged time.
+  // 805 MB take the kernel's time, scaled to the faster memory, plus the host's unchanged time.
   EXPECT_NEAR(predictions[3]->mid, 0.06 + 1.0 * 900 / 4800, 0.03);
 }
 
@@ -136,7 +136,7 @@ TEST(KernelTable, CallsOfUnknownHostsTakeWhatUsualOnesDoByOperator) {
 }
 
 TEST(KernelTable, AnAssumedHostGivesWayToWhatWasMeasured) {
-  // 67 MB at 1.9 TB/s; a typical host takes about 50 us for a norm.
+  // 67 MB take about 35 us at 1.9 TB/s, and a typical host takes about 50 us for a norm.
   const auto kernels = Timed("op,rows,cols,latency_ms\nln,8192,1024,0.045\n", "A100-80");
   EXPECT_NEAR(kernels[0].host_ns, 0.8 * 45e3, 1e-6);
   EXPECT_LT(kernels[0].times, 0.5);
@@ -223,7 +223,7 @@ TEST(KernelTable, ColumnsThatAreNearlyReadAreTold) {
   };
   EXPECT_EQ(misspelt("op,m,k,n,layuot,latency_ms"),
             (std::vector<std::string>{"'layuot' (layout?)"}));
-  // All columns of gpu-latency/ are either used here or for other purposes.
+  // All columns of gpu-latency/ are used, either here or for other purposes.
   EXPECT_EQ(misspelt("split,op,device,dtype,b,m,k,n,rows,cols,cin,cout,ksize,insize,stride,pad,"
                      "kernel_id,launch_id,n_launches,kernel,grid_x,grid_y,grid_z,block_x,block_y,"
                      "block_z,latency_ms"),

@@ -15,7 +15,7 @@
 namespace headroom {
 namespace {
 
-/// By number of the profiler's category. Larger numbers also count as unknown.
+/// Members in the order of the profiler's category numbers. Larger numbers also count as unknown.
 constexpr std::array kCategories = {&RecordedMemory::parameters,  &RecordedMemory::optimizer_state,
                                     &RecordedMemory::inputs,      &RecordedMemory::temporaries,
                                     &RecordedMemory::activations, &RecordedMemory::gradients,

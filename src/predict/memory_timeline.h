@@ -13,7 +13,7 @@ struct RecordedMemory {
   double parameters = 0, optimizer_state = 0, gradients = 0, activations = 0;
   double inputs = 0;
   double temporaries = 0;
-  double autograd = 0;  ///< Details of the backward.
+  double autograd = 0;  ///< Internal tensors of autograd (AUTOGRAD_DETAIL).
   double unknown = 0;
 
   double Total() const {

@@ -330,7 +330,7 @@ class RowWorks {
       return;
     }
     if (row_.op == "dropout") {
-      // Reads, writes, and writes a mask of one byte per element.
+      // Dropout reads its input, and writes its result and a mask of one byte per element.
       constexpr double kTraffic = 9.0 / 4;
       PushBytes(phase, kTraffic * bytes);
     } else if (row_.op == "where" || row_.op == "contiguous" || row_.op == "EMBEDDING") {

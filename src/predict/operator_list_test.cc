@@ -38,7 +38,7 @@ class OperatorListTest : public testing::Test {
 
 constexpr const char* kHead = "model,mode,seq,batch,name,op,repeat,fw,bw,acc,inputs,output\n";
 
-/// In Python's format of lists of tuples.
+/// A training step, with lists of tuples as Python prints them.
 constexpr const char* kTraining =
     R"csv(m,train,8,2,fc,Linear,3,"[['Linear', (16, 32, 64)]]","[['Linear', (16, 64, 32)], ['Linear', (64, 16, 32)]]","[['VECadd', [1, 2048]]]","[(2, 8, 32)]","(2, 8, 64)"
 m,train,8,2,v,misc,1,[],[],[],"[(16, 64), (1,)]","(2, 8, 64)"

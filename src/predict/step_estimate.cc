@@ -47,7 +47,8 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   estimate.step.low = step * std::exp(error.low);
   estimate.step.high = step * std::exp(error.high);
   if (convolutions > 0) {
-    // The steps behind this range have no convolutions, whose errors are independent of the rest.
+    // The steps from which this range was derived have no convolutions. Assumes that errors of
+    // convolutions are independent of the rest.
     const ErrorRange theirs =
         RangeOf(WorkClass::kConvolution, rates, measured_convolutions / convolutions, constants);
     const double less = convolutions * (1 - std::exp(theirs.low));

@@ -30,7 +30,7 @@ struct QueryLimits {
   std::int64_t memory_bytes = 0;
   /// Stops the statement once this flag is true; nullptr: never.
   const std::atomic<bool>* interrupted = nullptr;
-  /// Options with which the user raises the limits, for messages.
+  /// Options that raise the limits, for error messages.
   std::string_view more_time = "--timeout-s N", more_memory = "--memory-mb N";
   /// Text before the statement in its source, for the positions in error messages.
   std::string_view before = {};

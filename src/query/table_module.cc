@@ -196,8 +196,8 @@ void ChooseOrder(const Table& table, sqlite3_index_info& info, Plan& plan) {
   }
   const std::size_t column = ColumnOf(info.aOrderBy[0].iColumn);
   if (info.nOrderBy != 1 || column == kIdColumn || !HasRanks(table.columns[column].kind)) return;
-  // An index visits all rows, so SQLite should sort if the terms leave few rows. A column of few
-  // words leaves many.
+  // An index visits all rows, so SQLite should sort if the terms leave few rows. A term on a column
+  // with few distinct words leaves many.
   const bool narrows = std::any_of(plan.terms.begin(), plan.terms.end(), [&](const Term& term) {
     if (term.column == kIdColumn || term.column == table.time) return true;
     const bool one_key =

@@ -102,7 +102,7 @@ class TableScan {
 
   // Source of the rows: ranges of row numbers, or a list.
   Table::Runs ranges_;
-  std::size_t next_range_ = 0;  ///< Counted in the direction of the scan.
+  std::size_t next_range_ = 0;  ///< Index of a range, counted in the direction of the scan.
   std::uint32_t in_range_ = 0;  ///< Number of rows already taken from that range.
   bool from_list_ = false;
   std::span<const std::uint32_t> list_;

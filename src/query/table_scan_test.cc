@@ -47,7 +47,7 @@ TEST_F(TableScanTest, WalksAllRowsBothWays) {
 
 TEST_F(TableScanTest, FindsARangeOfTimeOnEachThread) {
   const std::size_t start = table().Find("start_ns");
-  // 100 us to 119 us: starts 100 and 110 of one thread, 103 and 113 of the other.
+  // From 100 us to 119 us, one thread has the starts 100 and 110, the other 103 and 113.
   const auto rows = Rows({{.column = start, .low = 100'000, .high = 119'000}});
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(table().Key(start, rows[0]), 100'000);

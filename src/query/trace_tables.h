@@ -1,5 +1,5 @@
 // The tables of a trace as SQL and Python see them. The store's columns are used in place, and
-// their names include units. The results of the analyses per row are computed on first use.
+// their names include units. The per-row results of the analyses are computed on first use.
 #pragma once
 
 #include <cstddef>

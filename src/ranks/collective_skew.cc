@@ -17,7 +17,8 @@ struct OnOneClock {
   DurationNs doubt;          ///< Twice the largest uncertainty of the ranks' clocks.
 };
 
-/// Returns nullopt if the rank has no part in it, or if no other part is on the same clock.
+/// Returns nullopt if the rank has no part in the collective, or if no other part is on the same
+/// clock.
 std::optional<OnOneClock> Place(const MatchedCollective& collective,
                                 std::span<const RankTimeline> ranks, const Alignment& alignment,
                                 std::size_t rank) {

@@ -9,8 +9,8 @@ namespace headroom {
 
 /// Frameworks may give all groups of an axis the same name ("tp"). Appends the members ("tp [0,
 /// 1]") to a name for which ranks recorded different members. Renames both the groups and their
-/// collectives, so that each is compared within its own group. A group without recorded members
-/// keeps its name.
+/// collectives, so that each collective is compared only within its group. A group without recorded
+/// members keeps its name.
 void TellGroupsApart(std::vector<RankTimeline>& ranks);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Why late ranks are late: more work, a slower GPU, or a later start.
+// Finds why ranks are late: more work, a slower GPU, or a later start.
 #pragma once
 
 #include <cstdint>

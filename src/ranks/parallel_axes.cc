@@ -47,9 +47,9 @@ void Infer(const Traffic& traffic, GroupAxis& group) {
   } else if (traffic.all_to_all >= kMax * traffic.all) {
     is(ParallelAxis::kExpert, "all-to-all");
   } else if (traffic.reduced_forward >= kPartsOfLayers * traffic.all) {
-    is(ParallelAxis::kTensor, "reduces in the forward");
+    is(ParallelAxis::kTensor, "reduces in the forward pass");
   } else if (traffic.reduced_behind > 0) {
-    is(ParallelAxis::kData, "reduces only after the forward");
+    is(ParallelAxis::kData, "reduces only after the forward pass");
   } else {
     group.why = "neither its description nor its traffic shows the axis";
   }

@@ -18,9 +18,9 @@ struct GroupAxis {
   /// True if the group's description states the axis; false if its traffic implies it.
   bool recorded = false;
   std::string why;  ///< The description, or the traffic that implies the axis.
-  /// Members of the group; if not recorded, the number of ranks that ran it.
+  /// Members of the group; if not recorded, the number of ranks that ran its collectives.
   std::int64_t members = 0;
-  std::vector<std::size_t> ranks;  ///< Indices of the timelines that ran it.
+  std::vector<std::size_t> ranks;  ///< Indices of the timelines that ran its collectives.
 };
 
 /// Returns the axes by group name. If no description states the axis, traffic implies it:

@@ -67,7 +67,7 @@ TEST(ParallelAxes, ShardedDataIsGatheredInTheForwardAndReducedBehindIt) {
 }
 
 TEST(ParallelAxes, StatisticsOfTheForwardAreNoPartsOfLayers) {
-  // Statistics of batch norm in a data-parallel job.
+  // In a data-parallel job, batch norm exchanges statistics in the forward pass.
   EXPECT_EQ(
       AxisOf({{"allreduce", Phase::kForward, 1e3}, {"allreduce", Phase::kBackward, 1e6}}).axis,
       ParallelAxis::kData);

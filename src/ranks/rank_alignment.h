@@ -66,9 +66,9 @@ struct Alignment {
 ///
 /// Collectives that all ranks leave together (LeftTogether()) align the clocks. The offset is the
 /// median difference of their ends. The drift is the slope of that difference over time
-/// (Theil-Sen); 0 if there are too few, or if a slope fits hardly better. Ranks that share no such
-/// collectives, even indirectly, have different roots. The first root is the rank with the most
-/// matched collectives; the remaining ranks follow the same rule.
+/// (Theil-Sen). It is 0 if there are too few collectives, or if a slope fits hardly better. Ranks
+/// that share no such collectives, even indirectly, have different roots. The first root is the
+/// rank with the most matched collectives; the remaining ranks follow the same rule.
 ///
 /// O(collectives x ranks). Does not trust any clock.
 Alignment AlignRanks(std::span<const RankTimeline> ranks);

@@ -64,7 +64,8 @@ TEST(RankAlignmentTest, StepsThatOneRankLacksAreNotJoined) {
   late.erase(late.begin(), late.begin() + 4);
   late.pop_back();
   const Alignment alignment = AlignRanks(job.ranks());
-  // Steps 1 and 2 match completely. Step 3 does not, because the missing collective is unknown.
+  // Steps 1 and 2 match completely. Step 3 does not, because it is unknown which collective is
+  // missing.
   EXPECT_EQ(alignment.collectives.size(), 8u);
   EXPECT_EQ(alignment.unmatched, 11u);
   EXPECT_TRUE(alignment.clocks[1].aligned);

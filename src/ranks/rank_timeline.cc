@@ -145,7 +145,8 @@ class TimelineReader {
 }  // namespace
 
 DurationNs UnixBaseOf(const TraceStore& store) {
-  // The year 2043. Readers limit timestamps to the same value, so the sum cannot overflow.
+  // This limit is in the year 2043. Readers limit timestamps to the same value, so the sum cannot
+  // overflow.
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max() / 4;
   const std::int64_t base = store.metadata.base_time_ns.value_or(0);
   return DurationNs(base > 0 && base < kMax ? base : 0);

@@ -52,7 +52,7 @@ struct RankStep {
   double input_bytes = 0;  ///< Bytes copied from the host to the GPU.
 };
 
-/// A group of ranks as one of them recorded it.
+/// A group of ranks as one rank recorded it.
 struct RankGroup {
   std::string name;
   std::string description;           ///< Empty if not recorded.

@@ -88,7 +88,7 @@ TEST(RankWaitsTest, SeveralMayBeEquallyLate) {
   const JobWaits waits = Measure(job);
   EXPECT_EQ(waits.pattern, StragglerPattern::kRecurrent);
   EXPECT_EQ(waits.stragglers, (std::vector<std::size_t>{5, 6, 7}));
-  EXPECT_EQ(waits.lost.ns(), 6 * 202'000);  // Counted once, not for each of them.
+  EXPECT_EQ(waits.lost.ns(), 6 * 202'000);  // The lost time counts once, not once per late rank.
 }
 
 TEST(RankWaitsTest, AVictimIsNoCulpritInItsNextGroup) {

@@ -52,8 +52,8 @@ struct Deviation {
   double work, computing;
 };
 
-/// Returns Pearson's r, squared; 0 if the correlation is negative. Returns nullopt if either does
-/// not vary, or if there are too few values.
+/// Returns Pearson's r, squared; 0 if the correlation is negative. Returns nullopt if work or time
+/// does not vary, or if there are too few values.
 std::optional<double> SharedVariance(const std::vector<Deviation>& deviations) {
   constexpr std::size_t kMin = 6;
   constexpr double kVaries = 1e-3;

@@ -25,7 +25,8 @@ struct Decoded {
 /// - Quoted-printable ("=F6").
 /// - Separate letters ("h u n t e r") and separate pairs of hexadecimal digits.
 ///
-/// All but the escapes are also decoded within unescaped text. O(bytes).
+/// After a layer of escapes is decoded, the other encodings are also decoded in the result.
+/// O(bytes).
 bool AnyDecoded(std::string_view bytes, const std::function<bool(const Decoded&)>& visit);
 
 }  // namespace headroom

@@ -183,8 +183,8 @@ std::size_t PlaceInRackAt(std::string_view text, std::size_t at) {
 }
 
 /// Returns the end of a Slurm list of machines, such as "node[0001-0042]" or "rack2-[01-04,07]";
-/// `at` if none begins here. After other words, the first number must have three digits and begin
-/// with a zero, so "layers[0-3]" does not match.
+/// `at` if none begins here. If the word before the bracket does not name machines, the first
+/// number must have at least three digits and begin with a zero, so "layers[0-3]" does not match.
 std::size_t MachineListAt(std::string_view text, std::size_t at) {
   const auto is_of_list = [](char c) { return IsDigit(c) || c == ',' || c == '-'; };
   const auto is_of_prefix = [](char c) { return IsLetterOrDigit(c) || c == '-'; };
@@ -330,7 +330,7 @@ std::size_t NamedMachineAt(std::string_view text, std::size_t at) {
   };
   if (!is_behind("host") && !is_behind("hostname")) return at;
   std::size_t end = RunOf(text, at, IsHostByte);
-  // Excludes the end of a sentence.
+  // Excludes the punctuation that ends a sentence.
   while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;
   const std::string_view run = text.substr(at, end - at);
   if (run.empty() || !IsLetter(run[0])) return at;

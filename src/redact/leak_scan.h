@@ -26,9 +26,9 @@ struct Leak {
 /// Finds strings of at least six bytes in any case of letters, plain and in each encoding of
 /// redact/decoded_text.h. Shorter strings occur by chance; LeakedText() finds them as words.
 ///
-/// Words that the user asked to remove are also found within public words; others are not. If such
-/// a word is public, or within one public word, the bytes do not show whether the format wrote it.
-/// LeakedText() alone then decides.
+/// Words that the user asked to remove are also found within public words; other strings are not.
+/// If such a word is public, or within one public word, the bytes do not show whether the format
+/// wrote it. LeakedText() alone then decides.
 class LeakScan {
  public:
   /// Ignores strings that the redactor's rules keep.
@@ -67,7 +67,8 @@ class LeakScan {
   const TextRedactor& redactor_;
   std::vector<Text> originals_;  ///< All strings to search for.
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_begin_;
-  std::vector<bool> begins_;  ///< By hash of the first bytes: true if a string has that hash.
+  std::vector<bool>
+      begins_;  ///< Indexed by the hash of the first bytes; true if a string has that hash.
   std::unordered_set<std::string> words_;  ///< Searched strings, in lower case.
   std::size_t longest_ = 0;
 };

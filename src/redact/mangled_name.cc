@@ -86,7 +86,7 @@ std::string WithIdentifiers(std::string_view word,
     std::size_t length = 0;
     for (std::size_t i = at; i < begin && length <= word.size(); ++i)
       length = length * 10 + static_cast<std::size_t>(word[i] - '0');
-    if (length == 0) {  // Not a length: distinguishes equal names in one scope.
+    if (length == 0) {  // 0 is not a length: it distinguishes equal names in one scope.
       out += word.substr(at, begin - at);
       at = begin;
       continue;

@@ -85,7 +85,7 @@ std::string Encoded(const std::string& secret, Form form) {
     }
     case Form::kBase64:
     case Form::kBase64Url:
-      // At each alignment, between other bytes.
+      // Encodes the secret at each alignment, between other bytes.
       return Base64(std::string(*rc::gen::inRange<std::size_t>(0, 3), '#') + secret +
                         std::string(*rc::gen::inRange<std::size_t>(0, 3), '#'),
                     form == Form::kBase64 ? kBase64 : kBase64Url);

@@ -11,7 +11,8 @@
 namespace headroom {
 
 /// Returns the JSON pointer of the first difference between the report of a trace and that of its
-/// redacted copy. Returns nullopt if all numbers are equal, and all strings without replacements.
+/// redacted copy. Returns nullopt if all numbers are equal, and so are all strings without
+/// replacements.
 ///
 /// Ignores `inputs` (paths and sizes), `health` (every copy repairs damage) and ids, which contain
 /// names. Rows of a list with the same numbers can be in any order, because names determine it.

@@ -146,7 +146,7 @@ std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
   const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
                         rest.starts_with("./") || rest.starts_with("../") ||
                         rest.starts_with(".\\") || rest.starts_with("..\\") || rest[0] == '/';
-  // Reads each run only from its begin, because a later start gives the same run.
+  // Reads each run only from its start, because a later start gives the same run.
   if (!anchored && at > 0 && !EndsPath(text[at - 1])) return at;
   std::size_t end = at + (drive ? 2 : 0);
   while (end < text.size() && !EndsPath(text[end])) ++end;
@@ -248,7 +248,8 @@ void TextRedactor::LearnByForm(std::string_view text, std::size_t at) {
     if (end - at < kShortestLearned || IsKept(text, at, end)) return;
     const std::string found = LowerCase(text.substr(at, end - at));
     by_form_.try_emplace(found, kind);
-    // ByFormAt() does not find a string of too many pieces. Its form alone identifies it.
+    // Drops a string of too many pieces, which ByFormAt() does not find. Its form alone identifies
+    // it.
     if (ByFormAt(found, 0) < found.size()) by_form_.erase(found);
   };
   if (removes(SecretKind::kHosts)) {
@@ -462,7 +463,7 @@ class TextRedactor::Reading {
 
   /// @param in_path  true within a kept part of a path, where nothing else can begin
   void Walk(std::size_t begin, std::size_t end, bool in_path) {
-    std::size_t plain = begin;  // Begin of the text without special meaning.
+    std::size_t plain = begin;  // Start of the text without special meaning.
     const auto words_to = [&](std::size_t to) {
       redactor_.Words(text_.substr(plain, to - plain), role_, out_);
     };
@@ -623,8 +624,8 @@ std::string TextRedactor::Segment(std::string_view segment, NameRole role) {
     kept += is_kept(part) ? 1 : 0;
     own += names_.IsPublicPart(part) || is_kept(part) ? 0 : 1;
   });
-  // Replaces a segment that looks like a key or a hash as a whole, with its digits and single
-  // letters. Names of kernels are exempt, because they spell out their parameters.
+  // Replaces a whole segment, including its digits and single letters, if it looks like a key or a
+  // hash. Names of kernels are exempt, because they spell out their parameters.
   const bool is_key = (own > 1 && single + numbers > 1) || (own > 0 && single + numbers > 4);
   if (!is_kernel && kept == 0 && (own == 0 || is_key))
     return Token(SecretKind::kNames, "name", segment);

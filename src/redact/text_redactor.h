@@ -97,7 +97,7 @@ class TextRedactor {
   /// such word is one public part of a word or within one. It is kept because a framework wrote the
   /// string, or because the analyses depend on it.
   bool HasSpared(std::string_view text) const { return spared_.contains(std::string(text)); }
-  /// Returns the first string that means something else to the analyses without its removed spans.
+  /// Returns the first string whose meaning to the analyses would change without its removed spans.
   const std::optional<Needed>& needed() const { return needed_; }
   /// Returns the first few private parts that were replaced although the analyses recognize names
   /// by them.
@@ -124,8 +124,8 @@ class TextRedactor {
   /// Returns true if `size` bytes at `at` are within a longer word, or a longer part of one, that
   /// is kept: "former" in "transformer".
   bool IsWithinPublicWord(std::string_view text, std::size_t at, std::size_t size) const;
-  /// Returns true if a word is a machine, an address or a key by its form, somewhere in the trace.
-  /// Such a word is removed even if it consists of public words.
+  /// Returns true if, somewhere in the trace, the form of the word shows a machine, an address or a
+  /// key. Such a word is removed even if it consists of public words.
   bool IsByForm(std::string_view word) const;
   /// Returns true if a removed string of `size` bytes, found at `at`, is only part of a public
   /// word. For a string removed by its form, returns true if it is only part of any longer word.
@@ -162,7 +162,7 @@ class TextRedactor {
   std::map<std::string, SecretKind> learned_;  ///< Logins and hosts, in lower case.
   std::unordered_map<std::string, SecretKind>
       by_form_;  ///< Strings learned by their form, in lower case.
-  /// By their first three bytes, longest first.
+  /// Entries of `learned_` by their first three bytes, longest first.
   std::unordered_map<std::string, std::vector<const std::pair<const std::string, SecretKind>*>>
       learned_by_begin_;
   std::map<std::string, std::string> numbers_;   ///< Number in letters, by prefix and original.

@@ -253,7 +253,7 @@ std::string EscapeMarkdown(std::string_view text) {
       case '<':
         out += "&lt;";
         continue;
-      case '>':  // A quotation at the start of a line. Elsewhere harmless, because no tag is open.
+      case '>':  // A quotation at the start of a line. It is harmless elsewhere, as no tag is open.
         if (line.find_first_not_of(' ') < i) break;
         out += "&gt;";
         continue;
@@ -266,7 +266,7 @@ std::string EscapeMarkdown(std::string_view text) {
         out.push_back(c);
         if (IsDigit(after)) out += kZeroWidthSpace;
         continue;
-      case ':':  // A URL becomes a link without brackets.
+      case ':':  // A URL becomes a link even without brackets.
         if (after == '/') {
           out += "&#58;";
           continue;

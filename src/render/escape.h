@@ -42,8 +42,8 @@ std::string EscapeMarkdown(std::string_view text);
 /// which markup is inactive, or escaped if it contains characters that end a code span.
 std::string MarkdownName(std::string_view name);
 
-/// Returns a code span with exactly the printable form of `text`, including backticks. Not for
-/// table cells.
+/// Returns a code span with exactly the printable form of `text`, including backticks. The span is
+/// not valid in table cells.
 std::string MarkdownCode(std::string_view text);
 
 /// Returns a field of a CSV file (RFC 4180), quoted if necessary. Invalid UTF-8 becomes U+FFFD. A

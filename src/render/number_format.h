@@ -1,6 +1,6 @@
 // Formats figures for people. Findings of the analyses and sections of the report use the same
-// functions, so both show the same text. A space separates number and unit. Independent of the
-// locale.
+// functions, so both show the same text. A space separates number and unit. The locale has no
+// effect.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,26 @@
 
 namespace headroom {
 
-/// For columns: milliseconds up to ten seconds, then seconds. Three significant digits, at most
-/// three decimals: "12.3 ms", "0.123 ms", "1,234 ms", "13.3 s". "0 ms" only for zero; "<0.001 ms"
-/// below half a microsecond. Rounds half away from zero.
+/// Formats a time for a column: in milliseconds up to ten seconds, then in seconds. Has three
+/// significant digits, and at most three decimals: "12.3 ms", "0.123 ms", "1,234 ms", "13.3 s". "0
+/// ms" means exactly zero; times below half a microsecond are "<0.001 ms". Rounds half away from
+/// zero.
 std::string FormatMs(DurationNs duration);
 std::string FormatMs(double ms);
 
-/// For columns: always microseconds. "12.3 us", "1,234 us"; "0.005 us" below 10 ns; "0 us" only for
-/// zero.
+/// Formats a time for a column, always in microseconds: "12.3 us", "1,234 us"; "0.005 us" below 10
+/// ns. "0 us" means exactly zero.
 std::string FormatUs(DurationNs duration);
 
-/// For sentences: "371 us", "6.77 ms", "13.3 s". Three significant digits, in a suitable unit.
+/// Formats a time for a sentence, in a suitable unit with three significant digits: "371 us", "6.77
+/// ms", "13.3 s".
 std::string FormatTime(DurationNs duration);
 
 /// Returns "15 ms (12-18)": a value between two bounds, all given in milliseconds and shown in one
-/// unit. Two significant digits if the bounds differ by more than 10 % of the value, else three.
+/// unit. Has two significant digits if the bounds differ by more than 10 % of the value, else
+/// three.
 std::string FormatTimeBetween(double ms, double low_ms, double high_ms);
-/// Returns "15 ms": the same without the bounds.
+/// Returns "15 ms": the value as FormatTimeBetween() shows it, without the bounds.
 std::string FormatUncertainTime(double ms, double low_ms, double high_ms);
 
 /// Returns "31.2 %"; "<0.1 %" for a nonzero value that would round to zero; "0 %" for zero.

@@ -12,7 +12,7 @@
 namespace headroom {
 
 /// Returns the readable part of a kernel's signature: its name and the template arguments that show
-/// what it computes. For example, this signature becomes the second name:
+/// what it computes. For example, the first of these names becomes the second:
 ///
 ///   void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>,
 ///   std::array<char*, 3ul> >(int, ...)

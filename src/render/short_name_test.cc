@@ -54,7 +54,7 @@ TEST(ReadableKernelName, KeepsWhatIsComputed) {
        "float>::operator()(at::TensorIterator&)::{lambda(float, float)#1}>, unsigned int, "
        "float, 4, 4> >(at::native::ReduceOp<float>)",
        "reduce_kernel<ReduceOp<float, sum_functor<float>, unsigned int, float>>"},
-      // Not signatures.
+      // These names are not signatures, so they stay unchanged.
       {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize128x128x8_cublas",
        "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize128x128x8_cublas"},
       {"Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pinned -> Device)"},

@@ -230,7 +230,7 @@ void TextPage::Command(std::string_view first, const std::vector<std::string>& w
                style_.width)) {
         --take;
       }
-      // Paths break behind a folder.
+      // Breaks paths after a folder.
       if (const std::size_t slash = rest.substr(0, take).rfind('/');
           slash != std::string_view::npos && slash > 0 && slash + 1 < rest.size())
         take = slash + 1;

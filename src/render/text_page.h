@@ -70,8 +70,8 @@ class TextPage {
   void Command(std::string_view first, const std::vector<std::string>& words,
                Style first_style = Style::kPlain);
 
-  /// Returns a bar of `width` columns for `part` of `whole`: the first `solid` is drawn solid, the
-  /// rest light.
+  /// Returns a bar of `width` columns for `part` of `whole`. Draws the first `solid` of it solid,
+  /// and the rest light.
   std::vector<Span> Bar(double solid, double part, double whole, std::size_t width) const;
 
   std::string Take() && { return std::move(out_); }

@@ -76,7 +76,8 @@ Effect ApplyScaledJob(const Job& job, const GpusOfJob& recorded, const ScaledJob
   all.gpu_error = std::max(all.gpu_error, exchange.gpu_error);
   all.transfer_error = std::max(all.transfer_error, exchange.transfer_error);
   all.validated = Validity::kNo;
-  // Unknown: the estimate excludes buckets and the communication library's own memory.
+  // The change in memory is unknown, because the estimate excludes buckets and the communication
+  // library's own memory.
   all.memory_delta_bytes.reset();
   if (!exchange.why.empty()) all.AlsoBecause(exchange.why);
   return all;

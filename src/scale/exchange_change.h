@@ -32,12 +32,12 @@ struct TensorSharing {
   GpuGroup group;
 };
 
-/// A job on several GPUs: exchange, split of the layers, and changes.
+/// A job on several GPUs: gradient exchange, tensor parallelism, and changes.
 struct ScaledJob {
   Exchange exchange;  ///< Between GPUs that hold the same parameters.
   TensorSharing tensor = {};
   Schedule schedule = {};
-  std::vector<ScenarioCall> changes = {};  ///< Applied first, such as amp.
+  std::vector<ScenarioCall> changes = {};  ///< Scenarios that are applied first, such as amp.
 };
 
 /// Edits the job to run on other GPUs. If the recorded job already communicates, scales its

@@ -1,6 +1,6 @@
-// Schedules other than one all-reduce per bucket, on a job of two layers, over links of 10 bytes
-// per ns without latency. An all-gather or a reduce-scatter of a layer between two ranks takes 20
-// us.
+// Tests schedules other than one all-reduce per bucket, on a job of two layers, over links of 10
+// bytes per ns without latency. An all-gather or a reduce-scatter of a layer between two ranks
+// takes 20 us.
 #include "scale/exchange_change.h"
 
 #include <gtest/gtest.h>

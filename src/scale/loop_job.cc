@@ -50,7 +50,7 @@ std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
   return found;
 }
 
-/// Returns all ranges of a role, by start.
+/// Returns the ranges of a role in order of start, except those on `but_threads`.
 std::vector<Interval> RangesOf(const TraceStore& store, NameFacts& names, HostRole role,
                                const std::vector<bool>& but_threads) {
   std::vector<Interval> ranges;

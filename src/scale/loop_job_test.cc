@@ -42,7 +42,8 @@ TEST(LoopJobTest, TransfersGoBesideTheBackward) {
   EXPECT_DOUBLE_EQ(job.value()->OnOneGpu().step_ms.mid, 1);
   EXPECT_DOUBLE_EQ(job.value()->GradientBytes(), 4e6);
   const ScaledStep two = OnTwo(*job.value());
-  // Two megabytes take 252 us: the first transfer from 600 to 852, the second after the backward.
+  // Each transfer of two megabytes takes 252 us: the first from 600 to 852 us, the second after the
+  // backward.
   EXPECT_DOUBLE_EQ(two.step_ms.mid, 1.252);
   EXPECT_DOUBLE_EQ(two.limits.exposed_ms, 0.252);
   EXPECT_DOUBLE_EQ(two.limits.transfers_ms, 0.504);
@@ -65,7 +66,7 @@ TEST(LoopJobTest, OneBucketWaitsForTheLastGradient) {
   }
   job = Make(small);
   ASSERT_TRUE(job.ok());
-  // Less than the first bucket: one exchange of 800,000 bytes after both gradients.
+  // The gradients do not fill the first bucket, so one exchange of 800,000 bytes follows both.
   EXPECT_DOUBLE_EQ(OnTwo(*job.value()).step_ms.mid, 1 + 0.102);
 }
 

@@ -29,10 +29,9 @@ struct GpuGroup {
 GpuGroup GroupOf(const Topology& topology, const Placement& job, std::int64_t members,
                  std::int64_t stride);
 
-/// Ranks are numbered as in Megatron-LM: first GPUs that share layers, then those with the same
-/// part of other replicas, then stages. REQUIRES: the job has complete replicas. Returns true if
-/// every node holds only complete groups of GPUs that share layers, or every such group fills its
-/// nodes.
+/// Ranks are numbered as in Megatron-LM: first over the GPUs that share layers, then over replicas,
+/// then over stages. REQUIRES: the job has complete replicas. Returns true if every node holds only
+/// complete groups of GPUs that share layers, or every such group fills its nodes.
 bool FillNodes(const ModelParallel& split, const Placement& job);
 
 GpuGroup TensorGroup(const Topology& topology, const Placement& job, const ModelParallel& split);

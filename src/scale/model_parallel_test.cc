@@ -20,19 +20,19 @@ TEST(ModelParallelTest, GpusThatShareLayersAreNeighbours) {
   const GpuGroup four = TensorGroup(Nodes(), kFourNodes, {.tensor = 4});
   EXPECT_EQ(four.placement.gpus, 4);
   EXPECT_EQ(four.placement.nodes, 1);
-  // Two complete nodes without other groups.
+  // The group fills two nodes, so it shares no uplink.
   const GpuGroup sixteen = TensorGroup(Nodes(), kFourNodes, {.tensor = 16});
   EXPECT_EQ(sixteen.placement.nodes, 2);
   EXPECT_EQ(sixteen.topology.between.bytes_per_ns, 40);
 }
 
 TEST(ModelParallelTest, ReplicasShareWhatLeavesANode) {
-  // Ranks 0, 4, 8, ...: two in each node, which three other groups share.
+  // The group has ranks 0, 4, 8, ...: two in each node. Three other groups use the same uplinks.
   const GpuGroup of_four = DataGroup(Nodes(), kFourNodes, {.tensor = 4});
   EXPECT_EQ(of_four.placement.gpus, 8);
   EXPECT_EQ(of_four.placement.nodes, 4);
   EXPECT_EQ(of_four.topology.between.bytes_per_ns, 10);
-  // One rank in each node, which seven other groups share.
+  // The group has one rank in each node. Seven other groups use the same uplinks.
   const GpuGroup of_eight = DataGroup(Nodes(), kFourNodes, {.tensor = 8});
   EXPECT_EQ(of_eight.placement.gpus, 4);
   EXPECT_EQ(of_eight.placement.nodes, 4);
@@ -54,7 +54,7 @@ TEST(ModelParallelTest, SwitchesCountByHowFarAGroupReaches) {
   Topology topology = Nodes();
   topology.nodes_of_switch = 4;
   topology.oversubscription = 2;
-  // The group's four members are on every second of eight nodes.
+  // The group's four members are on every other node of eight.
   const GpuGroup group = DataGroup(topology, {.gpus = 64, .nodes = 8}, {.tensor = 16});
   EXPECT_EQ(group.placement.nodes, 4);
   EXPECT_EQ(group.topology.between.bytes_per_ns, 40.0 / 2 / 8);
@@ -81,7 +81,8 @@ TEST(ModelParallelTest, StagesSendOverWhatLiesBetweenThem) {
   const StageSends near = sends({.stages = 4}, {.gpus = 4, .nodes = 1});
   EXPECT_EQ(near.slowest.ns(), kInside);
   EXPECT_EQ(near.sum.ns(), 3 * kInside);
-  // Two stages per node: only the middle one of three borders crosses nodes, with four GPUs.
+  // With two stages per node, only the middle one of three borders crosses nodes. Four GPUs send
+  // over it.
   const StageSends mixed = sends({.stages = 4}, {.gpus = 16, .nodes = 2});
   EXPECT_EQ(mixed.slowest.ns(), 5'000 + 100'000);
   EXPECT_EQ(mixed.sum.ns(), 2 * kInside + 5'000 + 100'000);

@@ -37,8 +37,8 @@ class PipelinedJob final : public ScalableJob {
     double bucket_bytes = 0;  ///< Bytes per exchange; 0: each gradient separately.
   };
 
-  /// @param job  the job with one micro-batch and the tensor parallelism of the split; outlives the
-  /// object
+  /// @param job  the job with one micro-batch and the tensor parallelism of the split; must outlive
+  /// the object
   PipelinedJob(ScalableJob& job, Options options) : job_(job), options_(std::move(options)) {}
 
   ScaledStep OnOneGpu() override { return job_.OnOneGpu(); }

@@ -65,7 +65,7 @@ TEST_F(PipelinedJobTest, OneBatchPassesAllStages) {
 TEST_F(PipelinedJobTest, FurtherBatchesTakeTheLongestStage) {
   EXPECT_NEAR(Ask({.stages = 4, .micro_batches = 8}, kStages, 4).step_ms.mid, 100 + 7 * 30 + 12 + 5,
               1e-6);
-  // If sending takes longer, it determines the time.
+  // If sending takes longer than the longest stage, sending determines the time.
   PipelineStages slow = kStages;
   slow.layer_bytes = 40 * kMs;
   EXPECT_NEAR(Ask({.stages = 4, .micro_batches = 8}, slow, 4).step_ms.mid,

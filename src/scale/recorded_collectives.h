@@ -40,7 +40,7 @@ Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus,
 /// Returns the slowdown of kernels that overlap the collectives.
 std::optional<OverlapSlowdown> RecordedOverlap(const Job& job);
 
-/// Scales each recorded collective by the ratio of TimeOf() for its kind and bytes; unrecorded
+/// Scales each recorded collective by the ratio of FastestTime() for its kind and bytes; unrecorded
 /// sizes count as a default bucket. Collectives of subgroups stay unchanged. The rank's waits for
 /// others stay unchanged if known; else they scale too. On one GPU, removes collectives and, if
 /// known, the slowdown of kernels that overlapped them.

@@ -29,12 +29,13 @@ std::string_view Name(ScalingLimit limit);
 
 /// A step of a job on some GPUs, without stragglers.
 struct ScaledStep {
-  /// Why there is no forecast; the other members are then invalid. Empty: there is one.
+  /// Reason why there is no forecast; the other members are then invalid. Empty if there is a
+  /// forecast.
   std::string no_answer = {};
   StepInterval step_ms;
   StepLimits limits;
-  double without_latency_ms = 0;  ///< Step time if messages of the network had zero latency.
-  double without_bytes_ms = 0;    ///< Step time if bytes of the network took zero time.
+  double without_latency_ms = 0;  ///< Step time if network messages had zero latency.
+  double without_bytes_ms = 0;    ///< Step time if the network had unlimited bandwidth.
   double bubble_ms = 0;           ///< Time in which pipeline stages wait for each other.
   double waits_ms = 0;            ///< Recorded waits for late ranks within the step.
   std::string why = {};

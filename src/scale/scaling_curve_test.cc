@@ -7,7 +7,7 @@
 namespace headroom {
 namespace scaling_curve_test {
 
-/// 100 ms per step on one GPU; the test sets the values for more.
+/// A job of 100 ms per step on one GPU. The test sets the step on several GPUs.
 class FakeJob final : public ScalableJob {
  public:
   double exposed_ms = 0, latency_ms = 0, loader = 0;
@@ -88,7 +88,7 @@ TEST(ScalingCurveTest, AllWaitForTheSlowest) {
   job.varies = 0.02;
   const std::vector<ScalingPoint> points = Curve(job, {1, 1000});
   EXPECT_NEAR(points[0].straggler_ms, 0, 1e-6);
-  // Based on the 100 ms of computation.
+  // The wait is proportional to the 100 ms of computation.
   const double wait = 2 * ExpectedMaximumOfNormals(1000);
   EXPECT_NEAR(points[1].straggler_ms, wait, 1e-9);
   EXPECT_NEAR(points[1].step_ms.low, 150 + wait / 2, 1e-9);

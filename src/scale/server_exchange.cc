@@ -13,7 +13,8 @@ namespace {
 
 /// Default slice size of BytePS, from its measurements (BYTEPS_PARTITION_BYTES).
 constexpr double kSliceBytes = 4'096'000;
-/// Slices per tensor; larger tensors get larger slices, to limit the number of replayed tasks.
+/// Maximum number of slices per tensor; larger tensors get larger slices, to limit the number of
+/// replayed tasks.
 constexpr double kMaxSlices = 4096;
 
 }  // namespace

@@ -69,8 +69,8 @@ class ShardedExchange {
   }
 
  private:
-  /// Returns the first task that needs a parameter in a step; for the step after the last, that of
-  /// the next cycle.
+  /// Returns the first task that needs a parameter in a step; for the step after the last one,
+  /// returns the first such task of the next cycle.
   Dependency FirstForward(std::size_t step) const {
     const bool wraps = step == steps_.size();
     const GradientStep& of = steps_[wraps ? 0 : step];

@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// Data that each rank keeps only in part; a stage includes the lower ones (Rajbhandari et al.,
-/// "ZeRO", SC 2020).
+/// Data of which each rank keeps only its share; a stage includes the data of the lower stages
+/// (Rajbhandari et al., "ZeRO", SC 2020).
 enum class ZeroStage : std::uint8_t { kOptimizer = 1, kGradients = 2, kParameters = 3 };
 
 /// Each rank updates its share of the parameters. The optimizer's kernels then do 1/N of their

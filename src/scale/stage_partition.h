@@ -21,8 +21,8 @@ struct LayerWork {
 /// Fails (kNoAnswer) if there are fewer layers than stages.
 Result<PipelineStages> StagesOfLayers(std::span<const LayerWork> layers, std::int64_t stages);
 
-/// Returns the first layer of each of `stages` stages of consecutive layers. Minimizes the work of
-/// the largest stage. REQUIRES: 1 <= stages <= work.size().
+/// Splits consecutive layers into `stages` stages, and returns the first layer of each stage.
+/// Minimizes the work of the largest stage. REQUIRES: 1 <= stages <= work.size().
 std::vector<std::size_t> PartitionIntoStages(std::span<const double> work, std::size_t stages);
 
 }  // namespace headroom

@@ -31,7 +31,7 @@ TEST(StagePartitionTest, StagesKnowTheirShares) {
                                          {.work = 25, .gradients = {100}}};
   const Result<PipelineStages> stages = StagesOfLayers(layers, 2);
   ASSERT_TRUE(stages.ok());
-  // Three and one layers.
+  // The first stage has three layers, and the second has one.
   EXPECT_DOUBLE_EQ(stages.value().largest_share, 30.0 / 55);
   EXPECT_EQ(stages.value().gradients, (std::vector<double>{400, 100, 100, 100}));
   EXPECT_DOUBLE_EQ(stages.value().update_share, 700.0 / 800);

@@ -14,7 +14,7 @@
 
 namespace headroom {
 
-/// Work in each layer of one GPU of a group of `ways` GPUs.
+/// One GPU's work in layers that a group of `ways` GPUs shares.
 class TensorParallel {
  public:
   /// Fails (kNoAnswer) if the layers' width is not a multiple of `ways`. The layers must outlive
@@ -22,14 +22,14 @@ class TensorParallel {
   static Result<TensorParallel> Share(const TracedLayers& layers, std::int64_t ways);
 
   /// Each GPU of the group does 1/ways of the shared work, and updates its share of the parameters.
-  /// A smaller product is less efficient, because its blocks fill their last wave badly. Each layer
-  /// adds all-reduces with one launch each. The stream waits for them without overlap.
+  /// A smaller product is less efficient, because its blocks leave more of the last wave unused.
+  /// Each layer adds all-reduces with one launch each. The stream waits for them without overlap.
   ///
   /// @param batch_ratio  samples divided by the recorded samples
   Effect Apply(const GpuGroup& group, double batch_ratio, Edit& edit) const;
 
-  /// By task of the graph: a GPU's share of the parameter gradient, for the forward operator whose
-  /// first task this is.
+  /// By task of the graph. For a forward task: one GPU's share of the gradient of the parameter
+  /// that the task's operator uses.
   const std::vector<double>& gradient_shares() const { return gradient_shares_; }
   const TracedLayers& layers() const { return layers_; }
 

@@ -85,9 +85,9 @@ TEST(TensorParallelTest, ProductsBetweenTheNormsAreHalved) {
   for (int i = 0; i < 2; ++i) expected.insert(expected.end(), {20, 1, 30, 1});
   expected.push_back(6.1);
   EXPECT_EQ(times, expected);
-  // Each step has one all-reduce after the words, one each after the two attentions and their
-  // backwards, and one after the head's backward. Each all-reduce has 64 KiB, which take 6.5536 us
-  // in a ring of two.
+  // Each step has one all-reduce after the word embedding, one each after the two attentions and
+  // their backwards, and one after the head's backward. Each all-reduce has 64 KiB, which take
+  // 6.5536 us in a ring of two.
   ASSERT_EQ(edit.channel_tasks().size(), 2 * 6u);
   for (const Edit::ChannelTask& sum : edit.channel_tasks())
     EXPECT_EQ(sum.duration, DurationNs(6'554));
@@ -99,7 +99,7 @@ TEST(TensorParallelTest, GradientsOfSharedParametersAreShared) {
   const Sharing sharing(job, 2);
   int shared = 0;
   for (const double share : sharing.tensor->gradient_shares()) shared += share == 0.5;
-  // Forwards: words, five of each attention, head.
+  // The shared forward tasks are the word embedding, five tasks of each attention, and the head.
   EXPECT_EQ(shared, 2 * (1 + 2 * 5 + 1));
 }
 

@@ -39,8 +39,8 @@ class TracedJob final : public ScalableJob {
   /// Split of one stage; PipelinedJob combines several stages.
   ModelParallel split() const override { return {.tensor = options_.split.tensor}; }
 
-  /// Completes stages with the times after the job's changes: updates and bytes that layers pass
-  /// on. REQUIRES: layers.
+  /// Completes stages with the update times, and with the bytes that layers pass on, after the
+  /// job's changes. REQUIRES: layers.
   PipelineStages Complete(PipelineStages stages);
 
  private:

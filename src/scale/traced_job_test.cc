@@ -14,7 +14,7 @@ constexpr std::int64_t kMain = 1, kStream = 7;
 constexpr const char* kAllReduce =
     "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage)";
 
-/// Steps of a kernel of 100 us and an all-reduce of 60 us on one stream, on two ranks.
+/// A job on two ranks. Each step has a kernel of 100 us and an all-reduce of 60 us on one stream.
 std::unique_ptr<TraceStore> TwoRanks() {
   StoreBuilder b;
   for (int step = 0; step < 3; ++step) {
@@ -27,7 +27,7 @@ std::unique_ptr<TraceStore> TwoRanks() {
   return store;
 }
 
-/// A network so slow that message latency is negligible.
+/// A network of 1 Gbit/s without latency.
 Topology Flat() { return FlatTopology(1, DurationNs(0), 1); }
 
 class TracedJobTest : public testing::Test {
@@ -54,15 +54,16 @@ TEST_F(TracedJobTest, RecordedCollectivesAreScaled) {
   EXPECT_EQ(RecordedGpus(*job_), 2);
   TracedJob job = Scalable();
   EXPECT_NEAR(job.OnOneGpu().step_ms.mid, 0.100, 1e-6);
-  // As recorded; a ring of four passes 2 x 3 / 4 of the bytes instead of 2 x 1 / 2.
+  // On two GPUs the step stays as recorded.
   EXPECT_NEAR(job.On(Flat(), {.gpus = 2, .nodes = 2}, std::nullopt).step_ms.mid, 0.160, 1e-6);
+  // A ring of four transfers 2 x 3 / 4 of the bytes; a ring of two transfers 2 x 1 / 2.
   const ScaledStep four = job.On(Flat(), {.gpus = 4, .nodes = 4}, std::nullopt);
   EXPECT_NEAR(four.step_ms.mid, 0.190, 1e-6);
   EXPECT_NEAR(four.limits.exposed_ms, 0.090, 1e-6);
   EXPECT_NEAR(four.limits.transfers_ms, 0.090, 1e-6);
   EXPECT_NE(four.why.find("3 recorded collectives scaled from 2 to 4 GPUs"), std::string::npos)
       << four.why;
-  // Twice the bandwidth.
+  // Twice the bandwidth halves the time of the all-reduces.
   EXPECT_NEAR(
       job.On(FlatTopology(2, DurationNs(0), 1), {.gpus = 2, .nodes = 2}, std::nullopt).step_ms.mid,
       0.130, 1e-6);
@@ -80,17 +81,17 @@ TEST_F(TracedJobTest, WhatIsKnownToBeAWaitStays) {
                               .placement = {.gpus = 2, .nodes = 2},
                               .overlap = {},
                               .waits = waits}});
-  // 1.5 times the transfer: 75, 75 and 90 us.
+  // The transfers take 1.5 times as long, so the all-reduces take 75, 75 and 90 us.
   const ScaledStep four = job.On(Flat(), {.gpus = 4, .nodes = 4}, std::nullopt);
   EXPECT_NEAR(four.limits.transfers_ms, 0.080, 1e-6);
   EXPECT_NEAR(four.step_ms.mid, 0.180, 1e-6);
-  // Two waits of 30 us in three steps.
+  // Two waits of 30 us are averaged over three steps.
   EXPECT_NEAR(four.waits_ms, 0.020, 1e-6);
   EXPECT_NE(four.why.find("from 2 to 4 GPUs, with this rank's waits for others as recorded in 2 of "
                           "them and scaled in the rest"),
             std::string::npos)
       << four.why;
-  // Without bytes, only the waits take time.
+  // With almost unlimited bandwidth, only the two known waits take time.
   EXPECT_NEAR(job.On(FlatTopology(1e9, DurationNs(0), 1), {.gpus = 4, .nodes = 4}, std::nullopt)
                   .limits.transfers_ms,
               0.020, 1e-5);

@@ -105,7 +105,7 @@ Status TracedLayers::AddForward(const Forward& forward) {
     added.end_row = EndRow(job_, OutermostOperator(job_, last.op));
     added.sums_backward = shard.SumsBackward();
     if (shard.SumsForward()) added.sums.push_back(last.tasks.back());
-    // Assigns by row: a cast of a weight precedes its product.
+    // Assigns operators by row, because a cast of a weight precedes the weight's product.
     for (; next < forward.launching.size(); ++next) {
       const LaunchingOperator& op = forward.launching[next];
       if (op.op.index() >= added.end_row) break;

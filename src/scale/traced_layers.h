@@ -24,7 +24,7 @@ class TracedLayers {
   };
 
   /// Fails (kNoAnswer) if no shapes match transformer layers or the steps' numbers of layers
-  /// differ. Also fails if the trace does not join backward to forward. The job outlives the
+  /// differ. Also fails if the trace does not join backward to forward. The job must outlive the
   /// object.
   static Result<TracedLayers> Find(const Job& job);
 
@@ -33,7 +33,7 @@ class TracedLayers {
   /// Number of layers per step.
   std::size_t size() const { return layers_of_step_; }
   const std::vector<Shard>& shards() const { return shards_; }
-  /// By task of the graph: true if GPUs that share layers share it.
+  /// By task of the graph: true if GPUs that share layers share the task.
   const std::vector<bool>& is_shared() const { return is_shared_; }
   /// Returns the layer of a step that contains an operator of the forward. A layer begins with its
   /// first operator, so operators between two layers belong to the earlier one. Operators before

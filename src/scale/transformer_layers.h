@@ -26,8 +26,9 @@ struct ForwardOperator {
 /// A part of the forward that the GPUs of a tensor-parallel group share.
 struct TensorShard {
   enum class Kind : std::uint8_t {
-    kLookup,     ///< Splits the table by rows.
-    kAttention,  ///< Splits by heads: the products before it by columns, the one after it by rows.
+    kLookup,       ///< Splits the table by rows.
+    kAttention,    ///< Splits by heads: the products before the attention by columns, the product
+                   ///< after it by rows.
     kFeedForward,  ///< Splits the first products by columns, the last by rows.
     kHead,         ///< Splits the product, and with it the loss, by columns.
   };

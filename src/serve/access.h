@@ -25,7 +25,7 @@ enum class Access : std::uint8_t {
   kByLink,         ///< Allowed by the token in the address; the answer sets the cookie.
   kForeignHost,    ///< Another host name resolved to this server (DNS rebinding).
   kForeignOrigin,  ///< The request comes from a page of another site.
-  kNoOrigin,       ///< A request that acts must have an origin; browsers always send it.
+  kNoOrigin,       ///< A request that acts must have an origin; browsers always send one.
   kNoToken,        ///< Neither link nor cookie.
 };
 

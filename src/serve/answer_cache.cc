@@ -3,8 +3,8 @@
 namespace headroom {
 namespace {
 
-/// Limit for all answers together, in bytes: enough for some hundreds. Above it, the cache is
-/// cleared.
+/// Limit for the total size of all answers, in bytes: enough for several hundred answers. The cache
+/// is cleared before an answer would exceed it.
 constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
 
 }  // namespace

@@ -26,7 +26,7 @@ class AnswerCache {
   std::mutex mutex_;  ///< Guards all members below; never held while an answer is computed.
   std::map<std::string, std::string> answers_;
   std::size_t bytes_ = 0;  ///< Total size of the answers.
-  /// By the key of each answer that is being computed. The computing thread holds the mutex.
+  /// One mutex for each answer that is being computed, by key. The computing thread holds it.
   std::map<std::string, std::weak_ptr<std::mutex>> making_;
 };
 

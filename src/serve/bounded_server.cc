@@ -24,18 +24,18 @@ using Clock = std::chrono::steady_clock;
 
 /// A page sends several requests at once, and browsers keep connections open.
 constexpr std::size_t kThreads = 64;
-/// Limit from the first byte of a request to its last.
+/// Time limit from the first byte of a request to its last.
 constexpr std::chrono::seconds kRequestTime{5};
-/// Limit without a request.
+/// Time limit for a connection without a request.
 constexpr std::chrono::seconds kIdleTime{5};
-/// Limits for an answer without progress, and for a whole answer: a tunnel may be slow.
+/// Time limits for an answer without progress, and for a complete answer: a tunnel may be slow.
 constexpr std::chrono::seconds kStallTime{5}, kAnswerTime{120};
 /// Limit for the request line and headers; no answered request has a body.
 constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 10;
-/// Limit for idle connections and incomplete requests while other connections wait for a thread. A
-/// normal request arrives much sooner.
+/// Time limit for idle connections and incomplete requests while other connections wait for a
+/// thread. A normal request takes much less time to arrive.
 constexpr std::chrono::milliseconds kCrowdedTime{500};
-/// Interval for checking if the server stops.
+/// Interval at which a waiting thread checks whether the server stops.
 constexpr std::chrono::milliseconds kGlance{100};
 
 /// Counts the connections that wait for a thread.
@@ -60,8 +60,8 @@ class CountingPool final : public httplib::TaskQueue {
 /// One connection. Keeps bytes read beyond a request, so that pipelined requests work.
 class BoundedStream final : public httplib::Stream {
  public:
-  /// @param listener  -1 once the server stops; outlives the stream
-  /// @param waiting   connections that wait for a thread; outlives the stream
+  /// @param listener  -1 once the server stops; must outlive the stream
+  /// @param waiting   connections that wait for a thread; must outlive the stream
   BoundedStream(socket_t socket, const std::atomic<socket_t>& listener,
                 const std::atomic<int>& waiting)
       : socket_(socket), listener_(listener), waiting_(waiting) {}
@@ -191,7 +191,8 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
       is_left_over = HasBody(request);
       request.ranges.clear();
     });
-    // The server reads no bodies. Leftover bytes of a body or of bad headers are not a request.
+    // The server reads no bodies. It must not parse the rest of a body or of bad headers as a
+    // request.
     is_left_over |= fine && !has_headers;
     if (!fine || closed || is_left_over) break;
   }

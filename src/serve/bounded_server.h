@@ -29,7 +29,7 @@ class BoundedServer : public httplib::Server {
 
   /// Returns true if the client of this thread's request still waits and the server keeps running.
   /// Also true in threads without a request. A client that closed its sending side counts as
-  /// disconnected: browsers never do that and wait.
+  /// disconnected: browsers never do that while they wait.
   static bool IsAwaited();
 
  private:

@@ -110,7 +110,7 @@ std::string KeyOf(const httplib::Params& parameters) {
   return key;
 }
 
-/// Identifies one reading of the files (RFC 9110, section 8.8.3).
+/// Returns the ETag (RFC 9110, section 8.8.3), which changes each time the files are read again.
 std::string TagOf(const LiveSession::State& state) {
   return fmt::format("\"{}\"", state.generation);
 }
@@ -122,7 +122,7 @@ bool Matches(const httplib::Request& request, const std::string& tag) {
   return wanted == tag || wanted == "*";
 }
 
-/// A missing origin counts as an unknown one.
+/// An empty or repeated `Origin` header counts as an unknown origin.
 std::string Known(const std::string& origin) { return origin.empty() ? "null" : origin; }
 
 class Server final : public HttpServer {
@@ -134,8 +134,8 @@ class Server final : public HttpServer {
       page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
           file.content;
     }
-    // Otherwise the end of an answer waits for the acknowledgement of its start, which clients
-    // delay by some 40 ms.
+    // Without this option, the end of an answer waits until the client acknowledges its start, and
+    // clients delay that by about 40 ms.
     server_.set_tcp_nodelay(true);
     server_.set_default_headers({{"Content-Security-Policy", kPolicy},
                                  {"X-Content-Type-Options", "nosniff"},

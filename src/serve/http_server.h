@@ -14,16 +14,16 @@
 namespace headroom {
 
 /// Answers requests under `/api/v1/`: `state`, `run`, its start and stop, and Questions(). Other
-/// paths are files of the page; `/` is `index.html`. A request requires the printed link, or the
-/// cookie that its answer set (serve/access.h); otherwise it gets 403 with the reason. Runs on its
-/// own threads.
+/// paths are files of the page; `/` is `index.html`. A request requires the token of the printed
+/// link, or the cookie that the answer to that link sets (serve/access.h); otherwise it gets 403
+/// with the reason. Runs on its own threads.
 class HttpServer {
  public:
   /// Fails (kUsage) if the port is in use.
   ///
-  /// @param source   provides the session that answers; outlives the server
-  /// @param run      program that the page may record again; outlives the server; null: none
-  /// @param page     files of the page; outlive the server
+  /// @param source   provides the session that answers; must outlive the server
+  /// @param run      program that the page may record again; must outlive the server; null: none
+  /// @param page     files of the page; must outlive the server
   /// @param port     port to listen on; 0: any free port
   static Result<std::unique_ptr<HttpServer>> Start(LiveSession& source, RepeatedRun* run,
                                                    std::span<const NamedText> page, int port);

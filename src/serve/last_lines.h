@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// A carriage return restarts a line, as progress bars do. Removes a terminal's escape sequences
-/// (colours, cursor moves, titles). The caller must handle other unprintable characters.
+/// Restarts a line at a carriage return, which progress bars print. Removes a terminal's escape
+/// sequences (colours, cursor moves, titles). The caller must handle other unprintable characters.
 class LastLines {
  public:
   static constexpr std::size_t kMaxLines = 20, kMaxBytes = 400;  ///< kMaxBytes is per line.

@@ -55,7 +55,7 @@ std::vector<LiveSession::Stamp> LiveSession::StampsOf(const std::vector<std::str
   for (const std::string& file : files) {
     struct stat found {};
     Stamp& stamp = stamps.emplace_back();
-    if (stat(file.c_str(), &found) != 0) continue;  // Missing: a separate state.
+    if (stat(file.c_str(), &found) != 0) continue;  // A missing file keeps the default stamp.
     stamp.inode = found.st_ino;
     if (!S_ISREG(found.st_mode))
       continue;  // A pipe can be read only once, and its times do not show changes.

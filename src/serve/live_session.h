@@ -40,7 +40,7 @@ class LiveSession {
   struct State {
     std::shared_ptr<TraceSession> session;
     std::int64_t generation = 0;  ///< Incremented each time the files are read again.
-    std::string problem = {};     ///< Why the current files are unreadable; or empty.
+    std::string problem = {};     ///< Reason why the current files are unreadable; or empty.
   };
   /// Thread-safe. Callers may keep the session; a newer one does not invalidate it.
   State Now() const;
@@ -59,7 +59,7 @@ class LiveSession {
   const Opener open_;
   std::mutex reading_;  ///< Held while files are read: one reading at a time.
   std::vector<std::string> files_;
-  std::vector<Stamp> read_, seen_;  ///< When the files were read, and at the last check.
+  std::vector<Stamp> read_, seen_;  ///< Stamps at the last reading, and at the last check.
   mutable std::mutex mutex_;        ///< Guards all members below.
   State state_;
   bool stopping_ = false;

@@ -86,7 +86,7 @@ TEST_F(LiveSessionTest, AChangedFileIsReadAgain) {
   EXPECT_TRUE(Tells(before, "aten::mm"));
   Write("trace.json", kOther);
   EXPECT_TRUE(Tells(AwaitGeneration(*live, 1), "aten::other"));
-  EXPECT_TRUE(Tells(before, "aten::mm"));  // A holder keeps the old session.
+  EXPECT_TRUE(Tells(before, "aten::mm"));  // `before` keeps the old session.
   EXPECT_EQ(opened_, 2);
 }
 
@@ -113,10 +113,10 @@ TEST_F(LiveSessionTest, AFileThatStillGrowsIsWaitedFor) {
     const Clock::time_point before = std::exchange(written, Clock::now());
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     const LiveSession::State now = live->Now();
-    // If this thread itself was delayed that long, the file did look complete.
+    // If this thread was delayed for longer than this, the file looked complete.
     constexpr std::chrono::milliseconds kMax(400);
     if (written - before > kMax || Clock::now() - written > kMax)
-      GTEST_SKIP() << "the machine is too busy to tell";
+      GTEST_SKIP() << "the machine is too busy for this test";
     EXPECT_EQ(now.generation, 0);
     EXPECT_EQ(now.problem, "");
   }

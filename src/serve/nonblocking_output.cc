@@ -31,8 +31,8 @@ struct NonblockingOutput::Queue {
       std::string text = std::exchange(waiting, "");
       if (left_out > 0) {
         text += fmt::format(
-            "\nheadroom: {} bytes of the program's output were dropped here: it printed faster "
-            "than the terminal accepts\n",
+            "\nheadroom: {} bytes of the program's output were dropped here: the program printed "
+            "faster than the terminal accepts\n",
             std::exchange(left_out, 0));
       }
       writing = true;

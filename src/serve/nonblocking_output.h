@@ -10,7 +10,8 @@ namespace headroom {
 
 /// Writes from a background thread to a descriptor that may block, so callers never block. Examples
 /// are a terminal stopped by Ctrl-S, and a pipe without a reader. Drops output that arrives faster
-/// than the descriptor accepts, and writes a line with the number of bytes. Use it from one thread.
+/// than the descriptor accepts it, and writes a line with the number of dropped bytes. Use it from
+/// one thread.
 class NonblockingOutput {
  public:
   static constexpr std::size_t kMaxWaiting = std::size_t{256} << 10;  ///< Bytes.

@@ -121,8 +121,8 @@ Result<int> RunToEnd(const ProgramRun& run) {
     }
     if (patience && Clock::now() >= *patience) kill(-program.pid(), SIGKILL);
   }
-  // Signals the remaining processes of the group. An empty group's number stays unused long enough,
-  // because the system assigns numbers in sequence.
+  // Signals the remaining processes of the group. If the group is empty, no new group has its id
+  // yet, because the system assigns ids in sequence.
   if (kill(-program.pid(), SIGTERM) == 0) {
     if (!patience) patience = Clock::now() + kGrace;
     while (kill(-program.pid(), 0) == 0 && Clock::now() < *patience) output.Await(run.take);

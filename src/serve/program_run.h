@@ -19,9 +19,9 @@ struct ProgramRun {
 };
 
 /// Waits for the program's end and returns its exit code as a shell does. The program has no input
-/// and a separate process group. When it ends, remaining processes of the group are ended too.
-/// Processes to end get SIGTERM, and after 5 s SIGKILL; some of their output from that time may be
-/// lost. Fails (kUsage) if the program cannot start, or (kEnvironment) if the system lacks
+/// and a separate process group. When it ends, remaining processes of the group are ended too. A
+/// process that must end gets SIGTERM, and SIGKILL after 5 s; some of its output from that time may
+/// be lost. Fails (kUsage) if the program cannot start, or (kEnvironment) if the system lacks
 /// resources.
 Result<int> RunToEnd(const ProgramRun& run);
 

@@ -18,7 +18,7 @@ class Query {
   /// Names and values from an address.
   using Parameters = std::multimap<std::string, std::string>;
 
-  /// @param parameters  outlive the object; `token` is ignored
+  /// @param parameters  must outlive the object; `token` is ignored
   explicit Query(const Parameters& parameters) : parameters_(parameters) {}
 
   /// Returns all values of a name; splits values at commas. Empty values are an error.

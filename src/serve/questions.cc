@@ -77,7 +77,7 @@ Result<std::string> Scale(TraceSession& session, Query& query, const IsWanted& i
   if (Status status = query.Finish(); !status.ok()) return status;
   const std::size_t points =
       network.gpus.size() * std::max<std::size_t>(1, network.bandwidths_gbps.size());
-  if (Status status = CheckCount("gpus, of each bandwidth-gbps", points, "headroom scale");
+  if (Status status = CheckCount("gpus times bandwidth-gbps", points, "headroom scale");
       !status.ok())
     return status;
   question.is_wanted = is_wanted;

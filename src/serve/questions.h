@@ -1,4 +1,4 @@
-// The server's requests about an open trace, in addition to its report: by name below /api/v1/.
+// Requests about an open trace that the server answers, by name below /api/v1/.
 #pragma once
 
 #include <map>

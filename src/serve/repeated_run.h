@@ -48,7 +48,7 @@ class RepeatedRun {
     std::string path = {};                       ///< Path of the last recording; empty: none.
     std::optional<std::int64_t> exit_code = {};  ///< Set once the program has ended.
     bool was_stopped = false;
-    Status shown = {};                    ///< Why the recording is not shown.
+    Status shown = {};                    ///< Reason why the recording is not shown, or Ok.
     std::vector<std::string> lines = {};  ///< Last lines of output.
   };
 

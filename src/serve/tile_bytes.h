@@ -8,9 +8,10 @@
 
 namespace headroom {
 
-/// Little endian: the u32 numbers 1 (format), rectangles, bytes of names, 0. Then the tile's
-/// columns in order, 4 bytes per value. Then a JSON object of labels by name number, for rectangles
-/// wide enough to show a label.
+/// Returns little-endian data. It starts with four u32 numbers: the format (1), the number of
+/// rectangles, the bytes of the JSON object, and 0. The tile's columns follow in order, with 4
+/// bytes per value. The JSON object at the end maps name numbers to labels, for rectangles wide
+/// enough to show a label.
 std::string EncodeTile(const Tile& tile, const TrackSet& set);
 
 /// Shortens kernel signatures; at most kLongestLabel bytes.

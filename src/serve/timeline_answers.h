@@ -24,7 +24,7 @@ namespace headroom {
 /// Invalid requests fail with kUsage.
 class TimelineAnswers {
  public:
-  /// All arguments outlive the object.
+  /// All arguments must outlive the object.
   ///
   /// @param job        null: replay is impossible
   /// @param job_mutex  callers of the job must hold it
@@ -42,14 +42,14 @@ class TimelineAnswers {
     std::int64_t index = 0;
     std::vector<std::int64_t> tracks = {};
   };
-  /// Returns columns (EncodeTile()).
+  /// Returns a tile in the format of EncodeTile().
   Result<std::string> TileBytes(const TileQuery& query);
   struct KeptTile {
     int level = 0;
     std::int64_t index = 0;
     std::string bytes = {};
   };
-  /// Returns tiles of all tracks of the trace as whole levels. The first level fits any window;
+  /// Returns complete levels of tiles for all tracks of the trace. The first level fits any window;
   /// finer ones follow while the total is at most `most_bytes`.
   std::vector<KeptTile> CoarseTiles(std::size_t most_bytes);
   /// Returns headroom.span/1: one span of the trace, its facts, and its links.

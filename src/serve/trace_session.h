@@ -33,7 +33,8 @@ class TraceSession {
     AnalysisOptions analysis;  ///< Includes the path.
     CalibrationFlags calibration;
     std::optional<double> measured_step_ms;
-    std::vector<std::string> captures = {};  ///< Traces with the captures of its graphs.
+    /// Traces that contain the captures of its CUDA graphs.
+    std::vector<std::string> captures = {};
     OpenOptions open = {};
     /// Flags that the report's check commands need to reproduce the figures.
     ReportOptions report = {};
@@ -66,8 +67,8 @@ class TraceSession {
   std::string TracesJson() const;
   /// Returns headroom.whatif/1, as `headroom whatif --json` prints it: one row per scenario, in
   /// this order. Without scenarios, returns the ranking of all that apply. Fails (kUsage) with the
-  /// error of a scenario. Replays one request at a time; other requests wait. Reports errors at
-  /// once.
+  /// error of a scenario. Replays one request at a time; other requests wait. Reports an invalid
+  /// scenario without waiting.
   ///
   /// @param is_wanted  once it returns false, fails (kNoAnswer)
   Result<std::string> WhatifJson(const std::vector<std::string>& scenarios,

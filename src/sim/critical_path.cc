@@ -25,8 +25,8 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
   const auto end_moment = [&](int cycle) {
     return cycle * moments + 2 * static_cast<std::int64_t>(end_of_work(cycle)) + 1;
   };
-  // The end of a cycle depends on its last task, for which the next cycle may not wait. The path
-  // that repeats appears only in earlier cycles.
+  // A cycle ends with its last task, even if the next cycle does not wait for that task. The last
+  // cycle's path may therefore end differently. Only earlier cycles contain the path that repeats.
   const bool repeats = last >= 2;
   std::int64_t moment = end_moment(last);
   const std::int64_t until = repeats ? base[end_moment(last - 1)] : base[moment];

@@ -19,9 +19,9 @@ struct CriticalLink {
   std::int64_t ran_ns = 0;    ///< Time of the task on the path.
 };
 
-/// Returns the critical path of a replay, in order of time: the longest path into its end. Covers
-/// the cycle before the last; with fewer than three cycles, the last cycle. The links sum to the
-/// cycle's time. In a tie, the first edge wins.
+/// Returns the critical path of a replay, in order of time: the longest path that leads to its end.
+/// Covers the cycle before the last; with fewer than three cycles, the last cycle. The links sum to
+/// the cycle's time. In a tie, the first edge wins.
 std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& replayer);
 
 }  // namespace headroom

@@ -16,7 +16,7 @@ namespace {
 /// Gap after an inserted kernel, as after any kernel (measured: 1 to 2.7 us on several GPUs).
 constexpr std::int64_t kKernelGap = 1'500;
 
-/// A task that starts later than this after its dependencies waited because other work filled the
+/// A task that starts this long after its dependencies has waited because other work filled the
 /// GPU.
 constexpr std::int64_t kContention = 10'000;
 
@@ -37,7 +37,7 @@ EdgeKind KindOfEdge(const Graph& graph, const EditedPlan& edited, TaskIndex task
   const std::uint32_t place = edge - edited.plan.shape->edge_begin[task];
   const TaskIndex origin = edited.origin[task];
   const PlanShape& shape = *edited.plan.shape;
-  // Kind of the edges that an insertion adds to a task's own: a wait for another task.
+  // An edge that an insertion adds to a task's recorded edges is a wait for another task.
   const EdgeKind wait = shape.gpu[task] != 0 ? EdgeKind::kCrossStream : EdgeKind::kSync;
   if (edited.OnChannel(task)) return wait;
   if (origin == kNoTask) {
@@ -298,7 +298,7 @@ class Edit::Assembly {
   const std::multimap<TaskIndex, NewEdge> new_edges_;
   std::vector<Arrival> arrivals_;  ///< In order of the tasks that they precede.
   std::size_t next_arrival_ = 0;
-  /// By number in the edit; -1 if the task was cleared from its channel.
+  /// Indexed by number in the edit; -1 if the task was cleared from its channel.
   std::vector<std::int64_t> place_;
   std::vector<std::int64_t> launch_place_;  ///< Places of launches, by kernel.
   std::int64_t moments_ = 0;                ///< Moments per cycle.
@@ -330,7 +330,7 @@ void Edit::Assembly::PlaceTasks() {
     }
     place_[task] = static_cast<std::int64_t>(task + next);
   }
-  // Channel tasks go last at first; PutInOrder() moves them.
+  // Initially places channel tasks at the end; PutInOrder() moves them.
   for (const ChannelTask& task : edit_.channel_tasks_)
     place_[task.number] = static_cast<std::int64_t>(tasks_ + next++);
   moments_ =

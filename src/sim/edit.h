@@ -29,13 +29,14 @@ struct EditCounts {
 /// The result of an edit.
 struct EditedPlan {
   Plan plan;
-  /// By task of the plan: GPU tasks that are new or have another duration than before.
+  /// Indexed by task of the plan; true for GPU tasks that are new or have another duration than
+  /// before.
   std::vector<bool> changed;
-  /// By task of the plan: its task of the graph; kNoTask for an inserted one. An old task has the
-  /// edges of the graph, in order, followed by those that insertions added.
+  /// Task of the graph, indexed by task of the plan; kNoTask for an inserted task. An old task has
+  /// the edges of the graph, in order, followed by the edges that insertions added.
   std::vector<TaskIndex> origin;
   std::vector<bool> removed;  ///< Indexed by task of the plan.
-  /// By task of the plan: its number in the edit; kNoTask for the launch of an inserted kernel.
+  /// Number in the edit, indexed by task of the plan; kNoTask for the launch of an inserted kernel.
   std::vector<TaskIndex> number;
   std::vector<std::string> channels;  ///< Names, by channel of the plan's shape.
 
@@ -59,7 +60,7 @@ struct Dependency {
 /// A resource other than the recorded streams, for which tasks compete, such as a network or a copy
 /// engine.
 struct Channel {
-  std::string_view name;  ///< Unique in an edit; lives as long as the edit.
+  std::string_view name;  ///< Unique in an edit; must live as long as the edit.
   Policy policy = Policy::kFifo;
   double bytes_per_ns = 1;            ///< Bandwidth in each direction.
   DurationNs latency{};               ///< Latency per message.
@@ -72,7 +73,7 @@ struct Channel {
 /// chain of edges. Finish() asserts this.
 class Edit {
  public:
-  /// @param base  a plan of this graph, e.g. without profiler overhead; both outlive the edit
+  /// @param base  a plan of this graph, e.g. without profiler overhead; both must outlive the edit
   Edit(const Graph& graph, const Plan& base);
 
   DurationNs DurationOf(TaskIndex task) const { return DurationNs(plan_.duration[task]); }
@@ -83,7 +84,7 @@ class Edit {
   void SetDuration(TaskIndex task, DurationNs duration);
   void Scale(TaskIndex task, double factor);
   void ScaleWorkBefore(TaskIndex call, double factor);
-  /// Adds work, which may be negative. The result is at least 0.
+  /// Adds work, which may be negative. The resulting work is at least 0.
   void AddWorkBefore(TaskIndex call, DurationNs work);
 
   /// Records that a GPU task computes in another type than recorded, for later scenarios.
@@ -126,8 +127,8 @@ class Edit {
     TaskIndex waiting_call = kNoTask;
     bool per_sample = false;             ///< The work grows with the batch.
     std::vector<Dependency> after = {};  ///< Additional dependencies.
-    /// If true, placed before all insertions at that task without this flag; otherwise after
-    /// earlier insertions.
+    /// If true, the kernel precedes all kernels inserted before `before_task` that lack this flag.
+    /// Otherwise it follows earlier insertions.
     bool in_front = false;
     TaskIndex number = kNoTask;  ///< Set by Insert().
   };
@@ -136,8 +137,8 @@ class Edit {
   TaskIndex Insert(NewKernel kernel);
   /// Returns the kernels inserted so far, e.g. to scale them.
   std::span<NewKernel> inserted() { return inserted_; }
-  /// Returns the first kernel inserted before a task of the graph, else the task. A new dependency
-  /// of the task must apply to this kernel.
+  /// Returns the first kernel inserted before a task of the graph; the task itself if there is
+  /// none. A new dependency of the task must apply to this kernel.
   TaskIndex FrontOf(TaskIndex task) const;
   /// Returns the task of the graph before which a kernel was inserted. Returns other tasks
   /// unchanged. The inverse of FrontOf().
@@ -150,7 +151,7 @@ class Edit {
   Channel& ChannelAt(std::uint32_t channel) { return channels_[channel]; }
   void Reschedule(std::uint32_t channel, Policy policy) { channels_[channel].policy = policy; }
 
-  /// A task of a channel, which occupies neither the host nor a stream.
+  /// A task on a channel. It occupies neither the host nor a stream.
   struct ChannelTask {
     std::uint32_t channel = 0;
     std::int32_t step = -1;  ///< Its step, as in Task::step.
@@ -182,7 +183,7 @@ class Edit {
   std::vector<bool> Present() const;
   /// Returns the edited plan. Renumbers the tasks if any were inserted.
   EditedPlan Finish() const;
-  /// As Finish(), for unchecked edits: returns nullopt if an inserted task waits for itself.
+  /// Like Finish(), but for unchecked edits: returns nullopt if an inserted task waits for itself.
   std::optional<EditedPlan> TryFinish() const;
 
  private:

@@ -17,7 +17,7 @@ TEST(EditTest, ThePlanTellsTheNumbersOfItsTasks) {
   const Graph graph = TwoKernels(100);
   const Plan base = MakePlan(graph);
   Edit edit(graph, base);
-  // Calls are 0 and 1, their kernels 2 and 3.
+  // The calls are tasks 0 and 1; their kernels are tasks 2 and 3.
   const TaskIndex kernel = edit.Insert({.before_task = 3, .before_call = 1});
   EXPECT_EQ(kernel, 4u);
   EXPECT_EQ(edit.Finish().number, (std::vector<TaskIndex>{0, kNoTask, 1, 2, kernel, 3}));
@@ -45,8 +45,8 @@ TEST(EditTest, WhatWaitsForItselfHasNoPlan) {
   const Graph graph = TwoKernels(100);
   const Plan base = MakePlan(graph);
   Edit edit(graph, base);
-  // A cycle: the second call waits for a kernel between the two kernels, which waits for the second
-  // call's transfer.
+  // The tasks form a cycle. The second call waits for a new kernel, and that kernel waits for the
+  // second call's transfer.
   const std::uint32_t network = edit.AddChannel({.name = "network"});
   const TaskIndex transfer = edit.Insert({.channel = network, .after = {{.task = 1}}});
   EXPECT_TRUE(edit.TryFinish());

@@ -71,7 +71,7 @@ TEST(EventLoopTest, WhatBeganIsNotBrokenOff) {
   const TwoSends job(Policy::kPriority);
   Edit edit(job.graph, job.base);
   const std::uint32_t network = edit.AddChannel(job.channel);
-  // Becomes ready at 0, before the urgent task.
+  // This send becomes ready at 0, before the urgent send.
   edit.Insert({.channel = network, .duration = DurationNs(30), .priority = 2});
   edit.Insert({.channel = network,
                .duration = DurationNs(5),
@@ -138,8 +138,8 @@ TEST(EventLoopTest, WhatIsInsertedInFrontGoesBeforeWhatWasThere) {
                .duration = DurationNs(5000),
                .after = {{.task = packs}},
                .before = {{.task = reads}}});
-  // The first kernel ends at 6 + 100 and a gap of 1500 follows. Packed by 1906, sent by 6906, read
-  // by 7906; the last kernel starts 2 later.
+  // The first kernel ends at 6 + 100, and a gap of 1500 follows. The data is packed by 1906, sent
+  // by 6906, and read by 7906. The last kernel starts 2 later.
   Replayer replayer;
   const std::span<const std::int64_t> moments = replayer.RunOnce(edit.Finish().plan);
   EXPECT_EQ(*std::max_element(moments.begin(), moments.end()), 7906 + 2 + 100);

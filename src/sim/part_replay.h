@@ -42,7 +42,7 @@ class PartReplayer {
   void Scale(const PlanPart& part, double scale);
 
   Plan plan_;  ///< The plan to replay.
-  Plan base_;  ///< Its state between runs.
+  Plan base_;  ///< State of `plan_` between runs.
   StepScale scale_;
   Replayer replayer_;
   std::int64_t replays_ = 0;

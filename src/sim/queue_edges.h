@@ -5,10 +5,10 @@
 
 namespace headroom {
 
-/// Recounts queue places after tasks of a stream were removed or inserted. A launch waits until the
-/// task a fixed number of places earlier has started, so fewer launches fill the queue later.
-/// Removed and inserted launches do not wait; the next recorded launch does. Returns false if no
-/// valid order remains because a task waits for itself.
+/// Recounts queue places after tasks of a stream were removed or inserted. A launch waits for the
+/// start of the task that is a fixed number of places earlier. With fewer launches, the queue
+/// therefore fills later. Removed and inserted launches do not wait; the next recorded launch does.
+/// Returns false if no valid order remains because a task waits for itself.
 bool RecountQueues(const Graph& graph, EditedPlan& edited);
 
 }  // namespace headroom

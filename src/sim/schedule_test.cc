@@ -102,7 +102,7 @@ TEST(EditTest, AClosedGapLetsATaskFollowAtOnce) {
   edit.CloseGap(3);
   const Plan plan = edit.Finish().plan;
   EXPECT_DOUBLE_EQ(Replayer().Run(plan).step_ns, 204 - 2);
-  // The launch has the normal latency, and the dependencies of other tasks stay unchanged.
+  // The launch edge has the normal latency, and the dependencies of other tasks stay unchanged.
   const std::uint32_t launch = graph.edge_begin[3] + 1;
   EXPECT_EQ(plan.lag[launch], 4);
   EXPECT_EQ(plan.lag[graph.edge_begin[2]], 2);
@@ -128,7 +128,7 @@ TEST(EditTest, AnInsertedKernelTakesItsTimeOnTheStreamAndOnTheHost) {
                .duration = DurationNs(50),
                .host_work = DurationNs(7),
                .launch = DurationNs(3)});
-  // 50 more, plus the gap after the kernel.
+  // The inserted kernel adds 50, plus the gap after it.
   EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish().plan).step_ns, 204 + 50 + 1500);
   const Graph fast = TwoKernels(1);
   const Plan fast_base = MakePlan(fast);

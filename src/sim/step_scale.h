@@ -5,26 +5,26 @@
 
 namespace headroom {
 
-/// In the steady state, a replay differs slightly from the recorded steps, because their launch
-/// queue was filling or draining. A single step is replayed from its first call, although it began
-/// earlier.
+/// Scales replayed step times. In the steady state, a replay differs slightly from the recorded
+/// steps, because their launch queue was filling or draining. A single step is replayed from its
+/// first call, although it began earlier.
 class StepScale {
  public:
   /// Leaves replayed times unchanged.
   StepScale() = default;
 
-  /// For consecutive steps: multiplies by one factor.
+  /// Returns the scale for consecutive steps: multiplies by one factor.
   ///
   /// @param unchanged  the plan of the unchanged step
   /// @param told_ns, replayed_ns  time of that step as reported and as replayed, greater than 0
   static StepScale OfMany(const Plan& unchanged, double told_ns, double replayed_ns);
-  /// For a single step: scales the time before its first call with the host work there.
+  /// Returns the scale for a single step: also scales the time before its first call in proportion
+  /// to the host work there.
   static StepScale OfOne(const Plan& unchanged, double told_ns, double replayed_ns);
 
-  /// Returns the step time. It is at least the step's GPU work unless the replay is shorter. A
-  /// replay that waits longer than the recording gives no evidence about that work. If the
-  /// unchanged step is shorter than its own GPU work, this bound does not apply. Returns exactly
-  /// `told_ns` for the unchanged step with OfMany().
+  /// Returns the step time. It is at least the step's GPU work or `replayed_ns`, whichever is
+  /// smaller. This bound does not apply if the reported unchanged step is shorter than its own GPU
+  /// work. Returns exactly `told_ns` for the unchanged step with OfMany().
   ///
   /// @param replayed_ns  time of a step of `plan`, as replayed
   double Ns(const Plan& plan, double replayed_ns) const;

@@ -50,7 +50,7 @@ inline Graph RandomGraph() {
   const int tasks = *rc::gen::inRange(1, 12);
   for (int t = 0; t < tasks; ++t) {
     std::vector<Edge> edges;
-    // The edge of the task's track, so that every task follows another.
+    // Adds the edge of the task's track, so that every task follows another.
     edges.push_back(t == 0 ? After(static_cast<TaskIndex>(tasks - 1), *rc::gen::inRange(0, 20),
                                    EdgeKind::kStream, 1)
                            : After(static_cast<TaskIndex>(t - 1), *rc::gen::inRange(-3, 20),

@@ -17,8 +17,8 @@ namespace headroom {
 
 /// A column that is either under construction, with pending values, or frozen.
 ///
-/// Values are contiguous and never copied to grow. A column of identical values stores only one
-/// value and the row count until Freeze(), e.g. if a format does not fill it.
+/// Values are contiguous and never copied to grow. Until Freeze(), a column of identical values,
+/// such as one that a format does not fill, stores only one value and the row count.
 template <typename T>
 class Column {
  public:
@@ -166,7 +166,8 @@ class Column {
     if (rows > room) rows_.Resize(std::max({rows, kMin, room + room / 2}));
   }
 
-  /// Longer than the column until Freeze(). Empty while all values are identical.
+  /// This buffer is longer than the column until Freeze(), and empty while all values are
+  /// identical.
   PageBuffer<T> rows_;
   std::size_t size_ = 0;
   T alike_ = T();

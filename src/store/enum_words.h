@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// In the order of the enumerators.
+// Each list is in the order of the enumerators.
 inline constexpr std::array<std::string_view, 8> kHostEventKindWords = {
     "python_frame", "annotation", "operator",       "runtime_call",
     "driver_call",  "overhead",   "gpu_annotation", "other"};

@@ -163,7 +163,7 @@ class Ownership {
   std::map<Id, ProcessRank> owners_;
 };
 
-/// Chooses between calls of several processes with one id.
+/// Chooses between calls of several processes that share an id.
 class ProcessChoice {
  public:
   /// Takes `calls` in order of id, process and start.

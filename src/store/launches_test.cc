@@ -67,7 +67,7 @@ TEST_F(TwoRanks, TheFirstUseOfAnIdTellsTheOwnerToo) {
     Launch("a", 0, 7, i, i * 1000);
     Launch("b", 1, 7, i, i * 1000 + 50);
   }
-  // This task waited behind others until after b used its id.
+  // This task waited behind others until after b used the same id.
   builder_.InProcess("a").Call("cudaLaunchKernel", 1, 9000, 1, 9);
   builder_.Kernel("a", 7, 9100, 2, 9).Device(0);
   builder_.InProcess("b").Call("cudaLaunchKernel", 1, 9050, 1, 9);

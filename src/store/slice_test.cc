@@ -46,7 +46,7 @@ TEST(SliceTest, HoldsWhatItsStretchLaunchedAndWhatRanInIt) {
   EXPECT_EQ(NamesOf(*slice, slice->host_events.name),
             (Names{"train.py(1): main", "ProfilerStep#1", "op 1", "cudaLaunchKernel",
                    "ProfilerStep#2", "op 2", "cudaLaunchKernel"}));
-  // Kernel 3 began before the end but was launched after the interval.
+  // Kernel 3 began before `gpu_end`, but its launch is after the interval.
   EXPECT_EQ(NamesOf(*slice, slice->gpu_tasks.name), (Names{"kernel 0", "kernel 1", "kernel 2"}));
   EXPECT_FALSE(slice->gpu_tasks.launch[0].valid());
   for (const std::size_t task : {std::size_t{1}, std::size_t{2}}) {

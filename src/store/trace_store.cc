@@ -124,9 +124,9 @@ HostIdentity IdentityOf(const HostEventColumns<Column>& rows, std::uint32_t row)
           rows.event_index.Pending(row)};
 }
 
-/// Two tasks cannot run on one stream at the same time, so few fields suffice. Tasks of no length
-/// are never copies: identical ones can follow within the clock's resolution, because nodes of a
-/// graph share one correlation.
+/// Two tasks cannot run on one stream at the same time, so few fields suffice. Tasks of length 0
+/// never count as copies: identical tasks can follow each other within the clock's resolution,
+/// because the nodes of a graph share one correlation id.
 struct TaskIdentity {
   StreamId stream;
   DurationNs duration;
@@ -321,12 +321,13 @@ void TraceStore::ResolveParents() {
         if (end == start && open.back().end == start) break;
         open.pop_back();
       }
-      // Finds the innermost open span that contains this one. Open spans further inside overlap it.
+      // Finds the innermost open span that contains this one. Open spans inside the found one
+      // overlap this span.
       std::size_t depth = open.size();
       while (depth > 0 && open[depth - 1].end + host_tolerance_ < end) --depth;
       if (depth < open.size() && open[depth].end > start + host_tolerance_) ++overlapping;
-      // This span also contains everything that the removed spans could contain from here on, and
-      // is nested deeper.
+      // Each later event that a removed span could contain is also inside this span, which is
+      // innermost.
       open.resize(depth);
       parents.data()[row] = depth == 0 ? HostEventId::None() : HostEventId(open[depth - 1].row);
       open.push_back({row, depth == 0 ? end : std::min(end, open[depth - 1].end)});

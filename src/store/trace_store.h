@@ -40,8 +40,8 @@ struct TraceMetadata {
   /// True if start times were computed from dependencies, because none was recorded.
   bool computed_starts = false;
 
-  /// Returns the format of the tool that recorded the trace. It determines which data can exist and
-  /// which advice helps to record again.
+  /// Returns the format of the tool that recorded the trace. It determines which data the trace can
+  /// contain, and the advice for recording it again.
   const std::string& recorded_as() const { return copied_from.empty() ? format : copied_from; }
 };
 
@@ -72,9 +72,9 @@ class TraceStore {
     /// Each event has the start of its graph launch and no length, so it adds no host time.
     /// AddReplayed() sets thread, ids and parent.
     HostEventColumns<Column> events;
-    /// By row of `events`: the row of an earlier event, or none.
+    /// Parent of each row of `events`: the row of an earlier event, or none.
     std::vector<HostEventId> parents;
-    /// By GPU task: the row of the event in `events` that ran it, or none.
+    /// For each GPU task: the row of `events` that ran it, or none.
     std::vector<HostEventId> ran;
   };
 

@@ -19,14 +19,14 @@ namespace headroom {
 namespace {
 
 /// Launches without a GPU task, as a share of the GPU tasks; the limits are those of the trace's
-/// health grade. Above kMaxLost, a bottleneck's verdict is void. Up to kHardlyAny, no reported
+/// health grade. Above kMaxLost, the bottleneck verdict is void. Up to kHardlyAny, no reported
 /// figure changes.
 constexpr double kMaxLost = 0.2, kHardlyAny = 0.001;
 
 /// The steps that a job covers.
 struct Chosen {
   Steps steps;
-  /// The whole GPU work as one step; set only if nothing marks steps.
+  /// All GPU work as one step; set only if nothing marks steps.
   std::optional<Steps> stretch;
   std::optional<StepWindow> window;  ///< nullopt if the job covers the whole recording.
   std::string note;
@@ -139,7 +139,7 @@ Result<std::string> NoteOfLostTasks(const TraceStore& store, const ReferenceData
   return fmt::format("the recording has {}: every forecast lacks that work", what);
 }
 
-/// Puts the damage before the reason for a missing answer, because it is the likely cause.
+/// Puts the damage before the reason for a missing answer, because the damage is the likely cause.
 Status BehindDamage(const std::string& damage, const Status& why) {
   if (why.code() != StatusCode::kNoAnswer) return why;
   return Status::NoAnswer(fmt::format("{}. In the remaining data, {}", damage, why.message()));

@@ -23,10 +23,10 @@ struct CalibratedJob {
   Status forecasts = Status::Ok();
 };
 
-/// Returns the job of the steps that `options` name, as if nothing else had been recorded. If they
-/// name none, the job covers all steps, or the longest run of complete steps if some are
-/// incomplete. If the replay is off by more than 1 %, the job covers the report's steps instead.
-/// Fails as ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
+/// Returns the job of the steps named in `options`, as if nothing else had been recorded. If none
+/// are named, the job covers all steps, or the longest run of complete steps if some are
+/// incomplete. If the replay of these steps is off by more than 1 %, the job covers the report's
+/// steps instead. Fails as ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
 ///
 /// @param measured_step_ms  true time of a step without a profiler, if the user knows it
 Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const ReferenceData& reference,

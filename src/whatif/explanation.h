@@ -23,7 +23,7 @@ struct SlackSummary {
   /// Time of its tasks per step; on the host, calls and the work before them.
   double busy_ms = 0;
   double critical_ms = 0;  ///< Part of `busy_ms` in tasks with less than a microsecond of slack.
-  double median_ms = 0;    ///< Half of the side's time has less slack than this.
+  double median_ms = 0;    ///< Half of `busy_ms` has at most this slack.
 };
 
 /// Explanation of one plan. All times are for one step; the parts' sums add up to `step_ms`.

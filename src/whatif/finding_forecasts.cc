@@ -125,9 +125,9 @@ bool CloseGaps(const Job& job, Edit& edit) {
 /// change, `bound` describes the removal. The savings are then an upper bound.
 struct Attempt {
   Remedy remedy;
-  std::string_view scenario;  ///< Empty: use `edit`.
+  std::string_view scenario;  ///< Empty if the attempt uses `edit`.
   bool (*edit)(const Job& job, Edit& edit) = nullptr;
-  std::string_view bound;  ///< Empty: a forecast.
+  std::string_view bound;  ///< Empty if the savings are a forecast.
 };
 
 // For each remedy, the first attempt that applies counts.
@@ -167,7 +167,8 @@ bool RemovesTasks(Remedy remedy) {
          remedy == Remedy::kDeviceCopies;
 }
 
-/// Fills the savings of a finding by an attempt. Returns false if the attempt does not apply.
+/// Forecasts the savings of a finding with one attempt. Returns false if the attempt does not
+/// apply.
 ///
 /// @param step_ms  the recorded mean step, the upper bound of all savings
 Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster, double step_ms,
@@ -201,7 +202,7 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   // no scenario.
   constexpr double kNearly = 0.95;
   const bool holds_less = saves.mid < kNearly * unbounded;
-  const bool is_slower = unbounded < least;  // `whatif` says so, but a finding saves nothing then.
+  const bool is_slower = unbounded < least;  // `whatif` shows the loss; the finding saves 0.
   // An infinitely fast host is a bound, not a change to make.
   if (attempt.edit == nullptr && !holds_less && !is_slower && attempt.scenario != kHostForFree)
     finding.scenario = attempt.scenario;
@@ -319,8 +320,8 @@ std::int64_t BatchesPerStep(const Job& job) {
   };
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId event(row), parent = events.parent[row];
-    // Counts only the outermost range: a range of the data loader may be nested in one of the
-    // program.
+    // Counts only the outermost range: a range from the data loader may be nested in a range from
+    // the program.
     if (events.kind[row] == HostEventKind::kAnnotation && waits(event) &&
         (!parent.valid() || !waits(parent)) && events.start[row] >= steps.front().start &&
         events.start[row] < steps.back().end)
@@ -347,7 +348,7 @@ void TellThroughput(const Job& job, TraceReport& report) {
       .source = "the batch size from operator shapes, and the recorded step time"};
 }
 
-/// Returns a job without a slice, of the whole recording.
+/// Returns a job that covers the whole recording, without a slice.
 Result<WindowJob> MakeWholeJob(const TraceStore& store, const ReferenceData& reference,
                                const Calibration& calibration) {
   Result<std::unique_ptr<Job>> job = Job::Make(store, reference, AnalysisOptions(), calibration);
@@ -355,9 +356,9 @@ Result<WindowJob> MakeWholeJob(const TraceStore& store, const ReferenceData& ref
   return WindowJob{.slice = nullptr, .job = std::move(job).value()};
 }
 
-/// Returns the job that `headroom whatif` replays, with the step time `corrected`: all whole steps,
-/// or the whole recording if it has no steps. Returns no job if these hold too many events, or if
-/// their replay is off.
+/// Returns the job that `headroom whatif` replays, with the step time `corrected`. It covers `run`,
+/// or the whole recording if that has no steps. Returns no job if `run` holds too many events, or
+/// if the replay is off.
 WindowJob MakeJobOfRun(const TraceStore& store, const ReferenceData& reference,
                        const HostTruth& truth, const Steps& steps,
                        const std::optional<StepWindow>& run, bool has_steps,

@@ -1,5 +1,5 @@
 // Forecasts in a report: the step without the profiler, and what each finding's change would save.
-// Both are replayed over a few steps.
+// Replays the longest run of complete steps, or only a few steps if that run holds too many events.
 #pragma once
 
 #include <optional>

@@ -67,7 +67,7 @@ double TransfersOf(const Plan& plan) {
 }
 
 /// Returns how far the launch queue filled or drained, in ns. In each step, the GPU ends some time
-/// after the host. The range is the longest such time minus the shortest.
+/// after the host. The result is the longest of these times minus the shortest.
 double QueueRangeNs(const Graph& graph) {
   struct Ends {
     TimeNs host{INT64_MIN}, gpu{INT64_MIN};
@@ -97,7 +97,8 @@ double ErrorOfOnePass(const Job& job, Replayer& replayer) {
   for (const Task& task : graph.tasks) begin = std::min(begin, task.start);
   std::vector<std::int64_t> not_before(graph.tasks.size());
   for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
-    // A thread may begin in a later step. A stream's first task follows its launch.
+    // A thread's first call starts at its recorded time, even in a later step. A stream's first
+    // task in a later step follows its launch.
     if (graph.tasks[task].step > 0 && graph.tasks[task].kind == TaskKind::kGpu) continue;
     for (std::uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
       if (graph.edges[e].cycles_back > 0 && graph.edges[e].kind != EdgeKind::kQueue)
@@ -180,8 +181,8 @@ Forecaster::Forecaster(const Job& job)
   constexpr double kClock = 0.05;
   const double least = std::min(baseline_.gpu_limit_ms * (1 - kClock), baseline_.corrected.mid);
   baseline_.corrected.low = std::max(baseline_.corrected.low, least);
-  // The deviation of the replayed steps from the mean step makes a change uncertain, not the
-  // unchanged step.
+  // The replayed steps deviate from the mean step. This adds uncertainty to a change, but not to
+  // the unchanged step.
   const double factor = job.step_scale().factor();
   const double of_scale = 1 - std::min(factor, 1 / factor);
   uncertainty_.steps = std::hypot(of_recording, std::max(std::abs(replayed.of_queue), of_scale));
@@ -210,8 +211,8 @@ StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& c
 void Forecaster::WidenByGraphUncertainty(const EditedPlan& edited, StepInterval& step) {
   const double pace = baseline_.corrected.mid > 0 ? step.mid / baseline_.corrected.mid : 1;
   const double without = StepOf(WithoutInferredWaits(job_.graph(), edited)) + inferred_ms_ * pace;
-  // The replay of the recording confirms most inferred waits, so the interval takes half of their
-  // effect.
+  // The replay of the recording confirms most inferred waits, so the interval includes only half of
+  // their effect.
   const double inferred = (step.mid + without) / 2;
   const double late = StepOf(WithLateStarts(job_.graph(), edited, pace));
   step.low = std::min({step.low, inferred, late});

@@ -79,13 +79,14 @@ struct Forecast {
   double saves_ms = 0;  ///< Corrected step - forecast.
   std::string why;
   Validity validated = Validity::kNo;
-  /// True if `step_ms.mid` is only the best case: it also leaves out start-up work, whose share is
-  /// unknown and which remains. The interval therefore extends to the unchanged step.
+  /// True if `step_ms.mid` is only the best case: the scenario may have removed start-up work,
+  /// which no real change removes. The amount of start-up work is unknown, so the interval extends
+  /// to the unchanged step.
   bool at_best = false;
   std::optional<std::int64_t> memory_delta_bytes;
   EditCounts changed;
-  /// Rule from earlier scores on this machine, which sets the interval; nullopt if there are too
-  /// few.
+  /// Rule that sets the interval from earlier scores on this machine; nullopt if there are too few
+  /// scores.
   struct ByScores {
     std::int64_t scores = 0;
     double factor = 1;  ///< Factor on the interval's half-widths.
@@ -151,8 +152,8 @@ class Forecaster {
   };
   Attempt Try(const Change& change);
   Change ChangeOf(const std::vector<ScenarioCall>& calls) const;
-  /// Returns step and memory over batch sizes around the job's and the combination's; nullopt if
-  /// the combination does not set a batch size.
+  /// Returns step time and memory at batch sizes around those of the job and of the combination;
+  /// nullopt if the combination does not set a batch size.
   std::optional<BatchCurve> CurveOf(const std::vector<ScenarioCall>& calls);
   /// @param recorded  samples per step of the unchanged job
   std::optional<BatchPoint> PointOf(std::vector<ScenarioCall> calls, double recorded,

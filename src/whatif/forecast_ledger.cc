@@ -87,7 +87,7 @@ std::vector<LedgerRecord> ReadLedger(std::string_view text) {
 
 std::string ScenarioKind(std::string_view scenario) {
   const Result<std::vector<ScenarioCall>> calls = ParseScenario(scenario);
-  if (!calls.ok()) return std::string(scenario);  // Written by another version of the program.
+  if (!calls.ok()) return std::string(scenario);  // The record is from another version.
   std::string kind;
   for (const ScenarioCall& call : calls.value()) {
     if (!kind.empty()) kind += "+";

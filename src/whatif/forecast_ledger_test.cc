@@ -6,7 +6,7 @@
 namespace headroom {
 namespace forecast_ledger_test {
 
-/// A forecast of 100 ms, 90 to 120. Every call is for another job.
+/// Returns the record of a scored forecast of 100 ms, 90 to 120. Every call is for another job.
 LedgerRecord Scored(double actual_ms, std::string scenario = "amp", std::string machine = "m") {
   static int job = 0;
   return {.machine = std::move(machine),

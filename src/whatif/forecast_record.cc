@@ -84,7 +84,7 @@ Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::strin
   }
   if (found == nullptr) {
     return Status::Usage(fmt::format(
-        "no forecast{} of {} is saved; save one with `headroom whatif {} {} --save`",
+        "no saved forecast{} for {}; save one with `headroom whatif {} {} --save`",
         scenario ? " of " + *scenario : "", trace, trace, scenario.value_or("SCENARIO")));
   }
   return *found;

@@ -11,8 +11,8 @@ namespace headroom {
 /// be a coincidence of times.
 Plan WithoutInferredWaits(const Graph& graph, const EditedPlan& edited);
 
-/// Returns the plan with unexplained late starts of GPU tasks multiplied by `factor`. Such delays
-/// scale with the step time if the limit of the step causes them.
+/// Returns the plan with unexplained late starts of GPU tasks multiplied by `factor`. Such a delay
+/// scales with the step time if its cause also limits the step.
 Plan WithLateStarts(const Graph& graph, const EditedPlan& edited, double factor);
 
 }  // namespace headroom

@@ -20,7 +20,7 @@ constexpr const char* kTanh =
     "void at::native::vectorized_elementwise_kernel<4, "
     "at::native::tanh_kernel_cuda(at::TensorIteratorBase&)>(int)";
 
-/// One step of a job, which all its steps repeat. Times are microseconds.
+/// One step of a job. All steps of the job are copies of it. Times are microseconds.
 struct Job {
   struct Launch {
     std::string kernel;

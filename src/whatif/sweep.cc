@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-/// Maximum number of layers, of operators and of host operators. Keeps the longest.
+/// Maximum number each of layers, operators and host operators. The sweep keeps the longest.
 constexpr std::size_t kMaxOfKind = 12;
 
 /// Maximum number of fixes in a chain, and the minimum share of the step that a fix must save.

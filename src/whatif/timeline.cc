@@ -111,7 +111,8 @@ class Predictor {
     return first != first_of_step_.end() ? first->second : kNoTask;
   }
 
-  /// Finds the calls that launch graphs: the remaining call of a part of the step.
+  /// Finds the calls that launch graphs: remaining calls that stand for the removed launches of a
+  /// part of the step.
   void IndexGraphs() {
     std::map<ThreadId, TaskIndex> last;  // Last remaining call.
     for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
@@ -256,7 +257,7 @@ class Predictor {
       end = std::max(end, call.start_ns + call.duration_ns);
     end += kBehindLastCall;
     if (!shape_.periodic) {
-      // Replayed once from an idle state: the first call begins at 0.
+      // The plan was replayed once from an idle state, so the first call begins at 0.
       if (!out_.calls.empty())
         out_.steps.push_back({.duration_ns = end, .thread = out_.calls.front().thread});
       return;

@@ -5,7 +5,7 @@
 //   FAKE_CUPTI_SUBSCRIBE      the result of cuptiSubscribe
 //   FAKE_CUPTI_ENABLE_<kind>  the result of enabling that kind
 //   FAKE_CUPTI_TIMESTAMP      the result of registering the timestamp callback
-//   FAKE_CUPTI_BUFFER_LIMIT   bytes that it uses per buffer; a lower limit makes more buffers
+//   FAKE_CUPTI_BUFFER_LIMIT   bytes that the fake uses per buffer; a lower limit makes more buffers
 //   FAKE_CUPTI_CHECK_ZERO     1: counts the bytes of new buffers that are not zero
 //   FAKE_CUPTI_LOG            file that gets counts of the requests when the process ends
 //
@@ -32,7 +32,7 @@
 
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
 
-using namespace headroom::cupti;  // NOLINT(google-build-using-namespace): it plays CUPTI.
+using namespace headroom::cupti;  // NOLINT(google-build-using-namespace): this file replaces CUPTI.
 
 namespace {
 
@@ -148,7 +148,7 @@ void Put(const Record& record) {
   buffer.used += size;
 }
 
-/// Returns buffers that are complete, up to the condition `most`.
+/// Returns to the client all buffers whose `when` is at most `most`.
 void Complete(decltype(Buffer::when) most) {
   Fake& fake = TheFake();
   std::vector<Buffer> ready;
@@ -246,7 +246,7 @@ void Launch(bool by_runtime) {
   Fake& fake = TheFake();
   const std::uint32_t correlation = ++fake.correlation;
   const std::uint64_t t = fake.now;
-  // In the order of their ends.
+  // Writes the calls in the order of their ends.
   PutCall(kDriver, kCuLaunchKernel, t + 10, t + 90, correlation);
   if (by_runtime) PutCall(kRuntime, kCudaLaunchKernel, t, t + 100, correlation);
   PutKernel(kKernelNames[correlation % 3], t + 200, t + 700, correlation, 0);

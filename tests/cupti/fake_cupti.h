@@ -16,9 +16,10 @@
 ///   copy N       a copy of N bytes to the device and a memset of N bytes; peer N: to another GPU
 ///   sync, overhead, noise, name, external N, range, mark
 ///   behind T     kernels of later launches run T later, and are reported after that; now: sets the
-///                clock to the time
+///                fake's clock to the current time
 ///   hold         later records are complete only when the process ends, after every exit handler
-///   incomplete   later records are complete only at a forced flush; complete: ends both
+///   incomplete   later records are complete only at a forced flush; complete: ends `hold` and
+///                `incomplete`
 ///   backwards    a flush returns the latest buffer first
 ///   lose N       CUPTI reports N lost records of context 1, stream 7
 ///   reset        cudaDeviceReset; destroy: of a context; start, stop: cudaProfilerStart, -Stop

@@ -9,8 +9,8 @@
 //   region K    begins a region of headroom/timer.h with key K; endregion: ends it
 //   step N      begins step N; endstep: ends it
 //   fork        forks a child that exits normally, and waits for it
-//   late        runs the remaining commands on a separate thread; as NAME: on a thread with this
-//   name
+//   late        runs the remaining commands on a separate thread
+//   as NAME     runs the remaining commands on a thread with this name
 //   exit N, kill
 //
 // If the driver or the fake cannot run a command, prints an error on stderr and exits with 70.

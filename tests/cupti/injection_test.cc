@@ -170,7 +170,7 @@ TEST(Injection, DriverCallsInsideRuntimeCallsAreLeftOutAndOthersKept) {
 }
 
 TEST(Injection, CallsThatOnlyAskAreLeftOut) {
-  // Before CUDA 12.5, CUPTI cannot switch them off.
+  // Before CUDA 12.5, CUPTI cannot disable single calls, so the library must skip their records.
   for (const char* folder : {FAKE_CUPTI_FOLDER, FAKE_OLD_CUPTI_FOLDER}) {
     const Outcome run =
         RunProgram({"init", "noise", "launch", "noise"}, {{"LD_LIBRARY_PATH", folder}});
@@ -201,9 +201,9 @@ TEST(Injection, KernelsOfAGraphShareACallAndHaveNodes) {
   }
 }
 
-// The regions of headroom/timer.h are in another image, which cannot push external ids. It need
-// not: a call is on the region's thread and within its time, and the work has the call's
-// correlation.
+// The regions of headroom/timer.h are in another image, which cannot push external ids. They are
+// not needed: a call is on the region's thread and within the region's time, and the work has the
+// call's correlation.
 TEST(Injection, WorkIsJoinedToARegionByThreadAndTimeOfItsCall) {
   const Outcome run = RunProgram({"init", "region", "FORWARD", "launch", "4", "wait", "20",
                                   "endregion", "late", "launch", "3"});
@@ -373,7 +373,7 @@ TEST(Injection, AnyResultOfCuptiLeavesTheProgramAlone) {
 }
 
 TEST(Injection, ALibraryThatIsLoadedAlreadyIsTaken) {
-  // The loader would find the new one.
+  // The loader would find the new library.
   const std::string old = std::string(FAKE_OLD_CUPTI_FOLDER) + "/libcupti.so.11.2";
   const Outcome run = RunProgram({"load", old, "init", "launch", "3"});
   EXPECT_EQ(run.tasks.size(), 3u);

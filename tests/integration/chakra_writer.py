@@ -31,7 +31,7 @@ def content(field, value):
 
 
 def attribute(name, value):
-    """Writes integers as int64, as the converter does, except truth values and texts."""
+    """Returns one attribute: a bool, a string, a double, or an int64, as the converter writes them."""
     if isinstance(value, bool):
         one = number(27, value)
     elif isinstance(value, str):
@@ -108,8 +108,8 @@ class Trace:
 
 
 def converted():
-    """A loop of a matrix product, a pointwise operation and an all-reduce between two ranks. The GPU is slower than the
-    host.
+    """Returns a loop of a matrix product, a pointwise operation and an all-reduce between two ranks. The GPU is
+    slower than the host.
     """
     trace = Trace()
     root = trace.host("[pytorch|profiler|execution_trace|thread]", 0, scope=7)

@@ -1,4 +1,5 @@
-"""Builds traces of any size in which one thing overlaps, nests or repeats. Naive code takes quadratic time for them.
+"""Builds traces of any size in which one kind of event overlaps, nests or repeats. Naive code takes quadratic time for
+them.
 
 SHAPES maps a name to a function of n, which returns the events of Chrome's JSON.
 """

@@ -103,7 +103,7 @@ class Recorded(WithPyTorch):
 
     def assert_timed_around(self, recorded_ms, stopwatch_ms, calls, name):
         """A recorded time starts before the program's own stopwatch and ends after it. On a busy machine, another
-        program may run between them. --full assumes an idle machine."""
+        program may run between the two readings. --full assumes an idle machine."""
         self.assertGreaterEqual(recorded_ms, 0.999 * stopwatch_ms, name)
         share, per_call_ms = (1.05, 0.1) if support.FULL else (1.3, 0.5)
         self.assertLess(recorded_ms, share * stopwatch_ms + per_call_ms * calls, name)

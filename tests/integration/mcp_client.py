@@ -1,4 +1,4 @@
-"""A client of the Model Context Protocol over stdio, after the published specification, for tests."""
+"""A client of the Model Context Protocol over stdio, for tests. Follows the published specification."""
 import json
 import os
 import selectors

@@ -201,7 +201,7 @@ class ProgramTest(unittest.TestCase):
             self.assertLessEqual(len(line), 100, f"{context}: line {number} is too long: {line!r}")
 
     def assert_whole_tables(self, markdown, context):
-        """Requires as many cells in every row of a table as in its head, so that no name has left its cell."""
+        """Requires as many cells in every row of a table as in its header: no name may split a cell."""
         self.assert_printable(markdown, context)
         cells = None
         for line in markdown.split("\n"):
@@ -394,7 +394,7 @@ def _breakdown(report):
     whole = [r for r in report["steps"]["list"] if r["counted"]]
     if not any(r["index"] == split["step_index"] and r["wall_ms"] == report["steps"]["p50_ms"] for r in whole):
         yield f"step_breakdown.step_index {split['step_index']} is not the median step"
-    if split["steps"] == len(whole):  # Otherwise some overlap others.
+    if split["steps"] == len(whole):  # Otherwise some steps overlap.
         yield from _mean_of("whole steps", split, busy, whole)
 
 
@@ -458,7 +458,7 @@ def _invariants(report):
 
 def _forecasts(report):
     saves = [f["saves_ms"] for f in report["findings"]]
-    # The first one acts on the verdict's cause.
+    # The first finding acts on the verdict's cause.
     known = [s for s in saves[1:] if s is not None]
     if saves[1 : len(known) + 1] != known or known != sorted(known, key=lambda s: -s["mid"]):
         yield "findings are not ranked by what they save"
@@ -497,8 +497,7 @@ def mismatches(want, got, where="$"):
     """Returns the ways in which `got` differs from `want`, as a list of sentences; [] if it matches.
 
     Objects: compares only the keys of `want`. Lists: same length, row by row. Numbers: to half a nanosecond in ms.
-    Three
-    words make goldens weaker than equality (several in one object must all hold):
+    Three words make goldens weaker than equality (several in one object must all hold):
       {"$in": [a, b]}     one of these
       {"$has": [a, b]}    a list in which each of these matches some row
       {"$none": [a, b]}   a list in which no row matches any of these

@@ -126,7 +126,7 @@ program.KINDS = {{kind: (3, ("fp32", "fp16"),
                          {{name: (min(low, 64), min(high, 256)) for name, (low, high) in extents.items()}})
                  for kind, (_count, _types, extents) in program.KINDS.items()}}
 of_cpu = program.milliseconds_of
-# Each is called, and took what a GPU might take: on a busy machine, none is left out for lack of time.
+# Calls each operator, but returns a time that a GPU might take. No operator is then skipped for lack of time.
 program.milliseconds_of = lambda call, clock, _seconds: (of_cpu(call, clock, 0.15), 0.05)[1]
 with open(sys.argv[1], "w") as out:
     program.measure("cpu", "NVIDIA L4", 100, out)

@@ -1,6 +1,5 @@
 """Small inputs from public bug reports, and public files whose first report was wrong. The right values come from the
-raw
-events (case.md next to the input explains how)."""
+raw events (case.md next to the input explains how)."""
 import gzip
 import json
 import shutil
@@ -86,7 +85,8 @@ class StepsWithoutMarks(support.ProgramTest):
         self.assertNotIn("data wait", parts)
 
     def test_pipes_are_read_once(self):
-        """The names of pipes differ only in numbers. Reading their heads would take data away from the reader."""
+        """The names of pipes differ only in numbers. Reading the first bytes of a pipe would take them from the
+        reader."""
         trace = support.ROOT / "tests/golden/gpu-bound/trace.json"
         command = f"'{support.BINARY}' report --json --quiet <(cat '{trace}') <(cat '{trace}')"
         outcome = support.run(["bash", "-c", command])

@@ -38,7 +38,7 @@ class Chakra(support.ProgramTest):
             return list(csv.DictReader(file))
 
     def traces(self):
-        """Returns nodes with GPU work that a recorded call launched."""
+        """Yields traces with GPU work that a recorded call launched."""
         yield from SAMPLES
         for trace in support.real_traces():
             if trace.parent.name == "public-traces" or support.FULL or trace.name.startswith("gpt2_fp32."):
@@ -54,7 +54,7 @@ class Chakra(support.ProgramTest):
                 self.check_tasks(trace, metadata, nodes)
 
     def check_schedule(self, nodes):
-        """A simulation by dependencies alone has the recorded ends, to the microsecond."""
+        """A simulation that uses only dependencies reproduces the recorded ends to the microsecond."""
         before = {i: {*n.data_deps, *n.ctrl_deps} for i, n in nodes.items()}
         for i, deps in before.items():
             for dep in deps:
@@ -80,7 +80,7 @@ class Chakra(support.ProgramTest):
         return read
 
     def test_steps_take_what_the_report_says(self):
-        """Returns the step time of a simulation that knows only lengths and dependencies."""
+        """A simulation that knows only lengths and dependencies has the report's step times."""
         for trace in SAMPLES:
             _, nodes = self.read(trace)
             ends = chakra_reader.simulate(nodes)
@@ -194,7 +194,7 @@ class Chakra(support.ProgramTest):
                 check=True,
             )
             self.assertNotRegex(done.stdout.decode(), r"(?m)^\s*\d+: ")
-        read = chakra_reader.node(task)  # The last decoded one.
+        read = chakra_reader.node(task)  # The node that was decoded last.
         self.assertIn(f"duration_micros: {read.duration}\n", done.stdout.decode())
         self.assertIn("type: MEM_LOAD_NODE", done.stdout.decode())
 
@@ -281,7 +281,7 @@ class Chakra(support.ProgramTest):
                 self.assert_reads_back(trace).unlink()
 
     def test_reports_agree(self):
-        """Returns all output of `report` and `whatif`, except the file's own path, size and format."""
+        """Compares all output of `report` and `whatif`, except the file's own path, size and format."""
         of_the_file = {"inputs", "ranks", "health"}
         for trace in SAMPLES:
             path = self.exported(trace)

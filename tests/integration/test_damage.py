@@ -123,7 +123,7 @@ class Damage(support.ProgramTest):
         self.assertGreater(whole, 4, "steps before the cut stand")
 
     def test_a_bare_array_whose_stream_is_cut_is_cut(self):
-        """The file may lack its bracket, so only the compression shows the cut."""
+        """The file may lack its closing bracket, so only the compression shows the cut."""
         events = ",\n".join(
             '{"ph": "X", "cat": "cpu_op", "name": "op%d", "pid": 1, "tid": 1, "ts": %d, "dur": 5}' % (i, i * 10)
             for i in range(2000)

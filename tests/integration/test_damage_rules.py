@@ -153,7 +153,7 @@ class Rules(support.ProgramTest):
 
     @staticmethod
     def message_ends(data, has_keys):
-        """Returns the ends of messages, each of which follows its length, and in Perfetto also a key."""
+        """Yields the offset of each message's end. A message follows its length, in Perfetto also a key."""
         at = 0
         while at < len(data):
             at += 1 if has_keys else 0

@@ -81,7 +81,7 @@ class Data(loading.Recorded):
             """
         )
         # Iterators that are created or used at the same moment may be confused, because counters belong to the process.
-        # A busy machine has more such moments: on one, 509 of 640 batches were assigned.
+        # A busy machine has more such moments: on one such machine, 509 of 640 batches were assigned.
         self.assertGreater(sum(loader["batches"] for loader in self.data()["loaders"]), 0.6 * 4 * 20 * 8)
 
     def test_probes_tell_the_loop_from_its_loader(self):
@@ -111,7 +111,7 @@ class Data(loading.Recorded):
                 self.assertGreater(loop, 8)
                 self.assertGreater(loader, 8 * 2 / max(1, workers))
                 # If steps used the queue that repeating has filled, they would take half as long with one worker. With
-                # two and a deep queue, only noise separates these figures.
+                # two workers and a deep queue, only noise separates these figures.
                 if workers < 2 and support.FULL:
                     expected = max(loop, loader) if workers else loop + loader
                     for one, other in (
@@ -121,7 +121,7 @@ class Data(loading.Recorded):
                     ):
                         self.assertTrue(0.65 < one / other < 1.5, probe)
                 self.assertAlmostEqual(probe["limit_ms"], max(loop, probe["again_ms"]["mid"]))
-                # Everything else is the program's own.
+                # The report leaves out the loaders that the probe created.
                 self.assertEqual(len(report["loaders"]), 1)
                 self.assertEqual(report["loaders"][0]["epochs"], 1)
                 self.assertIn("a step with the last batch again", support.headroom("data", self.file).text)
@@ -144,7 +144,7 @@ def consume(loader):
     for _ in range(10):
         ahead = None
         for batch in loader:
-            # As loops do that copy a batch to the device while they work on the one before.
+            # Works on one batch after fetching the next, like loops that copy batches to the device in advance.
             batch, ahead = ahead, batch
             if batch is None:
                 continue

@@ -1,6 +1,5 @@
 """Tests `headroom data` on a typical image pipeline: JPEG files, Pillow, torchvision's transforms, a DataLoader, a
-training
-loop.
+training loop.
 """
 import json
 import subprocess

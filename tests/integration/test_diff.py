@@ -378,7 +378,7 @@ class Ranks(DiffTest):
         self.assertEqual([row["rank"] for row in answer["ranks"]], [0, 1, 2, 3])
         for row in answer["ranks"]:
             self.assertAlmostEqual(row["a"]["waited_ms"], 0, delta=0.1)
-            self.assertAlmostEqual(row["b"]["waited_ms"], 0 if row["rank"] == 2 else 7.5, delta=0.1)  # Five per step.
+            self.assertAlmostEqual(row["b"]["waited_ms"], 0 if row["rank"] == 2 else 7.5, delta=0.1)  # Five waits.
         # A straggler waits less, and so shows less communication.
         exposed = [
             row["b"]["exposed_communication_ms"] - row["a"]["exposed_communication_ms"] for row in answer["ranks"]

@@ -1,4 +1,5 @@
-"""Tests several processes under a real mpirun: together they give the answer of one, and only the first prints it."""
+"""Tests several processes under a real mpirun: together they give the answer of a single process, and only rank 0
+prints it."""
 import ctypes.util
 import pathlib
 import re

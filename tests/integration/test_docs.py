@@ -142,7 +142,7 @@ class Index(support.ProgramTest):
 
 class Files(support.ProgramTest):
     def test_files_that_texts_name_are_there(self):
-        """Yields the documents, and the sources, in which only comments and messages have paths."""
+        """Tests the documents, and the sources, in which only comments and messages have paths."""
         gone, names = [], 0
         for path in (
             README,

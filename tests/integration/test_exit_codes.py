@@ -1,6 +1,5 @@
 """Tests exit codes: 0 fine, 2 usage, 3 input unreadable or not a trace. On an error, stdout is empty, and stderr names
-the
-object and a remedy."""
+the object and a remedy."""
 import gzip
 import os
 import subprocess

@@ -26,8 +26,7 @@ OF_THE_FILE = {"inputs", "ranks", "health"}  # Paths and sizes; order and damage
 
 def same_value(text, value):
     """True if a field of a CSV file equals a value of SQL. Texts that a spreadsheet would read as a formula start with
-    a
-    '.
+    a '.
     """
     if value is None:
         return text == ""
@@ -275,7 +274,8 @@ class Export(support.ProgramTest):
 
     @unittest.skipUnless(shutil.which("protoc"), "protoc is not installed")
     def test_packets_are_perfettos(self):
-        """Tests that another decoder reads them. On each track spans nest, so that the viewer draws them all."""
+        """Tests that another decoder reads the packets. Spans nest on each track, so that the viewer draws all of
+        them."""
         data = self.export(self.odd_trace(), "perfetto").read_bytes()
         text = subprocess.run(
             ["protoc", "--decode=perfetto.protos.Trace", "-I", support.ROOT / "src/base", "perfetto_trace.proto"],
@@ -299,7 +299,7 @@ class Export(support.ProgramTest):
                 stack[1] = stamp
                 self.assertGreaterEqual(stack[0], 0)
         self.assertEqual({depth for depth, _ in open_spans.values()}, {0})
-        self.assertEqual(len(open_spans), 6)  # Two threads, one of them with an overlap; a stream with one; waits.
+        self.assertEqual(len(open_spans), 6)  # Two threads and an overlap; a stream and an overlap; waits.
 
     def test_tables(self):
         folder = self.export(SAMPLE, "csv")
@@ -394,7 +394,8 @@ class Export(support.ProgramTest):
         self.assertGreater(said[0][0][0], 0)
 
     def test_ctrl_c_leaves_nothing(self):
-        """Until the file is complete, it has a temporary name next to its target. A signal used to leave it there."""
+        """Until the file is complete, it has a temporary name next to its target. A signal used to leave the temporary
+        file there."""
         trace = support.data_file("public-traces/hta__nccl_parser_config__nccl_data.json.gz")
         folder = self.scratch / "out"
         folder.mkdir()

@@ -53,7 +53,7 @@ class Wrappings(support.ProgramTest):
 
     def test_bytes_that_should_have_been_the_rest_of_the_trace_are_a_cut(self):
         half = len(self.data) // 2
-        array = json.dumps(json.loads(self.data)["traceEvents"]).encode()  # It may lack its end.
+        array = json.dumps(json.loads(self.data)["traceEvents"]).encode()  # A bare array may lack its end.
         for name, data in (
             ("object.json.gz", gzip.compress(self.data[:half]) + b"garbage"),
             ("array.json.gz", gzip.compress(array[: array.rindex(b"]")]) + b"garbage"),

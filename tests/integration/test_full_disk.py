@@ -1,6 +1,5 @@
 """Tests commands that write traces, on a disk that becomes full and over an existing file. They never leave
-half-written
-files, and keep the existing file.
+half-written files, and keep the existing file.
 """
 import gzip
 import json
@@ -35,11 +34,11 @@ class FullDisk(support.ProgramTest):
         for what in self.COMMANDS:
             for name in ("out.json", "out.json.gz", "out.pftrace"):
                 if what == "whatif" and name.endswith(".pftrace"):
-                    continue  # It only writes Chrome's format.
+                    continue  # This command writes only Chrome's format.
                 with self.subTest(what, name=name):
                     out = self.scratch / what / name
                     out.parent.mkdir(exist_ok=True)
-                    if what != "csv":  # Its tables go into a folder.
+                    if what != "csv":  # The tables go into a folder.
                         out.write_bytes(b"what was there")
                     before = self.files()
                     outcome = support.headroom(*self.arguments(what, SAMPLE, out), launcher=FULL)

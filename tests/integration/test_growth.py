@@ -36,7 +36,8 @@ COMMANDS = {
 SAMPLED = ("report", "scale", "perfetto", "folded gpu", "chakra")
 # The replay of some shapes is refused (3: no launches, no steps, an unknown GPU). All other commands must work.
 MAY_REFUSE = {"whatif", "predict", "scale", "diff", "chakra", "slice", "data", "merge"}
-# The output of these shapes grows with the square, because each stack contains the outer ones. Refused if too long.
+# The output of these shapes grows with the square of the input, because each stack contains the outer stacks. The
+# program may refuse to write it.
 WRITES_THE_SQUARE = {("operators in operators", "folded"), ("all of one span", "folded gpu")}
 
 

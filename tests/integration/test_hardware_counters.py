@@ -1,6 +1,5 @@
 """Tests hardware counters: samples in PyTorch's form (Kineto's CUPTI PM sampling, PyTorch 2.13), and values per
-dispatch in
-rocprofv3's form (made by tests/rocprof)."""
+dispatch in rocprofv3's form (made by tests/rocprof)."""
 
 import json
 import sys
@@ -18,7 +17,7 @@ PRODUCT, SUM = "ampere_sgemm_128x64_nn", "void at::native::vectorized_elementwis
 
 def trace(one_event):
     """Returns ten steps of 1 ms: a product for 600 us, then a sum for 390 us. Samples every 50 us, in one event or one
-    each."""
+    event each."""
     events = []
 
     def add(cat, name, ts, dur, tid, **args):

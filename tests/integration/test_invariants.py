@@ -1,6 +1,5 @@
 """Tests facts that hold for any trace, on every available trace. A later recording gives the same report, a window of
-the
-steps gives their figures, and `diff` has the phases of the report. `support.violations` has other invariants, which
+the steps gives their figures, and `diff` has the phases of the report. `support.violations` has other invariants, which
 every test of a report checks."""
 
 import decimal

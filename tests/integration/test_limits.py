@@ -184,8 +184,7 @@ class References(support.ProgramTest):
             self.assertIn(code, issues)
         return issues
 
-    # --- XPlane: stats name texts by number, and events of one kind share stats
-    # ----------------------------------------
+    # --- XPlane: stats name texts by number, and events of one kind share stats ---
 
     @staticmethod
     def plane(events, *names, name="/host:CPU", line="python"):
@@ -228,8 +227,7 @@ class References(support.ProgramTest):
         claims = b"\x0a\xff\xff\xff\xff\x07" + plane[2:]
         self.assert_bounded("claims.xplane.pb", plane + claims, "truncated")
 
-    # --- Perfetto: interned texts, arguments of slices that are opened again, packed packets
-    # ---------------------------
+    # --- Perfetto: interned texts, arguments of slices that are opened again, packed packets ---
 
     @staticmethod
     def packets(*contents):
@@ -318,8 +316,7 @@ class References(support.ProgramTest):
             with self.subTest(command):
                 self.assertIn("--max-expansion N", support.headroom(command, "--help").text)
 
-    # --- Pickles: one dictionary or list, many times
-    # --------------------------------------------------------------------
+    # --- Pickles: one dictionary or list, many times ---
 
     @staticmethod
     def pickle(*pairs):
@@ -361,16 +358,14 @@ class References(support.ProgramTest):
         outcome = support.headroom("query", "--json", self.write("sum.pickle", data), sql, processor_s=30)
         self.assertEqual(outcome.json()["rows"], [[1 << 42, 1 << 61]], outcome)
 
-    # --- A long name of many events
-    # -------------------------------------------------------------------------------------
+    # --- A long name of many events ---
 
     def test_a_long_name_of_all_copies(self):
         events = [put(1, 1) + put(2, i * 1_000_000) + put(3, 1000) for i in range(100_000)]
         data = self.plane(events, (4, 1, "Memcpy" + self.LONG), name="/device:GPU:0", line="Stream #1")
         self.assert_bounded("copies.xplane.pb", data, None)
 
-    # --- rocprofv3: what looks like records behind damage
-    # ---------------------------------------------------------------
+    # --- rocprofv3: text after damage that looks like records ---
 
     def test_sizes_without_an_end(self):
         data = (
@@ -379,8 +374,7 @@ class References(support.ProgramTest):
         )
         self.assert_bounded("sizes.json", data, "oversized-event")
 
-    # --- SQLite: a text that all rows share, pages that many rows refer to
-    # ----------------------------------------------
+    # --- SQLite: a text that all rows share, pages that many rows refer to ---
 
     def test_a_column_whose_default_is_a_long_text(self):
         path = self.scratch / "default.sqlite"

@@ -1,6 +1,6 @@
 """Tests SQLite exports of Nsight Systems: the numbers of PyTorch's own trace, the forms of all versions, and damage.
 
-The databases are made (tests/nsight/export.py), not recorded.
+The databases are generated (tests/nsight/export.py), not recorded.
 """
 import gzip
 import json
@@ -23,7 +23,7 @@ TRACES = ("gpt2_fp32", "resnet50_amp-fp16", "bert_base_amp-bf16_attn-sdpa_opt-fu
 SAME = ("gpu_time", "idle", "step_breakdown", "kernels", "classes", "syncs", "layers", "regions")
 
 
-# Replaces `nsys export`, after its documentation. A report file contains the path of its database.
+# Replaces `nsys export` and follows its documentation. A report file contains the path of its database.
 NSYS = """#!{python}
 import argparse, pathlib, shutil, sys, time
 parser = argparse.ArgumentParser()
@@ -187,7 +187,7 @@ class Nsight(support.ProgramTest):
                 )
                 self.assertIn("aten::mm", {row["name"] for row in report["operators"]})
                 for key in ("gpu_time", "idle", "step_breakdown", "syncs"):
-                    if form != "2020.3":  # It does not name its GPU.
+                    if form != "2020.3":  # This form does not name its GPU.
                         self.assertEqual(report[key], reports["2024.5"][key], key)
                 self.assertIn(
                     "Not all CUDA events might have been collected", health(report)["collection-problem"]["detail"]

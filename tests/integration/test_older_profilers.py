@@ -1,7 +1,8 @@
 """Tests traces of profilers whose events have no categories: autograd's before Kineto, TensorFlow 1's timelines,
 rocprof's.
 
-The files follow the published writers, and are not recorded. Expected values are sums of the written values.
+The files are generated after the published source of the writers, not recorded. Expected values are sums of the written
+values.
 """
 import json
 import random
@@ -29,7 +30,7 @@ def autograd(steps=6):
     for step in range(steps):
         at = 1000 + step * 1000
         operator("linear", at, 100, at + 60, 400)
-        operator("addmm", at + 10, 80, at + 60, 380)  # It begins with the operator around it.
+        operator("addmm", at + 10, 80, at + 60, 380)  # Its GPU work begins with that of the operator around it.
         operator("relu", at + 120, 30, at + 470, 60)
         operator("MmBackward", at + 200, 100, at + 540, 300, thread=1)
         operator("mm", at + 210, 80, at + 550, 280, thread=1)

@@ -166,7 +166,7 @@ class Symbols(Packages):
             ("_engine", next(ENGINE.glob("_engine.*.so"), ENGINE / "_engine")),
         ):
             if not file.exists():
-                continue  # Its library is not on this machine: docs/dependencies.md.
+                continue  # The library that it needs is not on this machine: docs/dependencies.md.
             with self.subTest(name):
                 self.compare(name, exported(file))
 

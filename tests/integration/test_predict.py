@@ -97,7 +97,7 @@ class Traces(PredictTest):
             self.assertIn("the host is the limit", target["why"])
         faster_host = self.predict(HOST_BOUND, "--gpu", "H200", "--host-factor", "2")["targets"][0]
         self.assertGreater(faster_host["speedup"], 1.4)
-        for factor in ("1.001", "3"):  # Recorded times are equally certain with any host.
+        for factor in ("1.001", "3"):  # The host factor does not change how certain the recorded times are.
             step = self.predict(HOST_BOUND, "--gpu", "H200", "--host-factor", factor)["targets"][0]["step_ms"]
             self.assertGreater(step["high"] - step["low"], 0.01 * step["mid"], factor)
 
@@ -524,8 +524,8 @@ class BatchSizes(PredictTest):
         self.assertIn("does not fit", text)
 
     def test_where_workspaces_decide_memory_is_a_range(self):
-        """VGG-19 with 16 samples: cuDNN has 2.6 of 4.8 GB. h200/truth.json has the measured allocations of other
-        batches.
+        """VGG-19 with 16 samples: cuDNN has 2.6 of 4.8 GB. h200/truth.json has the measured allocations of other batch
+        sizes.
         """
         trace = support.data_file("h200/traces/vgg19_bs-16.json.gz")
         truth = {
@@ -705,7 +705,7 @@ class MemoryTimelines(PredictTest):
 
 class MeasuredEnergy(PredictTest):
     def measured(self, watts):
-        """Returns the sample with a counter of its GPU, and one of another GPU that does not work for the job."""
+        """Returns the sample with a power counter of its GPU, and one of another GPU that the job does not use."""
         with gzip.open(GPU_BOUND) as file:
             trace = json.load(file)
         kernels = [e for e in trace["traceEvents"] if e.get("cat") == "kernel"]
@@ -835,7 +835,7 @@ class Plans(PredictTest):
                     step = option["scaled_out"]["step_ms"]
                     self.assertAlmostEqual(step["mid"], point["step_ms"]["mid"], places=4)
                     self.assertAlmostEqual(option["scaled_out"]["efficiency_pct"], point["efficiency_pct"], places=4)
-                    # Uncertainties of the transfers add up with the others there, and count as independent here.
+                    # `scale` adds the transfers' uncertainty to the others; `predict` treats it as independent.
                     for end in ("low", "high"):
                         self.assertAlmostEqual(step[end], point["step_ms"][end], delta=0.03 * step["mid"])
                     self.assertAlmostEqual(option["hours"], step["mid"] * 1e6 / gpus / 3.6e6)
@@ -843,7 +843,7 @@ class Plans(PredictTest):
                     # The samples are the same, and all of them wait for the exchange.
                     self.assertGreater(option["co2_kg"], alone["co2_kg"])
                     self.assertLess(option["co2_kg"], 1.2 * alone["co2_kg"])
-        # A target's cost is for as few GPUs as the recorded job has.
+        # A target's cost is for the same number of GPUs as in the recorded job.
         self.assertEqual(result["targets"][0]["money"], alone["money"])
         # Azure writes its instance names differently from the shipped file.
         azure = machine(8).replace('"here"', '"azure"').replace('"of 8"', '"Standard_ND96asr_v4"')
@@ -884,7 +884,7 @@ class Plans(PredictTest):
             scaled = result["options"][0]["scaled_out"]
             return scaled["step_ms"]["mid"] - result["targets"][0]["step_ms"]["mid"], scaled["efficiency_pct"]
 
-        # A job that waits for its host launches what is added as fast as all else.
+        # In a host-bound job, the host factor also applies to launches of the added kernels.
         _, usual = grown(HOST_BOUND, "H200")
         for factor in ("0.25", "2"):
             self.assertAlmostEqual(grown(HOST_BOUND, "H200", "--host-factor", factor)[1], usual, delta=1)
@@ -1012,7 +1012,7 @@ class Plans(PredictTest):
             return option(region, *flags)["co2_kg"]
 
         self.assertIn("France", option("FR")["carbon"])
-        self.assertIn("no grid of 'r' is known", option("r")["carbon"])
+        self.assertIn("the grid of 'r' is unknown", option("r")["carbon"])
         self.assertIn("Germany", option("r", "--region", "DE")["carbon"])
         self.assertAlmostEqual(co2("FR"), co2("r", "--region", "FR"))
         self.assertLess(co2("FR"), 0.5 * co2("r"))
@@ -1276,7 +1276,7 @@ class Abstention(PredictTest):
         self.assertIn("nothing to replay", answer["abstained"][0]["why"])
         self.assertEqual([row["workload"] for row in answer["targets"]], [str(GPU_BOUND)])
         self.assertIn("no-gpu/trace.json", support.headroom("predict", path, "--gpu", "L4", "--total-steps", "5").text)
-        # The output would be a file of the job, and there is none.
+        # These commands write the replayed job to a file, and there is no such job.
         for command in (("whatif", path, "--dump-graph"), ("export", path, "--to", "chakra", "-o")):
             self.assert_refused(
                 support.headroom(*command, self.scratch / "x"), 3, "no-gpu/trace.json", "nothing to replay"

@@ -160,7 +160,7 @@ class Query(support.ProgramTest):
         )
 
     def test_the_limit_of_time_holds_within_a_function(self):
-        """SQLite does not check the time within a call of instr, which takes time with the square of its texts'
+        """SQLite does not check the time within a call of instr, whose time grows with the square of the texts'
         lengths."""
         path = self.scratch / "out.csv"
         begin = time.monotonic()

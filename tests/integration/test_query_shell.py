@@ -29,7 +29,7 @@ class Terminal:
         fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
         self.before = termios.tcgetattr(self.ours)
         environment = {**os.environ, "XDG_STATE_HOME": str(state), "TERM": "xterm", "LC_ALL": "C.UTF-8"}
-        # Makes the terminal the controlling one of its session, or Ctrl-C would have no effect.
+        # Makes the terminal the session's controlling terminal. Otherwise Ctrl-C would have no effect.
         self.process = subprocess.Popen(
             [support.BINARY, "query", trace, *map(str, options)],
             stdin=theirs,
@@ -142,7 +142,7 @@ class Shell(support.ProgramTest):
         shell.type("from gpu_tasks where kind = 'memcpy'\n")
         shell.until(MORE)
         self.assertIn("Memcpy HtoD", shell.answer("group by name;"))
-        shell.type("select ';\n")  # Before the end of the statement.
+        shell.type("select ';\n")  # The statement does not end yet.
         shell.until(MORE)
         self.assertEqual(shell.answer("' as a;"), "a\n---\n;\\n\n")
 
@@ -177,7 +177,7 @@ class Shell(support.ProgramTest):
         shell = self.terminal()
         for _ in range(2):
             shell.type(ENDLESS + "\n")
-            shell.until(ENDLESS + "\r\n")  # Typed, and now it runs.
+            shell.until(ENDLESS + "\r\n")  # The statement is entered, and now runs.
             time.sleep(0.3)
             shell.type(CTRL_C)
             self.assertEqual(shell.until(PROMPT), "^C\ninterrupted\n")

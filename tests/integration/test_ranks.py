@@ -1,6 +1,5 @@
 """Tests several ranks: the report names the straggler, not its victims, even with unrelated clocks. The ranks are made
-from
-one real trace (integration/ranks.py), so that the expected results are known."""
+from one real trace (integration/ranks.py), so that the expected results are known."""
 import csv
 import gzip
 import os
@@ -44,7 +43,7 @@ class Ranks(support.ProgramTest):
         lost = ranks.lost_us(self.trace, 1500) / 1e3
         self.assertTrue(
             10 < lost <= 15 * 1.5
-        )  # Five per step. At most the part that the median rank's computation leaves exposed.
+        )  # Five collectives per step. At most the part that the median rank's computation leaves exposed.
         self.assertAlmostEqual(straggler["lost_ms"], lost, delta=0.05)
         self.assertLess(straggler["uncertainty_us"], 5)
         for row in job["waits"]:
@@ -192,7 +191,7 @@ class Ranks(support.ProgramTest):
         self.assertEqual((job["straggler"]["pattern"], job["matched"]), ("none", 0))
 
     def test_sets_of_ranks_that_share_nothing(self):
-        """Returns the ranks as files of two jobs with the same number of ranks, or as stages without other exchange."""
+        """Tests ranks of two jobs with the same number of ranks, or of stages that do not exchange anything else."""
         made = [ranks.make_rank(self.trace, r, 4, late_us=1500 if r == 1 else 0) for r in range(4)]
         for r, trace in enumerate(made):
             for event in ranks.collectives(trace):

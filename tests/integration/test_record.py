@@ -229,7 +229,7 @@ class Record(support.ProgramTest):
             command = ("--interval", "0.5", "-o", file, "--", "sh", "-c", "sleep 8; exit 3")
             return record(*command, environment=environment), file
 
-        with concurrent.futures.ThreadPoolExecutor() as pool:  # Both wait.
+        with concurrent.futures.ThreadPoolExecutor() as pool:  # Both programs mostly wait.
             cases = {when: pool.submit(hanging, when) for when in ("reading", "opening")}
         for when, who, gpu_samples in ("reading", "GPU 0", 1), ("opening", "the GPUs' driver", None):
             with self.subTest(when):
@@ -255,7 +255,7 @@ class Record(support.ProgramTest):
             flags = ("--interval", "0.1", "--level", level, "-o", file)
             return record(*flags, "--", sys.executable, "-I", "-c", code)
 
-        with concurrent.futures.ThreadPoolExecutor() as pool:  # Both wait.
+        with concurrent.futures.ThreadPoolExecutor() as pool:  # Both programs mostly wait.
             outcome, without_events = pool.map(isolated, ("gpu", "metrics"))
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("ran PyTorch, but its loop was not timed", outcome.message)
@@ -307,8 +307,7 @@ class Record(support.ProgramTest):
 
     def test_what_another_recorder_around_it_set_is_not_inherited(self):
         """The outer steps and socket belong to another recording. With --level metrics, `headroom record` used to pass
-        them
-        on."""
+        them on."""
         cupti = support.BINARY.parent / "tests/cupti"
         outer = {
             "LD_LIBRARY_PATH": str(cupti / "new"),
@@ -394,8 +393,7 @@ class Record(support.ProgramTest):
 
     def test_gpu_work_of_the_last_step_is_recorded_though_it_runs_later(self):
         """The host is ahead of the GPU. Kernels of the last step run after it ends, and CUPTI reports none that run
-        after it
-        is switched off. Kernels of the next step must be left out."""
+        after it is switched off. Kernels of the next step must be left out."""
         cupti = support.BINARY.parent / "tests/cupti"
         behind = 3 * 10**9  # Ticks of about 2 to 5 GHz. This is longer than calls wait for their launches.
         commands = (
@@ -537,8 +535,7 @@ class Record(support.ProgramTest):
 
     def test_a_transform_that_is_a_module_is_no_forward(self):
         """Transforms of a loader are often modules. In a worker they used to open their own steps and files. In the
-        loop's
-        process they counted as its forward."""
+        loop's process they counted as its forward."""
         script = self.write(
             "transform.py",
             """

@@ -48,7 +48,8 @@ class Recordings(support.ProgramTest):
             self.assert_refused(support.headroom("report", FOLDER / name), 3, message)
 
     def test_a_capture_names_the_operators_of_replays(self):
-        """Without a graph, convolutions take 0.097 ms per pass and the product takes 0.0383 ms, by the raw events."""
+        """According to the raw events, without a graph, convolutions take 0.097 ms per pass and the product takes
+        0.0383 ms."""
         report = self.report(FOLDER / "h200_graph_replays.json.xz", "--capture", FOLDER / CAPTURE)
         per_pass = {row["name"]: row["total_us"] / 12 for row in report["operators"]}
         self.assertAlmostEqual(per_pass["aten::cudnn_convolution"], 97, delta=2)
@@ -71,12 +72,13 @@ class Recordings(support.ProgramTest):
         self.assertAlmostEqual(self.parts("pytorch_generator.json.xz")["data wait"], 5 * 20, delta=5)
 
     def test_phases_of_tensorflow(self):
-        """By a script over the raw events: backward 6.155 ms, optimizer 2.657 ms, all operations 11.044 ms per step."""
+        """A script over the raw events gives backward 6.155 ms, optimizer 2.657 ms, all operations 11.044 ms per
+        step."""
         breakdown = self.report(FOLDER / "tensorflow_steps.xplane.pb")["step_breakdown"]
         self.assertAlmostEqual(breakdown["backward_ms"], 6.155, delta=0.1)
         self.assertAlmostEqual(breakdown["optimizer_ms"], 2.657, delta=0.1)
         computed = sum(breakdown[f"{phase}_ms"] for phase in ("forward", "backward", "optimizer"))
-        self.assertTrue(11.044 <= computed < 11.4, computed)  # Time between operations of one phase belongs to it.
+        self.assertTrue(11.044 <= computed < 11.4, computed)  # Time between operations of a phase belongs to the phase.
 
     def test_cycles_of_one_process(self):
         report = self.report(*sorted(FOLDER.glob("pytorch_schedule.*")))

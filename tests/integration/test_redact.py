@@ -307,8 +307,7 @@ class Redact(support.ProgramTest):
 
     def test_every_format(self):
         """Names that readers give to events, above all categories, are public. Otherwise the copy's report differs from
-        the
-        trace's.
+        the trace's.
         """
         for name, trace in self.every_format().items():
             with self.subTest(name):
@@ -345,8 +344,7 @@ class Redact(support.ProgramTest):
 
     def test_patterns(self):
         """Text that an expression matches is removed everywhere: in public words, in paths, in arguments, and across
-        parts
-        that are replaced separately.
+        parts that are replaced separately.
         """
         name = "forward of JIRA-1234 in JIRA-77"
         rows = [
@@ -449,7 +447,7 @@ class Redact(support.ProgramTest):
                     self.assertLessEqual(left, {"ProfilerStep#0", "ProfilerStep#1"} if word == "step" else set())
 
     def test_words_are_judged_one_by_one(self):
-        """A required public word keeps no other word, and kernel rules apply only to kernels."""
+        """A required public word does not keep the words next to it, and kernel rules apply only to kernels."""
         names = ["gemm for max", "softmax of max", "step.run for max", "loader.batch max 3"]
         rows = [
             {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
@@ -630,7 +628,7 @@ class Redact(support.ProgramTest):
         self.assertFalse((self.scratch / "m.json").exists())
 
     def test_arguments_alone(self):
-        """They are dropped because of their place, and counted. Other texts stay."""
+        """Arguments are dropped because of their place, and counted. Other texts stay."""
         trace = self.write("planted.json", json.dumps(planted()))
         copy, answer = self.redact(trace, "--remove", "arguments")
         self.assertGreater(answer["replaced"]["arguments"], 3)
@@ -699,7 +697,7 @@ class Redact(support.ProgramTest):
         self.assertRegex(text, "with 9.1.0.70 at host[a-z]")
 
     def test_a_trace_without_kineto(self):
-        """Its report has parts that its exporter never writes, and so has the copy's report."""
+        """The trace's report has parts that its exporter never writes, and so has the copy's report."""
         for sample in ("bare-array-of-pytorch-1.13", "plain-chrome-spans"):
             with self.subTest(sample):
                 self.redact(support.ROOT / "tests/golden" / sample / "trace.json")

@@ -44,8 +44,7 @@ class Repair(support.ProgramTest):
 
     def check(self, trace, name):
         """Tests damaged traces. The copy has the same rows, and the same health without the repaired damage. Repairing
-        the copy
-        changes nothing.
+        the copy changes nothing.
         """
         copy, said = self.repair(trace, name)
         want, got = self.health(trace), self.health(copy)

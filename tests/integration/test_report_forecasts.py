@@ -34,7 +34,7 @@ class Forecasts(support.ProgramTest):
                     # The report replays some of the steps, whatif replays all.
                     self.assertGreaterEqual(row["saves_ms"], finding["saves_ms"]["low"])
                     self.assertLessEqual(row["saves_ms"], finding["saves_ms"]["high"])
-                    # For the same steps, it is the same share of the step.
+                    # For the same steps, the saving is the same share of the step.
                     steps = f"{window['first_step']}:{window['last_step']}"
                     again = self.whatif(finding, trace.parent, "--steps", steps)
                     self.assertAlmostEqual(

@@ -1,8 +1,7 @@
 """Tests databases of ROCm's rocprofv3 (rocpd): the numbers of its JSON and of PyTorch's own trace, joins within a
-process,
-and damage.
+process, and damage.
 
-The databases are made (tests/rocprof/rocpd.py), not recorded.
+The databases are generated (tests/rocprof/rocpd.py), not recorded.
 """
 import gzip
 import json
@@ -172,7 +171,7 @@ class Rocpd(support.ProgramTest):
                 self.assertEqual(len(self.report(path)["steps"]["list"]), 4)
 
     def test_queues_where_streams_were_not_traced(self):
-        """All work is on stream 0 then, so communication and computation would share a stream."""
+        """All work is then on stream 0, so communication and computation would seem to share a stream."""
         job = output.drawn()
         for row in job.kernels + job.copies:
             row["stream"] = 0

@@ -1,7 +1,7 @@
 """Tests the output of ROCm's rocprofv3: its JSON and its Perfetto trace agree on a job, and agree with PyTorch's
 profiler.
 
-The files are made (tests/rocprof/output.py), not recorded.
+The files are generated (tests/rocprof/output.py), not recorded.
 """
 import gzip
 import json

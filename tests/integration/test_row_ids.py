@@ -20,7 +20,7 @@ class RowIds(support.ProgramTest):
         few, many = self.ids(self.write("few.json", a_trace(3))), self.ids(self.write("many.json", a_trace(50)))
         self.assertEqual(few, {name: many[name] for name in few})
         self.assertEqual(len(set(many.values())), 50)
-        # The hash, written again from its definition in the docs: FNV-1a over kind, zero and name.
+        # Computes the hash from its definition in the docs: FNV-1a over kind, zero and name.
         value = 0xCBF29CE484222325
         for byte in b"kernel\0k0":
             value = (value ^ byte) * 0x100000001B3 % 2**64

@@ -95,10 +95,9 @@ class Points(support.ProgramTest):
             self.assertAlmostEqual(point["throughput_per_s"], 64e3 / point["step_ms"]["mid"], places=6)
 
     def test_sharding_sends_what_its_stage_says(self):
-        """Tests a ring of n GPUs. An all-reduce takes two passes of (n - 1) / n of the bytes. Stages 1 and 2 end with
-        one
-        more pass, of the parameters. Stage 3 gathers them twice, except the last unit, and scatters the gradients
-        once."""
+        """Tests a ring of n GPUs. An all-reduce takes two passes of (n - 1) / n of the bytes. ZeRO stages 1 and 2 end
+        with one more pass, of the parameters. ZeRO stage 3 gathers the parameters twice, except the last unit, and
+        scatters the gradients once."""
         common = (RESNET, "--gpus", "4", "--bandwidth-gbps", "1", "--latency-us", "0")
 
         def transfers(schedule):
@@ -130,7 +129,7 @@ class Points(support.ProgramTest):
         steps = [mids(scale(*common, "--schedule", f"parameter-server:servers={n}"))[0] for n in (1, 2, 8, 64)]
         self.assertGreater(steps[0], 1.5 * steps[1])
         self.assertGreater(steps[1], 1.5 * steps[2])
-        self.assertEqual(steps[2], steps[3])  # From here on the workers' own links are full.
+        self.assertEqual(steps[2], steps[3])  # From here on, the workers' own links are the limit.
 
     def test_flags_that_say_nothing_are_refused(self):
         for arguments, reason in [
@@ -210,7 +209,7 @@ class SharedLayers(support.ProgramTest):
     TRACE = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"
 
     def test_layers_shared_out(self):
-        """The GPU's work shrinks to the part that is not shared. A slow link costs more than that saves."""
+        """The GPU's work shrinks to the part that is not shared. A slow link costs more than the sharing saves."""
         one = scale(self.TRACE, "--gpus", "1")["points"][0]
         answer = scale(self.TRACE, "--gpus", "2,8", "--cluster", "dgx-h100", "--tensor-parallel", "2")
         self.assertEqual(
@@ -233,7 +232,7 @@ class SharedLayers(support.ProgramTest):
         self.assertEqual(slow["limited_by"], "bandwidth")
 
     def test_stages_exchange_what_each_has(self):
-        """By gradients or by buckets, the bytes are the same. More messages take longer."""
+        """One message per gradient or one per bucket: the bytes are the same, but more messages take longer."""
 
         def step(*flags):
             return mids(
@@ -268,7 +267,7 @@ class SharedLayers(support.ProgramTest):
         self.assertAlmostEqual(exposed("--strong") / alone, 1, delta=0.05)
 
     def test_stages_on_several_machines(self):
-        """Only the border between machines, one of three, costs as much as its link."""
+        """Of three borders between stages, only the one between machines costs the time of the slow link."""
 
         def exposed(machines):
             return scale(

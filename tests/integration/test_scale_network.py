@@ -10,9 +10,9 @@ RUNS_ALONE = support.FULL
 
 @support.unittest.skipUnless(support.FULL, "compares measured times; test_scale has the recorded ones: --full")
 class RealNetwork(support.ProgramTest):
-    """Trains over gloo between two namespaces with a limited link. The forecast comes from one recording of a rank
-    alone. On
-    a busy machine, rows whose time alone changed do not count. A forecast fails only if it is wrong each time.
+    """Trains over gloo between two namespaces with a limited link. The forecast comes from one recording of a single
+    rank. On a busy machine, a row does not count if the rank's time without the network has changed. A forecast fails
+    only if it is wrong each time.
     """
 
     ATTEMPTS = 3
@@ -39,5 +39,5 @@ class RealNetwork(support.ProgramTest):
                 return
             wrong.append(steady)
         if len(wrong) < self.ATTEMPTS:
-            self.skipTest("the machine does other work: its pace changed by more than a tenth while it was measured")
+            self.skipTest("the machine does other work: its speed changed by more than a tenth during the measurement")
         self.fail(wrong)

@@ -18,12 +18,12 @@ REAL = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
 
 
 def ring_us(size, gpus, bytes_per_us=BYTES_PER_US, latency_us=LATENCY_US):
-    """Less than the trees' time here, for any number of GPUs below."""
+    """Returns the time of a ring. For the numbers of GPUs below, it is shorter than a tree's."""
     return 2 * (gpus - 1) * latency_us + 2 * (gpus - 1) / gpus * size / bytes_per_us
 
 
 def step_ms(gpus, *network):
-    """All ranks wait for the slowest, and no work overlaps a collective."""
+    """Returns the step time. All ranks wait for the slowest, and no work overlaps a collective."""
     return sum(SLOWEST_US + ring_us(size, gpus, *network) for size in SIZES) / 1e3
 
 
@@ -133,14 +133,14 @@ class Skew(MadeRanks):
         payload = 0.9415 * 800e3 / 8
         folder = self.job()
         self.assertAlmostEqual(mids(scale(folder, *fast))[0] / step_ms(4, payload), 1, delta=0.002)
-        # A single rank counts its waits as transfers.
+        # The file of a single rank does not separate waits from transfers.
         self.assertLess(mids(scale(folder / "rank2.json.gz", *fast))[0], 0.9 * step_ms(4, payload))
 
     def test_a_rank_by_itself_misses_both(self):
         answer = scale(self.job() / "rank2.json.gz", "--gpus", "4,8")
         self.assertIsNone(answer["baseline"]["replayed_rank"])
         self.assertIsNone(answer["baseline"]["ranks"])
-        # Each of its all-reduces took 500 us longer, as if a message took 500 / 6 us longer.
+        # Each all-reduce of the single rank took 500 us longer, as if a message took 500 / 6 us longer.
         self.assertAlmostEqual(self.network(answer)[1], LATENCY_US + (SLOWEST_US - COMPUTING_US[2]) / 6, delta=1)
         self.assertGreater(mids(answer)[1], 1.05 * step_ms(8))
         self.assertIn("including their waits for the slowest rank", answer["points"][1]["why"])

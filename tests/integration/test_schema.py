@@ -707,8 +707,7 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 
 class Answers(unittest.TestCase):
     """Tests the schemas of the answers of `headroom ui`, and of `diff`. test_ui.py and test_diff.py compare answers
-    with
-    them.
+    with them.
     """
 
     def refused(self, answer, path, change):

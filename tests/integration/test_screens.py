@@ -55,7 +55,7 @@ class Screens(support.ProgramTest):
             if not shares:
                 continue
             with self.subTest(trace.name):
-                self.assertAlmostEqual(sum(shares), 100, delta=4, msg=text)  # Rounded, and less than 1 % has no row.
+                self.assertAlmostEqual(sum(shares), 100, delta=4, msg=text)  # Rows are rounded; none is below 1 %.
                 compared += 1
         self.assertGreater(compared, 20)
 

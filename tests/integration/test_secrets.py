@@ -1,5 +1,5 @@
 """Tests that secrets in traces never appear in output: unknown metadata, environment variables and arguments without a
-column. This includes messages about damage next to them."""
+column. This includes messages about damage next to a secret."""
 import gzip
 import json
 

@@ -96,8 +96,7 @@ class Bash(support.ProgramTest):
         self.write("cluster.toml", "")
         self.assertLess({"cluster.toml"}, set(self.complete("scale", "--cluster", "")))  # A file, or a known name.
         self.assertEqual(self.complete("predict", "--to", "tra"), [])
-        self.assertEqual(self.complete("record", "--", "t"), [])  # Another program's word: as if there were no
-        # completion.
+        self.assertEqual(self.complete("record", "--", "t"), [])  # Another program's words are not completed.
 
 
 class OtherShells(support.ProgramTest):
@@ -155,7 +154,7 @@ print -r -- $text
         )
         shown = re.search(r"line<(.*)>", done.stdout)
         self.assertIsNotNone(shown, done)
-        return shown[1].rstrip(", ")  # zsh adds this after a word, because another may follow.
+        return shown[1].rstrip(", ")  # zsh adds this after a word, because another word may follow.
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
     def test_zsh(self):

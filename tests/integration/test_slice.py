@@ -31,7 +31,8 @@ class Slice(support.ProgramTest):
             self.assert_same_tables(want, got)
 
     def test_steps_that_were_inferred_agree(self):
-        """Each step lasts until the next begins. Without the next one, the last requested step used to be missing."""
+        """Each step lasts until the next begins. If the slice lacked the next step, the last requested step used to be
+        missing."""
         spans = [{"name": "step", "ph": "X", "ts": 1100 * i, "dur": 900, "pid": 1, "tid": 1} for i in range(6)]
         trace = self.write("own.json", json.dumps({"traceEvents": spans}))
         for more in ((), ("--step-marker", "step")):
@@ -45,7 +46,8 @@ class Slice(support.ProgramTest):
 
     def test_the_first_step_waits_for_the_queue_as_it_did(self):
         """On a host that runs ahead, work of earlier steps ran between the end of the window and the first task of its
-        steps. It used to be left out: the step before took twice its time, and means and throughput were wrong."""
+        steps. That work used to be left out: the step before the window took twice its time, and means and throughput
+        were wrong."""
         for trace in (SAMPLE, support.data_file("h200/traces/vgg19_bs-8.json.gz")):
             want = {row["index"]: row["wall_ms"] for row in self.report(trace)["steps"]["list"]}
             part = self.slice(trace, "--steps", f"{sorted(want)[1]}:{sorted(want)[1]}")
@@ -89,7 +91,7 @@ class Slice(support.ProgramTest):
         self.assertLess(len(part["host_events"]), len(whole["host_events"]))
         for name in ("host_events", "gpu_tasks"):
             self.assertGreater(len(part[name]), 10)
-        # A task is unchanged, including its launch, so none has lost its launch.
+        # Every task is unchanged, including its launch.
         self.assertEqual(set(part["gpu_tasks"]) - set(whole["gpu_tasks"]), set())
         launched = {dict(row)["launch"] for row in part["gpu_tasks"]}
         for row in whole["gpu_tasks"]:

@@ -24,7 +24,7 @@ def free_port():
 
 
 class Slurm:
-    """Its controller and one node, with a separate key and ports."""
+    """Slurm's controller and one node, with a separate key and ports."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -214,7 +214,7 @@ class UiRun(RunTest):
         self.run_again(page)
         self.assertEqual(page.paths(), [("headroom-ui-3.pftrace", False), ("headroom-ui-2.pftrace", True)])
         self.assertEqual(page.end(), 0)
-        self.assertEqual(self.recordings(), [f"headroom-ui-{n}.pftrace" for n in (1, 2, 3)])  # They belong to the user.
+        self.assertEqual(self.recordings(), [f"headroom-ui-{n}.pftrace" for n in (1, 2, 3)])  # The user's files.
 
     def test_a_trace_to_begin_with_stays_to_be_compared_with(self):
         self.record("old.pftrace")
@@ -335,7 +335,7 @@ class UiRun(RunTest):
                 run = self.await_run(page, lambda run: run["phase"] == "idle")
                 self.assertIsNone(run["problem"])
                 self.assertIn("saved after 1 signal", run["lines"])
-                self.assertGreater(page.get("report")["steps"]["count"], 50)  # Includes those after the signal.
+                self.assertGreater(page.get("report")["steps"]["count"], 50)  # Includes the steps after the signal.
 
     def test_the_end_of_the_server_is_the_programs(self):
         self.record("old.pftrace")

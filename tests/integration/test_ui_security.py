@@ -392,7 +392,7 @@ class Ends(support.ProgramTest):
         server = Server()
         port = server.port
         for number in (signal.SIGINT, signal.SIGTERM):
-            # Clients: an open page, a slow one, and one that waits for its answer.
+            # Three clients: an open page, a slow client, and a client that waits for its answer.
             with server.connect() as idle, server.connect() as slow, server.connect() as waiting:
                 idle.sendall(server.head().replace("close", "keep-alive").encode())
                 self.assertTrue(idle.recv(100).startswith(b"HTTP/1.1 200"))

@@ -81,7 +81,7 @@ class Timeline(support.ProgramTest):
                     *(tile[name] for name in ("begin", "end", "fill", "style", "count"))
                 ):
                     if begin < 0 or style & 0xFF not in (KERNEL, COMMUNICATION, COPY):
-                        continue  # It begins in the previous tile, or it is not work.
+                        continue  # The span begins in the previous tile, or is not work.
                     kernels += count
                     busy += (end - begin) * fill * 2**level
             self.assertEqual(kernels, tasks)

@@ -186,7 +186,7 @@ class Whatif(support.ProgramTest):
         self.assertGreaterEqual(compared, len(SAMPLES))
 
     def test_one_step_of_a_job_that_the_gpu_paces(self):
-        """The step's GPU work waits for the previous step's. The step's time excludes this wait."""
+        """The step's GPU work waits for that of the previous step. The step's time excludes this wait."""
         all_steps = self.whatif(SAMPLES[1], "amp")
         one = self.whatif(SAMPLES[1], "amp", "--steps", "4:4")
         for key in ("traced_step_ms", "corrected_step_ms"):
@@ -316,7 +316,7 @@ class Whatif(support.ProgramTest):
     def test_what_does_not_fit_the_gpu_is_said_where_the_trace_tells(self):
         trace = json.loads(gzip.decompress(SAMPLES[1].read_bytes()))
         capacity = trace["deviceProperties"][0]["totalGlobalMem"]
-        bigger, smaller = "batch-size:n=128", "batch-size:n=8"  # Than the recorded 64.
+        bigger, smaller = "batch-size:n=128", "batch-size:n=8"  # The recorded batch size is 64.
         plain = self.whatif(SAMPLES[1], bigger)["scenarios"][0]
         grows = plain["memory_delta_bytes"]
         self.assertGreater(grows, 0)

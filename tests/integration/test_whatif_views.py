@@ -146,7 +146,7 @@ class Views(support.ProgramTest):
                 steps = [sweep["step_ms"], *target["step_ms"]]
                 for i, (a, b) in enumerate(zip(steps, steps[1:])):
                     self.assertLessEqual(b, a + noise, target)
-                    # Never more than its own time.
+                    # A target never saves more than its own time.
                     self.assertLessEqual(a - b, (scales[i] - scales[i + 1]) * target["time_ms"] + noise, target)
                 self.assertAlmostEqual(target["saves_ms"], sweep["step_ms"] - target["step_ms"][3])
             saves = [t["saves_ms"] for t in sweep["targets"]]
@@ -205,8 +205,8 @@ class Views(support.ProgramTest):
                         again["baseline"]["traced_step_ms"], sum(walls[1:]) / len(walls[1:]), delta=1e-6 * step
                     )
                     self.assertAlmostEqual(again["baseline"]["traced_step_ms"], step, delta=0.02 * step)
-                    # It is not a recording. No profiler cost is removed, and both commands say so. The first of its
-                    # steps does not count.
+                    # The written trace is not a recording. No profiler cost is removed, and both commands say so.
+                    # Its first step does not count.
                     self.assertEqual(again["baseline"]["corrected_step_ms"], again["baseline"]["traced_step_ms"])
                     self.assertIn("forecast", {issue["code"] for issue in report["health"]["issues"]})
                     self.assertEqual({row["profiler_cost_ms"] for row in report["steps"]["list"]}, {0})
@@ -253,7 +253,7 @@ class Views(support.ProgramTest):
         self.assertEqual(set(tracks.values()), {"copies out", "copies in"})
         for transfer in transfers:
             self.assertEqual(transfer["name"], tracks[transfer["tid"]])
-        # Neither orphans nor GPU work.
+        # The trace has neither orphans nor GPU work.
         self.assertEqual([e for e in events if e.get("cat") == "kernel" and "headroom" in e["args"]], [])
         report = self.report(path)
         self.assertNotIn("orphan-gpu-task", {issue["code"] for issue in report["health"]["issues"]})

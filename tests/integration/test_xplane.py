@@ -160,13 +160,14 @@ class SecondReader(support.ProgramTest):
                     {row["name"]: row["total_us"] for row in report["operators"]},
                     {name: 4 * length for name, _, length, _ in OPERATIONS},
                 )
-                # Spans that only draw the streams are not work.
+                # Spans that the profiler adds only to show streams are not work.
                 self.assertEqual(sum(row["count"] for row in report["kernels"]), 4 * (len(OPERATIONS) + 1))
                 remedies = {issue["code"]: issue["detail"] for issue in report["health"]["issues"]}
                 self.assertNotIn("record_shapes", remedies["no-shapes"])
 
     def test_a_tpu_whose_host_dispatches_ahead(self):
-        """Returns eight steps of four gradients and an update, 48 ms each. The host's mark of each is 0.2 ms long."""
+        """Tests eight steps of four gradients and an update, 48 ms each. The host's mark of each step is 0.2 ms
+        long."""
         modules, work = xplane.Line(1, "XLA Modules", 1000), xplane.Line(2, "XLA Ops", 1000)
         host = xplane.Line(7, "python3", 1000)
         at = 5000

@@ -101,8 +101,7 @@ def launch_starts(events):
 
 def launch_of(task, starts):
     """Returns the start of the call that launched the task, or None. Of several calls, the last one that starts no
-    later
-    than the task.
+    later than the task.
     """
     candidates = starts.get(task.correlation, []) if task.correlation is not None else []
     before = [s for s in candidates if s <= task.start]

@@ -76,7 +76,8 @@ class Process:
         return [region.name for region in self.regions()]
 
     def tree(self, *names):
-        """Returns regions by nesting, as one line: `STEP(dataloader_next FORWARD)`. If names are given, only those."""
+        """Returns regions by nesting, as one line: `STEP(dataloader_next FORWARD)`. If names are given, only regions
+        with these names."""
         regions = [region for region in self.regions() if not names or region.name in names]
 
         def inside(outer):
@@ -175,7 +176,7 @@ def record(*command, check=True, **environment):
 
 
 def record_python(script, *arguments, injected=False, **options):
-    """record() of a Python script, given as text. injected: as `headroom record` does it."""
+    """Calls record() for a Python script, given as text. injected: times it as `headroom record` does."""
     with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
         path = pathlib.Path(folder) / "script.py"
         path.write_text(textwrap.dedent(script))

@@ -20,9 +20,8 @@ HOST_STEP_US = 40
 
 def two_kernels_a_step():
     """Returns a GPU-bound job. Each step launches `gemm` (of aten::mm) and `pointwise` (of aten::relu) on stream 7.
-    They
-    take 1000 us each with 2 us between them, so a step takes 2004 us. The host takes 40 us per step, never waits and
-    runs ahead.
+    They take 1000 us each with 2 us between them, so a step takes 2004 us. The host takes 40 us per step, never waits
+    and runs ahead.
     """
     events = []
 

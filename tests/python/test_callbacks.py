@@ -1,7 +1,6 @@
 """Tests that each (event, callback) pair is timed, and the slowest is found. skorch is real if it is installed.
-Lightning,
-Hugging Face's Trainer and Keras are not packaged here, so fakes replace them. The fakes have the base classes,
-containers and call sequences of the real ones."""
+Lightning, Hugging Face's Trainer and Keras are not packaged here, so fakes replace them. The fakes have the base
+classes, containers and call sequences of the real ones."""
 import copy
 import functools
 import pickle
@@ -210,7 +209,7 @@ class Frameworks(unittest.TestCase):
         early = Early()
         with callbacks.wrap([early]) as timed:
             callback_list = CallbackList([early], model)
-            self.assertFalse(callback_list.batch_hooks)  # The default is still recognized for one.
+            self.assertFalse(callback_list.batch_hooks)  # Wrapped default hooks are still recognized.
             callback_list.on_epoch_end(0)
             callback_list.on_epoch_end(1)
         self.assertEqual((pairs(timed), model), ({("on_epoch_end", "Early"): 2}, {"stop": True}))
@@ -328,7 +327,7 @@ class Rules(unittest.TestCase):
 
 @unittest.skipIf(skorch is None, "no skorch")
 class Skorch(unittest.TestCase):
-    """Uses the real one: a prebuilt fit()."""
+    """Uses the real skorch, which has a prebuilt fit()."""
 
     def setUp(self):
         class Slow(skorch.callbacks.Callback):

@@ -220,7 +220,7 @@ class Channels(support.HandMade):
         for gemm, pointwise in zip(self.gemms, self.pointwises):
             network.insert(50, after=gemm, before=pointwise)
         self.assertEqual(len(network), STEPS)
-        # It fills the gap.
+        # The transfer fills the gap.
         self.assertAlmostEqual(self.step_us(), STEP_US - GAP_US + 50)
         network.scale(2)
         self.assertAlmostEqual(self.step_us(), STEP_US - GAP_US + 100)
@@ -235,7 +235,7 @@ class Channels(support.HandMade):
         self.assertAlmostEqual(self.step_us(), STEP_US - GAP_US + 500)
 
     def test_priority_lets_the_urgent_go_first(self):
-        # Both are ready with the gemm. pointwise waits for the kernel that was inserted last.
+        # Both transfers are ready when the gemm ends. pointwise waits for the transfer that was inserted last.
         for policy, late_us in (("fifo", 300 + 50), ("priority", 50)):
             self.graph.reset()
             network = self.graph.channel("network", policy)

@@ -305,7 +305,7 @@ class Start(unittest.TestCase):
             )
             file = str(pathlib.Path(folder) / "sitecustomize.py")
             self.assertEqual((done.stdout, done.stderr), (f"{('sitecustomize', file)} {file}\n", ""))
-            # Errors of a failing one are printed as usual, and the program runs.
+            # Errors of a failing sitecustomize are printed as usual, and the program runs.
             (pathlib.Path(folder) / "sitecustomize.py").write_text("raise ValueError('theirs')\n")
             done = self.run_python("print(1)", path=[folder])
             self.assertEqual((done.returncode, done.stdout), (0, "1\n"))
@@ -340,7 +340,7 @@ class Start(unittest.TestCase):
     def test_the_programs_own_package_goes_first(self):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
             (pathlib.Path(folder) / "headroom.py").write_text("mine = 3\n")
-            # Also a module that is added to the path later.
+            # The second case adds the module's folder to the path later.
             for code, path in (
                 ("import headroom; print(headroom.mine)", [folder]),
                 (f"import sys; sys.path.append({folder!r}); import headroom; print(headroom.mine)", []),

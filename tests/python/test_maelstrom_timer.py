@@ -210,7 +210,7 @@ class AsItWas(Base):
 
 class Mended(Base):
     def test_an_exception_inside_a_region_harms_no_later_read(self):
-        """It left the region open. Every later print, log and get_time raised."""
+        """MAELSTROM left the region open. Every later print, log and get_time raised."""
         timer = Timer(Clock)
         timed(timer, "BATCH", 1)
         timer.start("BATCH")
@@ -246,7 +246,7 @@ class Mended(Base):
         self.assertAlmostEqual(stats.total_s, stats.count * stats.mean_s, delta=1e-9)
 
     def test_asking_for_an_unused_key_changes_nothing(self):
-        """It added an empty list, on which the next print raised."""
+        """MAELSTROM added an empty list, on which the next print raised."""
         timer = Timer(Clock)
         self.assertEqual(timer.get_time(TimeType.COMM), [])
         self.assertRaisesRegex(ValueError, "COMM", timer.get_time_stats, TimeType.COMM)
@@ -272,7 +272,7 @@ class Mended(Base):
         self.assertEqual(timer.get_time(TimeType.IO), [])
 
     def test_start_and_end_that_differ_in_gpu(self):
-        """It unbalanced one clock silently, until a read raised."""
+        """MAELSTROM unbalanced one clock silently, until a read raised."""
         timer = timer_module.CPUGPUTimerBase(Clock, Clock)
         timer.start("A", gpu=True)
         with self.assertWarnsRegex(RuntimeWarning, "differ"):
@@ -282,7 +282,7 @@ class Mended(Base):
         self.assertEqual((len(timer.get_time("A")), len(timer.get_time("A", gpu=True))), (2, 1))
 
     def test_threads(self):
-        """Its lists paired starts and ends of all threads by position."""
+        """MAELSTROM's lists paired starts and ends of all threads by position."""
         timer = Timer()
 
         def work():
@@ -427,7 +427,7 @@ class OnTheGpu(Base):
                 reader = threading.Thread(target=timer.complete_all)
                 reader.start()
                 self.assertTrue(reading.wait(30))
-                timed(timer, "A", 1, gpu=True)  # It waited for the reader, which waits for the GPU.
+                timed(timer, "A", 1, gpu=True)  # end() used to wait for the reader, which waits for the GPU.
                 self.assertTrue(reader.is_alive())
                 finished.set()
                 reader.join(30)
@@ -474,7 +474,7 @@ class OnTheGpu(Base):
         self.assertEqual(mode(), 0, "as it was")
 
     def test_an_exhausted_pool_drops_and_counts(self):
-        """It raised after 100 regions."""
+        """MAELSTROM raised after 100 regions."""
         with fake_torch(), unittest.mock.patch.object(_gpu_events, "MOST_EVENTS", 200):
             timer = Timer()
             Event.done_until = -1

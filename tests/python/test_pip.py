@@ -1,6 +1,5 @@
 """Tests `pip install .`, offline: the timer is built and packed with its type information. Without CMake the package
-has no
-engine.
+has no engine.
 """
 import importlib.util
 import os

@@ -127,7 +127,7 @@ class Frames(unittest.TestCase):
         self.assertEqual(list(frame), ["id", "bytes", "half", "name", "id"])
         self.assertEqual(frame["bytes"].notna().sum(), frame["half"].notna().sum())
         self.assertEqual(len(trace.query("select 1 as a where 0").to_pandas()), 0)
-        frame.iloc[0, 1] = 5  # Its own.
+        frame.iloc[0, 1] = 5  # The DataFrame owns its data.
         self.assertIsInstance(frame, pandas.DataFrame)
 
 

@@ -339,7 +339,7 @@ class Functions(unittest.TestCase):
 
 class Concurrency(unittest.TestCase):
     def test_coroutines_that_take_turns_end_their_own_region(self):
-        """One scope, open in two coroutines of one thread. The first to begin is not the last to end."""
+        """Opens one scope in two coroutines of one thread. The coroutine that begins first does not end last."""
         key, before = fresh(), headroom.drops()
         scope = headroom.scope(key)
 

@@ -135,7 +135,7 @@ class Recorded(unittest.TestCase):
     from headroom.timer import Timer
     timer = Timer()
     for batch in profile_loop(loader, model, optimizer):
-        timer.start("BACKWARD")  # As where an exception passed: it never ends.
+        timer.start("BACKWARD")  # Never ends, as after an exception.
         break
     for batch in profile_loop(loader, model, optimizer):
         train(batch)

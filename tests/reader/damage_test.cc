@@ -20,7 +20,8 @@
 namespace headroom::testing {
 namespace {
 
-/// Distance between damaged places. Not a divisor of the number of tried values.
+/// Distance between damaged places. It has no common divisor with the number of tried values, so
+/// all of them are used.
 constexpr std::size_t kStride = kSanitized ? 4 : 1;
 
 struct Outcome {
@@ -172,9 +173,9 @@ TEST_P(DamageTest, CutAtAnyByteKeepsEveryEventBeforeTheCut) {
 }
 
 TEST_P(DamageTest, AFlippedByteCostsAtMostTwoEvents) {
-  // A flip in an event's text loses one event, in the seam between two events both. A flip in the
-  // file's first brace or in the event list's key may lose all: the file then no longer looks like
-  // a trace.
+  // A flip in an event's text loses that event. A flip between two events can lose both. A flip in
+  // the file's first brace or in the event list's key may lose all: the file then no longer looks
+  // like a trace.
   constexpr char kValues[] = {'"',  '{', '}', '[', ']',  ',',   '\\',
                               '\0', 'x', '7', ' ', '\n', '\x80'};
   for (std::size_t at = 0; at < trace_.text.size(); at += kStride) {
@@ -316,7 +317,7 @@ struct LogCase {
   std::string text;
   ImportIssue issue;
   std::int64_t count;
-  std::size_t events;  ///< Kept.
+  std::size_t events;  ///< Number of kept events.
 };
 
 TEST(ImportIssueTest, EachKindOfDamageIsNamed) {
@@ -371,7 +372,8 @@ TEST(LimitTest, AnEventAboveTheLimitIsSkippedWhateverThePieces) {
       const Outcome outcome = Read(text, piece, 2, 1000);
       ASSERT_TRUE(outcome.store != nullptr);
       const bool fits = size + small <= 1000;
-      // A text that looks like an event inside it, within the limit, makes it damaged.
+      // An event that is too large counts as damaged if text like the start of an event is inside
+      // it, within the limit.
       EXPECT_EQ(
           outcome.Count(ImportIssue::kOversizedEvent) + outcome.Count(ImportIssue::kLostEvent),
           fits ? 0 : 1)
@@ -427,7 +429,7 @@ TEST(LimitTest, ManyTracksStreamsAndOpenSpansCostNoQuadraticTime) {
 }
 
 TEST(LimitTest, DeviceNumbersChosenToCollideCostNoQuadraticTime) {
-  // Multiples of a prime that std::unordered_map uses at this size: all in one bucket.
+  // std::unordered_map uses this prime at this size, so all multiples of it are in one bucket.
   constexpr std::int64_t kBuckets = 712'697;
   ExpectNoQuadraticTime(175'000, [](int n) {
     std::string text = "[";

@@ -137,8 +137,9 @@ using Text = std::string;
 Text OneOf(std::vector<Text> choices) { return *rc::gen::elementOf(choices); }
 int UpTo(int most) { return *rc::gen::inRange(0, most + 1); }
 
-/// Mostly normal values, sometimes those of faulty writers; always valid JSON. In some traces all
-/// stamps except 0 are `epoch` microseconds later.
+/// Returns a timestamp: mostly a normal value, sometimes one from a faulty writer; always valid
+/// JSON. If `epoch` is positive, nine in ten timestamps are 0 or lie after `epoch`, in
+/// microseconds.
 Text AnyTime(std::int64_t epoch) {
   if (epoch > 0 && UpTo(9) > 0)
     return OneOf({fmt::format("{}", epoch + UpTo(300)),
@@ -243,7 +244,8 @@ Text AnyEvent(bool of_profiler, std::int64_t epoch) {
 Text AnyTrace() {
   std::vector<Text> events;
   const bool of_profiler = UpTo(5) > 0;
-  // Since 1970, or since a base time an hour ago.
+  // Microseconds since 1970, or since a base time one hour earlier; 0 if the clock starts with the
+  // trace.
   const std::int64_t epoch = std::vector<std::int64_t>{
       0, 0, 1'700'000'000'000'000, 3'600'000'000}[static_cast<std::size_t>(UpTo(3))];
   for (int n = UpTo(30); n > 0; --n) {

@@ -171,8 +171,8 @@ std::optional<double> Double(const Json* value) {
   return number;
 }
 
-/// Converts decimal microseconds to nanoseconds: moves the point three places to the right, then
-/// rounds half up.
+/// Converts decimal microseconds to nanoseconds: moves the decimal point three places to the right,
+/// then rounds half up.
 std::optional<std::int64_t> Nanoseconds(const Json* value) {
   const std::optional<std::string> scalar = Scalar(value);
   if (!scalar) return std::nullopt;
@@ -441,7 +441,7 @@ class SlowReader {
     FindExtent();
     ClipHosts();
     PairHalves();
-    ClipHosts();  // Counts of begin and end pairs.
+    ClipHosts();  // Clips the spans that PairHalves() added.
     ClipSyncs();
     SettlePlainSpans(*root);
     counts_["duplicate-event"] += DropCopies(hosts_, [](const Host& h) { return h.HasId(); });
@@ -500,8 +500,9 @@ class SlowReader {
     counts_["bad-time"] += lost;
   }
 
-  /// Returns true if 0 is far from the other stamps. Then those are Unix time, or all are over a
-  /// minute and their own extent after the file's base time. No event at 0 may have a length.
+  /// Returns true if timestamp 0 means "no timestamp". Either most other timestamps are Unix times,
+  /// or all of them are later than the file's base time by more than a minute and by more than
+  /// their extent. In the second case, no event at 0 may have a length.
   bool IsZeroNoTime(const Json& root, const Json& events) {
     std::vector<std::int64_t> others;
     bool has_length = false;
@@ -532,7 +533,7 @@ class SlowReader {
     if (!time || *time > kFurthest || *time < -kFurthest) return Count("bad-time");
     if (*time != 0 || !zero_is_no_time_) return AddTimed(event, *time);
     if (phase == "X" && Text(event, "cat") == "cuda_event") return Count("zero-time-events");
-    // Keeps its tracks and drops its rows.
+    // Adds the event's tracks, then drops its rows.
     const std::size_t hosts = hosts_.size(), tasks = tasks_.size(), halves = halves_.size();
     const std::size_t syncs = syncs_.size();
     const std::map<std::string, std::vector<std::string>> tables = dump_.tables;
@@ -607,7 +608,7 @@ class SlowReader {
     if (value == nullptr) return {0, "missing-duration"};
     const std::optional<std::int64_t> ns = Nanoseconds(value);
     const std::string text = Scalar(value).value_or("");
-    // static: building one per event took most of these tests' time.
+    // Static, because compiling a regex for each event took most of the tests' time.
     static const std::regex number(R"([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)");
     const bool is_number = std::regex_match(text, number);
     if (is_number && (ns ? *ns < 0 : text.starts_with('-'))) return {0, "negative-duration"};
@@ -622,7 +623,7 @@ class SlowReader {
     return length;
   }
 
-  /// PyTorch without Kineto records none.
+  /// Returns the category; Kineto's category if PyTorch without Kineto recorded none.
   static std::string CategoryOf(const Json& event) {
     if (event.Find("cat") != nullptr || Pid(event) != "CPU functions") return Text(event, "cat");
     return HostKind(event) == "annotation" ? "user_annotation" : "cpu_op";
@@ -893,7 +894,7 @@ class SlowReader {
           Count("unmatched-end");
           continue;
         }
-        // Also closes spans that never end and are not inside another span that goes on.
+        // Also closes the inner spans that never end, up to the first one that a later end closes.
         while (i < open.size() && !ended.contains(open[i].place)) close(i, h.time);
         close(i - 1, h.time, h.event);
       }
@@ -973,7 +974,7 @@ class SlowReader {
     if (IsOfProfiler(root)) return;
     const bool profiler_steps = std::ranges::any_of(
         hosts_, [](const Host& h) { return h.name.starts_with("ProfilerStep#"); });
-    std::map<int, std::vector<Host*>> numbered;  // By how clearly the word means a step.
+    std::map<int, std::vector<Host*>> numbered;  // Key: 0 for the clearest word for a step.
     for (Host& h : hosts_) {
       if (!h.category.empty()) {
         std::string key = "cat";
@@ -1117,8 +1118,8 @@ class SlowReader {
     return best->Brief();
   }
 
-  /// Spans must end within one more length of the trace, or a minute, after its last start. Spans
-  /// of unknown kind count for this length only if there are no others.
+  /// Sets the latest plausible end of a span: the last start plus the extent of all starts, or plus
+  /// one minute if that is more. Spans of unknown kind count only if there are no others.
   void FindExtent() {
     std::vector<std::int64_t> known, other;
     for (const Host& h : hosts_) (h.kind == "other" ? other : known).push_back(h.start);
@@ -1133,7 +1134,7 @@ class SlowReader {
     limit_ = *last + std::max<std::int64_t>(*last - *first, 60'000'000'000);
   }
 
-  /// Clips to the next later start on the track.
+  /// Clips overflowing host events to the next later start on the track.
   void ClipHosts() {
     for (Host& h : hosts_) {
       if (h.start > limit_ || h.end() <= limit_) continue;
@@ -1160,7 +1161,7 @@ class SlowReader {
     }
   }
 
-  /// Clips to the next start on the stream.
+  /// Clips overflowing tasks to the next start on the stream.
   void ClipTasks() {
     std::stable_sort(tasks_.begin(), tasks_.end(),
                      [](const Task& a, const Task& b) { return a.start < b.start; });

@@ -96,8 +96,8 @@ TEST(DamagedRecording, IsReadUpToItsLastWholePacketWhereverItIsCut) {
 TEST(DamagedRecording, LosesOneEventToAFlippedByteAndGoesOn) {
   const std::string trace = SmallRecording(/*layers=*/5);
   const auto whole = ReadRecording(trace);
-  // The start and each snapshot define the clock of stamps. If a definition is damaged, stamps up
-  // to the next one are lost, and the log reports it.
+  // The first packets define the clock of the timestamps. If they are damaged, the timestamps that
+  // use them are lost, and the log reports it.
   const std::size_t clock_end = PacketEnds(trace)[2];
   for (std::size_t at = 0; at < trace.size(); ++at) {
     for (const int bit : {0, 3, 7}) {
@@ -253,7 +253,7 @@ TEST(DamagedRecording, SaysWhatItCannotPlace) {
     EXPECT_EQ(store->log.Count(c.issue), 1) << c.what;
     ASSERT_FALSE(store->log.rows().empty()) << c.what;
     EXPECT_EQ(store->log.rows()[0].offset, static_cast<std::int64_t>(trace.size())) << c.what;
-    EXPECT_EQ(store->gpu_tasks.rows(), 20u) << c.what;  // Copies are dropped, so both were read.
+    EXPECT_EQ(store->gpu_tasks.rows(), 20u) << c.what;  // Tasks of the second copy are duplicates.
   }
 }
 

@@ -278,7 +278,7 @@ TEST(PerfettoFormat, PairsEndsThatStandBeforeTheirBeginning) {
 
 TEST(PerfettoFormat, ReadsRenderStagesOfEveryForm) {
   TraceWriter w;
-  w.Packet([](ProtobufWriter& p) {  // The first form: lists, identified by position.
+  w.Packet([](ProtobufWriter& p) {  // Older form: events refer to lists by position.
     p.Varint(PacketField::kTimestamp, 1);
     p.Message(PacketField::kGpuRenderStageEvent, [&] {
       p.Message(RenderStageField::kSpecifications, [&] {
@@ -319,7 +319,8 @@ TEST(PerfettoFormat, ReadsRenderStagesOfEveryForm) {
   EXPECT_EQ(store->log.Count(ImportIssue::kMissingName), 1);
 }
 
-/// In rocprofv3's form: one track per stream, with work as slices ordered by kind instead of time.
+/// rocprofv3 writes one track per stream. The slices on it are ordered by kind of work instead of
+/// time.
 TEST(PerfettoFormat, ReadsRocprofv3) {
   TraceWriter w;
   const auto track = [&](std::uint64_t uuid, std::string_view name) {

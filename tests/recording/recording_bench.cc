@@ -1,8 +1,8 @@
 // Benchmarks reading recordings: regions in layers of three, and calls with their GPU tasks. Checks
 // that the result has one row per written event.
 //
-// Limits: BM_ReadFields only finds the fields. The first touch of the store's memory is about half
-// of BM_ReadRegions (perf: clear_page).
+// Lower bounds: BM_ReadFields measures only the decoding of the fields. The first touch of the
+// store's memory takes about half of the time of BM_ReadRegions (perf: clear_page).
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

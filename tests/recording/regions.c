@@ -2,11 +2,12 @@
 //
 //   loop      steps of a training loop for SECONDS, a hundred per second
 //   busy      short regions, without pauses
-//   overlap   regions that end in another order than they nest, once
+//   overlap   regions that overlap without nesting, once
 //   mark      a mark, once
 //   counter   a value of a counter, once
 //
-// Prints the number of ended regions for tests to compare. Written in C, the smallest case.
+// Prints the number of ended regions and the number of dropped events, for tests to compare. The
+// program is in C, the smallest case.
 #include <headroom/timer.h>
 #include <stdio.h>
 #include <stdlib.h>

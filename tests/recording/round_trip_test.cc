@@ -31,8 +31,8 @@ struct Change {
   std::size_t region;
 };
 
-/// Generates random regions. Like a recorder, puts each on its thread's first track on which it
-/// nests with the open regions.
+/// Encodes the regions as a recorder does: puts each region on the first track of its thread on
+/// which it nests within the open regions.
 std::string Encode(const std::vector<Region>& regions) {
   TraceEncoder encoder;
   encoder.ClockSnapshot(TimeNs(0), TimeNs(5), TimeNs(7));

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 
-/// Milliseconds, late enough for stamps of normal length.
+/// Returns a time `ms` milliseconds after a start that is late enough for timestamps of normal
+/// length.
 TimeNs At(std::int64_t ms) { return TimeNs(300'000'000 * kMs + ms * kMs); }
 
 std::string Record(bool killed) {

@@ -161,8 +161,7 @@ def parts_of(values):
 
 def kinds_of(jobs, form):
     """Returns the names of kinds and operations, with their numbers. The published order begins with NONE; so do
-    operations
-    of some kinds.
+    operations of some kinds.
     """
     names: dict[str, list[str]] = {
         "NONE": [],
@@ -384,8 +383,7 @@ def field(number, value):
 
 class Pftrace:
     """One sequence of packets in the SDK's form: interned names of events and annotations, an explicit stamp and track
-    for
-    each half.
+    for each half.
     """
 
     def __init__(self, pid):
@@ -619,8 +617,7 @@ def nanoseconds(stamp):
 
 def from_kineto(trace, copies=1):
     """Returns the parsed events of a PyTorch profiler trace on an AMD GPU in rocprofv3's form, with operators as ranges
-    of
-    emit_nvtx().
+    of emit_nvtx().
     """
     events = [event for event in trace["traceEvents"] if event.get("ph") == "X"]
     base = min(nanoseconds(event["ts"]) for event in events) - 1_000_000

@@ -67,7 +67,7 @@ TEST(BenchStage, IntervalsWidenWithBatchesThatDiffer) {
   for (int i = 0; i < 1000; ++i) drifting.push_back(1.0 + i / 1000.0);
   EXPECT_EQ(headroom::detail::half_width(steady, 1.0), 0);
   EXPECT_GT(headroom::detail::half_width(drifting, 1.5),
-            0.15);  // Wide as with 10 values instead of 1000.
+            0.15);  // As wide as for 10 values, not 1000.
 }
 
 TEST(BenchStage, IsWrittenInALine) {

@@ -53,7 +53,7 @@ std::int64_t Now() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Counts the call. Returns the error that it must give, or 0. REQUIRES: the mutex is held.
+/// Counts the call. Returns the error that the call must return, or 0. REQUIRES: the mutex is held.
 int Called(const char* function) {
   State& state = TheState();
   ++state.calls[function];

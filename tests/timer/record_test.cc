@@ -160,7 +160,7 @@ TEST(RecordTest, EventsOfCArriveWhole) {
   }
 }
 
-// A reader of such steps would count from 0 twice.
+// If these were recorded as steps, a reader would count from 0 twice.
 TEST(RecordTest, StepsBelowZeroAreRegions) {
   TestRecorder recorder;
   Program program(recorder, {"steps", "-2"});
@@ -210,7 +210,7 @@ TEST(RecordTest, TwoMillionRegionsASecondAndThreadWithoutALoss) {
 }
 
 TEST(RecordTest, AFullRingLosesWholeRegionsAndCountsThem) {
-  constexpr int kRegions = 400'000;  // Two records each, in a ring of 262,144 regions. The test
+  constexpr int kRegions = 400'000;  // Two records each, in a ring for 262,144 regions. The test
                                      // does not read it in time.
   TestRecorder recorder;
   Program program(recorder, {"burst", std::to_string(kRegions)});
@@ -253,7 +253,7 @@ TEST(RecordTest, KilledProgramsLoseNothing) {
     usleep(rand_r(&random) % 20'000);
     program.Kill();
     program.Wait();
-    recorder.Drain();  // Nothing was read during its life.
+    recorder.Drain();  // Nothing was read while the program ran.
     const TestRecorder::Process& process = recorder.processes().at(0);
     const std::vector<Event> events = EventsOf(process, process.rings.at(0));
     EXPECT_LE(OpenAfter(events), 1);

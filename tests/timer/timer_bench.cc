@@ -52,7 +52,7 @@ void ByText() {
   }
 }
 
-/// Minimum and median of kRounds, in ns per region. A pause after each lets the recorder run.
+/// Minimum and median of kRounds, in ns per region. A pause after each round lets the recorder run.
 void Report(const char* what, const std::function<void()>& body) {
   std::vector<double> wall, thread;
   body();

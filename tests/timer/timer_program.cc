@@ -17,7 +17,7 @@ namespace {
 
 std::uint64_t Now() { return headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC); }
 
-/// Times `regions` on each thread, 2 million per second. Does not make up for late ones.
+/// Times `regions` on each thread, 2 million per second. Does not make up for late regions.
 void Paced(int threads, int regions) {
   std::vector<std::thread> workers;
   workers.reserve(static_cast<std::size_t>(threads));

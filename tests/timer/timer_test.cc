@@ -100,7 +100,7 @@ TEST(TimerTest, ARegionThatIsNeverEndedCostsItsKeyNothingElse) {
   EXPECT_EQ(open.count, 5);
   EXPECT_NEAR(open.total_s, 5 * open.mean_s, 1e-9);
   headroom::end(left);
-  // One reading, because each one measures the counter's rate again.
+  // Queries once, because each query measures the counter's rate again.
   const Stats ended = stats("left open");
   EXPECT_EQ(ended.count, 6);
   EXPECT_NEAR(ended.total_s, ended.max_s, 1e-9) << "it was around all";
@@ -306,7 +306,7 @@ TEST(TimerTest, ForksWhileThreadsTime) {
 #endif
 
 TEST(TimerTest, OffByTheEnvironment) {
-  // In a child with a fresh start, because the parent has already read its environment.
+  // Uses a child with a fresh start, because the parent has already read its environment.
   EXPECT_EQ(InChild([] {
               setenv("HEADROOM", "0", 1);
               if (headroom::begin("off") != 0 || enabled()) return 1;
@@ -344,7 +344,7 @@ TEST(TimerTest, MoreNamesThanFit) {
               return stats("name 2").count == 2 ? 0 : 5;
             }),
             0);
-  EXPECT_EQ(InChild([] {  // Also the text of names.
+  EXPECT_EQ(InChild([] {  // The text of names has a limit, too.
               std::string name(1 << 20, 'x');
               for (int i = 0; i < 20; ++i) {
                 name[0] = static_cast<char>('a' + i);

@@ -1,4 +1,4 @@
-// axe finds nothing serious, on any view, in light and dark.
+// axe reports no serious or critical violation on any view, in light and dark.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { seriousFaults } from "./support/axe";
@@ -6,7 +6,7 @@ import { startUi, type Ui } from "./support/program";
 import { BERT } from "./support/traces";
 import { launch, NARROW, SCHEMES, Visit, WIDE } from "./support/visit";
 
-/** Each view, light at two widths: more than other tests do. */
+/** The test opens each view, and checks the light page at two widths, so it takes longer than others. */
 const ALL_VIEWS_MS = 180_000;
 
 let browser: Browser;
@@ -23,7 +23,7 @@ test.each(SCHEMES)(
     const faults: string[] = [];
     for (const view of await visit.views()) {
       await visit.show(view);
-      // What is narrow has other elements, not other colours.
+      // A narrow page has other elements but the same colours, so one colour scheme is enough.
       for (const size of colorScheme === "light" ? [WIDE, NARROW] : [WIDE]) {
         await visit.page.setViewportSize(size);
         faults.push(...(await seriousFaults(visit.page)).map((fault) => `${view}, ${size.width} px: ${fault}`));

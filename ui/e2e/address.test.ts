@@ -1,4 +1,4 @@
-// What is shown is in the address: it survives a reload, and the back button works.
+// The address holds the state of the page: it survives a reload, and the back button works.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startUi, type Ui } from "./support/program";

@@ -1,4 +1,4 @@
-// What views make of answers that few traces have; some are altered on their way from the server.
+// Views of answers that few traces have. Some tests alter an answer on its way from the server.
 import { copyFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -19,7 +19,7 @@ afterAll(() => Promise.all([browser.close(), resnet.stop()]));
 
 const main = (visit: Visit) => visit.page.locator("main").innerText();
 
-/** The page with one of the server's answers altered. */
+/** Opens the page and alters one of the server's answers. */
 // biome-ignore lint/suspicious/noExplicitAny: each test alters another answer, whose fields it names itself
 async function openWith(view: string, path: string, alter: (answer: any) => void): Promise<Visit> {
   const visit = await Visit.open(browser, resnet.link);
@@ -91,7 +91,7 @@ test("Compare shows no answer under another trace's name", () =>
     await Promise.all([visit.close(), ui.stop()]);
   }));
 
-/** Has questions about a generation that is made up answered of the files as they are. */
+/** Makes the server answer requests about any generation from its current files: the tests invent a generation. */
 const askOfAny = (visit: Visit) =>
   visit.page.route(/\/api\/v1\//, (route) =>
     route.fallback({ headers: { ...route.request().headers(), "if-match": "*" } }),
@@ -146,7 +146,7 @@ test("a view of files that have been written anew since shows nothing of the new
     );
     copyFileSync(BERT, `${trace}.new`);
     renameSync(`${trace}.new`, trace);
-    const { request } = visit.page.context(); // Of the same visitor, past the page's routes.
+    const { request } = visit.page.context(); // Same visitor, but the page's routes do not apply.
     const generation = async () => (await (await request.get(new URL("api/v1/state", ui.link).href)).json()).generation;
     await expect.poll(generation, { timeout: 20_000 }).toBe(1);
     await visit.show("GPUs");
@@ -226,7 +226,7 @@ test("metrics are shown over the recording and its steps, by server and file ali
       await visit.close();
     }
     expect(shown[1]).toEqual(shown[0]);
-    // As the report has them, in the chart's own rounding.
+    // Values of the report, rounded as in the chart.
     const extremes = (name: string) =>
       reportOf(LOADER).metrics.find((metric: { name: string }) => metric.name === name);
     expect([extremes("loader.ready").min, extremes("loader.ready").max]).toEqual([0, 0]);

@@ -1,4 +1,4 @@
-// A server that has ended under an open page.
+// A server that ends while its page is open.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startUi } from "./support/program";

@@ -1,4 +1,4 @@
-// Names of a trace are text, whatever they hold.
+// Names of a trace appear as text, whatever they contain.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { broken } from "./support/broken";

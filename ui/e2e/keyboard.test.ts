@@ -1,13 +1,12 @@
-// Without a mouse: the controls of every view are reached in the order of the page, one sees where one is, and a view
-// that is opened begins at its top. What one does with them is tried on some; the timeline's keys are in
-// timeline.test.ts.
+// Use without a mouse: Tab reaches the controls of every view in the order of the page, the focus is visible, and an
+// opened view begins at its top. Some tests also use controls; timeline.test.ts tests the timeline's keys.
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startUi, type Ui } from "./support/program";
 import { RESNET } from "./support/traces";
 import { launch, NARROW, Visit } from "./support/visit";
 
-/** Of a view: those behind are like those before. */
+/** Number of controls to test per view. The others are of the same kinds. */
 const STEPS = 40;
 
 let browser: Browser;
@@ -23,7 +22,7 @@ interface Focused {
   isVisible: boolean;
 }
 
-/** The element that has the focus; null: none has. */
+/** Returns the element that has the focus; null: none. */
 function focused(page: Page): Promise<Focused | null> {
   return page.evaluate(() => {
     const element = document.activeElement;
@@ -53,7 +52,7 @@ test("Tab walks the links first, and Enter opens a view", async () => {
   await visit.close();
 });
 
-/** Presses Tab until an element of that name has the focus. */
+/** Presses Tab until the element with this name has the focus. */
 async function tabTo(page: Page, what: string): Promise<Focused | null> {
   for (let step = 0; step < 3 * STEPS; ++step) {
     await page.keyboard.press("Tab");
@@ -94,10 +93,7 @@ test("Tab reaches every control of every view", async () => {
   await visit.close();
 });
 
-/**
- * The first controls that can be used, by numbers that they are given here. One of a group of radio buttons stands for
- * all.
- */
+/** Returns the marks of the first usable controls; walk() sets the marks. One radio button stands for its group. */
 function controls(page: Page): Promise<string[]> {
   return page.evaluate((most) => {
     const all = [
@@ -110,7 +106,7 @@ function controls(page: Page): Promise<string[]> {
   }, STEPS);
 }
 
-/** Presses Tab through a page, and marks what has had the focus. */
+/** Presses Tab through a page, and returns the marks of the elements that had the focus. */
 async function walk(page: Page): Promise<Set<string>> {
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
   const reached = new Set<string>();
@@ -171,7 +167,7 @@ test("a view that is opened begins at its top, with the focus on its heading; th
   expect(await place()).toEqual({ at: "H2", scrolled: 0 });
   await visit.show("Timeline");
   expect((await place()).at).toBe("MAIN");
-  // A question of the same view keeps both.
+  // A new setting of the same view keeps focus and scroll position.
   await visit.show("Roofline");
   const name = visit.page.locator("button.long-name").first();
   await name.scrollIntoViewIfNeeded();

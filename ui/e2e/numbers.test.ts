@@ -1,4 +1,4 @@
-// The page's figures are those of the command line.
+// The page shows the same figures as the command line.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { headroom, reportOf, startUi, type Ui, whatIfOf } from "./support/program";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([browser.close(), bert.stop(), resnet.stop()]));
 
-/** The numbers before a unit in a text, with half of what their last digit is worth. */
+/** Returns the numbers before a unit in a text, each with half the value of its last digit. */
 function numbersIn(text: string, unit: string): { value: number; half: number }[] {
   return [...text.matchAll(new RegExp(`(-?[\\d,]+(?:\\.(\\d+))?)\\s?${unit}`, "g"))].map(([, digits, decimals]) => ({
     value: Number(digits?.replaceAll(",", "")),
@@ -21,7 +21,7 @@ function numbersIn(text: string, unit: string): { value: number; half: number }[
   }));
 }
 
-/** Expects that a text shows a number, rounded to what it shows. */
+/** Expects that a text shows a number, rounded to the digits shown. */
 function expectShown(text: string, number: number, unit: string): void {
   const shown = numbersIn(text, unit);
   expect(
@@ -83,7 +83,7 @@ test("another setting of a loader is headroom data --json, also while a slider m
   expectShown(await visit.page.locator(".answer").innerText(), asked.step_ms.mid, "ms");
   expectShown(await visit.page.locator(".answer").innerText(), asked.speedup, "x");
   for (const end of ["low", "high"]) expectShown(card, asked.step_ms[end], "ms");
-  await visit.page.waitForURL(new RegExp(`workers=${workers}$`)); // Once it stays.
+  await visit.page.waitForURL(new RegExp(`workers=${workers}$`)); // After the slider has settled.
   await Promise.all([visit.close(), loader.stop()]);
 });
 

@@ -1,4 +1,4 @@
-// `headroom report --html`: the page as one file, which asks nobody.
+// `headroom report --html`: the page as one file, which makes no requests.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -73,7 +73,7 @@ test("it shows what the server shows", () =>
     for (const view of (await file.views()).filter((view) => view !== "Timeline")) {
       await served.show(view);
       await file.show(view);
-      // A search is nothing that a file can do.
+      // A file cannot search.
       expect(await linksToSearch(file).count(), view).toBe(0);
       await linksToSearch(served).evaluateAll((links) => {
         for (const link of links) (link as HTMLElement).style.display = "none";

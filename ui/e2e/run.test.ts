@@ -1,4 +1,4 @@
-// `headroom ui --run`: the button records the program again, and the page shows what changed.
+// `headroom ui --run`: the button records the program again, and the page shows the change.
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ import { reportOf, startUiIn, withScratch } from "./support/program";
 import { BERT } from "./support/traces";
 import { launch, NARROW, SCHEMES, Visit, WIDE } from "./support/visit";
 
-const PYTHON = "/usr/bin/python3"; // Debian's, which has PyTorch.
+const PYTHON = "/usr/bin/python3"; // Debian's Python, which has PyTorch.
 const RUN_MS = 60_000;
 
-/** Steps as long as the file `pause` says. */
+/** A training loop. The file `pause` holds the seconds that each step sleeps. */
 const LOOP = `
 import pathlib, sys, time
 import torch
@@ -36,12 +36,12 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** A page on the loop, which was recorded once. */
+/** Opens a page on the loop, which has been recorded once. */
 async function open<T>(steps: number, use: (visit: Visit, folder: string) => Promise<T>): Promise<void> {
   await withScratch(async (folder) => {
     writeFileSync(join(folder, "train.py"), LOOP);
-    writeFileSync(join(folder, "pause"), "0.2"); // Far more than a busy machine adds.
-    // What the first run takes is not what later ones do.
+    writeFileSync(join(folder, "pause"), "0.2"); // Much longer than the delays of a busy machine.
+    // The first run takes `steps` steps. A test may write a file `steps` with another number for later runs.
     const ui = await startUiIn(folder, "--run", `${PYTHON} train.py $(cat steps 2>/dev/null || echo ${steps})`);
     try {
       const visit = await Visit.open(browser, ui.link);
@@ -49,7 +49,7 @@ async function open<T>(steps: number, use: (visit: Visit, folder: string) => Pro
       expect(visit.faults).toEqual([]);
       await visit.close();
     } finally {
-      await ui.stop(); // Else a program that does not end by itself would be left.
+      await ui.stop(); // Otherwise a program that does not end would keep running.
     }
   });
 }
@@ -57,14 +57,14 @@ async function open<T>(steps: number, use: (visit: Visit, folder: string) => Pro
 const again = (visit: Visit) => visit.page.getByRole("banner").getByRole("button", { name: "Record again" });
 const status = (visit: Visit) => visit.page.getByRole("status");
 
-/** The step as the overview heads it. */
+/** Returns the step time in the heading of the overview. */
 const stepShown = (visit: Visit) => visit.page.locator("#step").innerText();
 
 test("the first word about a run is read out: its place is there before", () =>
   withScratch(async (folder) => {
     const ui = await startUiIn(folder, BERT, "--run", "true");
     const visit = await Visit.open(browser, ui.link);
-    expect(await status(visit).allInnerTexts()).toEqual([""]); // Hidden, it would not be found.
+    expect(await status(visit).allInnerTexts()).toEqual([""]); // A hidden element would not be found.
     expect(await visit.page.getByRole("region", { name: "Recording" }).count()).toBe(0);
     await Promise.all([visit.close(), ui.stop()]);
   }));
@@ -83,7 +83,7 @@ describe.skipIf(!hasTorch)("a program that is recorded again", () => {
       await again(visit).press("Enter");
       await status(visit).filter({ hasText: "Recording." }).waitFor();
       await status(visit).filter({ hasText: "Recorded into headroom-ui-2.pftrace" }).waitFor({ timeout: RUN_MS });
-      await visit.page.getByText("headroom-ui-2.pftrace", { exact: true }).waitFor(); // The header's path.
+      await visit.page.getByText("headroom-ui-2.pftrace", { exact: true }).waitFor(); // The path in the header.
       await visit.show("Overview");
       const fast = await stepShown(visit);
       expect(Number.parseFloat(fast)).toBeLessThan(Number.parseFloat(slow) / 2);
@@ -105,7 +105,7 @@ describe.skipIf(!hasTorch)("a program that is recorded again", () => {
   test("while it runs, the page says so, and stops it", () =>
     open(5, async (visit, folder) => {
       writeFileSync(join(folder, "steps"), "100000");
-      await again(visit).dblclick(); // The second click begins nothing and stops nothing.
+      await again(visit).dblclick(); // The second click starts nothing and stops nothing.
       const lines = visit.page.getByRole("region", { name: "Last lines of the program" });
       await lines.filter({ hasText: "<img src=x" }).waitFor();
       expect(await broken(visit.page)).toEqual([]);
@@ -117,7 +117,7 @@ describe.skipIf(!hasTorch)("a program that is recorded again", () => {
         await visit.page.emulateMedia({ colorScheme });
         expect(await seriousFaults(visit.page)).toEqual([]);
       }
-      await visit.page.waitForTimeout(500); // So that there are steps.
+      await visit.page.waitForTimeout(500); // Leaves time for some steps.
       await visit.page.getByRole("button", { name: "Stop" }).press("Enter");
       await status(visit).filter({ hasText: "It was stopped" }).waitFor({ timeout: RUN_MS });
       await again(visit).waitFor();

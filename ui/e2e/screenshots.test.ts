@@ -1,4 +1,4 @@
-// The pictures in docs/images/ are what the page shows.
+// The pictures in docs/images/ match the page.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { differenceOf, excessOf } from "./support/difference";
 import { fileOf, isFontThere, launchForPictures, PICTURES, type Picture, startAll, take } from "./support/pictures";
 
-/** Pictures as they are now, of those that differ. */
+/** Folder for the new versions of pictures that differ. */
 const DIFFERENCES = join(__dirname, "differences");
 
 let browser: Browser;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([browser.close(), pages.stop()]));
 
-/** Writes both pictures where one can look at them, and says where. */
+/** Writes the new picture and the marked difference. Returns their paths as text. */
 function show(picture: Picture, now: Buffer, drawn: Buffer | null): string {
   mkdirSync(DIFFERENCES, { recursive: true });
   const file = join(DIFFERENCES, `${picture.name}.png`);
@@ -43,7 +43,7 @@ test.for(PICTURES)("the picture $name", async (picture, { skip }) => {
   );
 });
 
-/** Styles that the page's content policy has no word about. */
+/** Adds styles in a way that the page's content policy does not block. */
 const styled = (text: string) => (page: Page) =>
   page.evaluate((rules) => {
     const sheet = new CSSStyleSheet();
@@ -51,14 +51,14 @@ const styled = (text: string) => (page: Page) =>
     document.adoptedStyleSheets = [sheet];
   }, text);
 
-/** The first of these is gone. */
+/** Removes the first matching element. */
 const removed = (selector: string) => (page: Page) =>
   page
     .locator(selector)
     .first()
     .evaluate((element) => element.remove());
 
-/** Another text where one stands. */
+/** Replaces a text. */
 const rewritten = (from: string, to: string) => (page: Page) =>
   page.evaluate(
     ([before, after]) => {

@@ -1,4 +1,4 @@
-// Writes the pictures in docs/images/ anew: npm run screenshots [NAME...]; without any, all (e2e/support/pictures.ts).
+// Rewrites the pictures in docs/images/: npm run screenshots [NAME...]; without a name, all (e2e/support/pictures.ts).
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileOf, isFontThere, launchForPictures, PICTURES, startAll, take } from "./support/pictures";

@@ -1,11 +1,11 @@
-// The timeline in a browser: what is drawn is told by the address, and by the pixels of its canvas.
+// The timeline in a browser. The tests read the address and the pixels of the canvas.
 import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startUi, type Ui } from "./support/program";
 import { BERT } from "./support/traces";
 import { launch, Visit } from "./support/visit";
 
-/** Until what is shown is in the address. */
+/** Time until the address reflects the view. */
 const ADDRESS_MS = 700;
 
 let browser: Browser;
@@ -19,7 +19,7 @@ const open = (question = "") => Visit.open(browser, `${ui.link}#timeline${questi
 
 const canvasOf = (visit: Visit): Locator => visit.page.getByRole("application", { name: "Timeline as recorded" });
 
-/** What is seen of a canvas, once it no longer changes. */
+/** Returns the content of the canvas, once it no longer changes. */
 async function pictureOf(visit: Visit): Promise<string> {
   const now = () => canvasOf(visit).evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
   for (let before = ""; ; ) {
@@ -30,14 +30,14 @@ async function pictureOf(visit: Visit): Promise<string> {
   }
 }
 
-/** The stretch in the address, in ns. */
+/** Returns the time range in the address, in ns. */
 async function stretchOf(visit: Visit): Promise<[number, number]> {
   await visit.page.waitForTimeout(ADDRESS_MS);
   const match = /[?&]t=(-?\d+)-(-?\d+)/.exec(visit.page.url());
   return [Number(match?.[1]), Number(match?.[2])];
 }
 
-/** Another address, as a link or the user gives it. */
+/** Sets the address, as a link or the user does. */
 async function goTo(visit: Visit, hash: string): Promise<void> {
   await visit.page.evaluate((to) => {
     location.hash = to;
@@ -108,7 +108,7 @@ test("each change that can be forecast below has all its values", async () => {
   await visit.close();
 });
 
-/** How often lanes were painted while something was done. */
+/** Returns how often lanes were painted during an action. */
 async function paintsOf(visit: Visit, action: () => Promise<void>): Promise<number> {
   const count = () => visit.page.evaluate(() => (globalThis as unknown as { painted: number }).painted);
   await visit.page.evaluate(() => {
@@ -172,7 +172,7 @@ test("a hit on a folded track is unfolded and in sight, and what is known of it,
   const title = visit.page.locator(".pane-title[aria-expanded=true]");
   expect(await title.count()).toBe(1);
   await expect.poll(async () => inWindow(visit.page.getByRole("heading", { name: /^Optimizer\.step/ }))).toBe(true);
-  // Its track can be folded again.
+  // The user can fold the track again.
   await title.click();
   await visit.settle();
   expect(await title.count()).toBe(0);
@@ -204,7 +204,7 @@ test("keys act wherever the focus is, but in a field", async () => {
   const [before] = await stretchOf(visit);
   await keyboard.press("d");
   expect((await stretchOf(visit))[0]).toBeGreaterThan(before);
-  // On the canvas, once and not twice.
+  // With the focus on the canvas, a key acts once, not twice.
   await canvasOf(visit).focus();
   expect(await lengthAfter("s")).toBeCloseTo(40e6, -3);
   await keyboard.press("/");
@@ -243,7 +243,7 @@ test("each finding's link leads to events", async () => {
   await visit.close();
 });
 
-/** Whether all of an element is within the window. */
+/** Returns true if the element is entirely inside the window's height. */
 const inWindow = (element: Locator): Promise<boolean> =>
   element.evaluate((one) => {
     const box = one.getBoundingClientRect();

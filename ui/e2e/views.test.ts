@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** What is wrong with the view that is shown. */
+/** Returns the faults of the current view. */
 async function faultsOf(visit: Visit, view: string): Promise<string[]> {
   const faults: string[] = [];
   if ((await visit.current()) !== view) faults.push(`${view}: its link is not the current one`);

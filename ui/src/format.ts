@@ -153,7 +153,7 @@ export function formatQuantity(value: number, unit: string | null): string {
   return unit === null || unit === "1" ? formatNumber(value) : `${formatNumber(value)} ${unit}`;
 }
 
-/** Capitalizes the first letter, because the report's sentences begin without. Keeps names of code. */
+/** Capitalizes the first letter, because sentences of the report begin in lower case. Keeps identifiers unchanged. */
 export function formatSentence(text: string): string {
   const word = text.split(/[ ,]/, 1)[0] ?? "";
   return /^[a-z][a-z-]*$/.test(word) && word !== "headroom" ? text.charAt(0).toUpperCase() + text.slice(1) : text;

@@ -1,7 +1,8 @@
 // The clock of regions: the processor's counter if it is invariant, else CLOCK_MONOTONIC_RAW.
 //
-// The counter takes 9 ns to read, clock_gettime 22 ns. No fence orders the counter with the
-// instructions around it, because a fence costs time. A region may be about 10 ns off at each end.
+// Reading the counter takes 9 ns, and clock_gettime takes 22 ns. No fence orders the counter with
+// the instructions around it, because a fence costs time. A region may be about 10 ns off at each
+// end.
 #pragma once
 
 // NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): also compiled as C.
@@ -71,7 +72,7 @@ static inline int headroom_impl_has_counter(void) {
     if (read(file, source, sizeof source - 1) <= 0) source[0] = 0;
     close(file);
   }
-  // The kernel's fallback clocks after it has marked the counter unstable.
+  // The kernel falls back to these clocks once it has marked the counter unstable.
   return strncmp(source, "hpet", 4) != 0 && strncmp(source, "acpi_pm", 7) != 0 &&
          strncmp(source, "jiffies", 7) != 0;
 #elif defined(__aarch64__)
@@ -81,7 +82,8 @@ static inline int headroom_impl_has_counter(void) {
 #endif
 }
 
-/// One moment on both clocks: the tightest of 16 readings of one clock between two of the other.
+/// One moment on both clocks. The best of 16 attempts to read one clock between two readings of the
+/// other: the one with the smallest `width`.
 struct headroom_impl_anchor {
   uint64_t ticks, ns;  ///< CLOCK_MONOTONIC in ns.
   uint64_t width;      ///< Ticks between the two readings: the maximum error of the pair.

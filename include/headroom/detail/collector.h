@@ -73,7 +73,7 @@ enum {
 };
 
 /// Statistics of a key on one thread, in ticks. The owner writes, any thread reads. A read is valid
-/// if `version` was even and did not change during it.
+/// if `version` was even and did not change during the read.
 struct headroom_impl_stats_block {
   uint64_t version;
   uint64_t count, total, self, min, max;
@@ -115,7 +115,8 @@ struct headroom_impl_state {
   int off;  ///< Atomic HEADROOM_IMPL_OFF_... flags. If not 0, nothing is collected.
   int ready;
   int pinned;
-  pthread_mutex_t lock;  ///< Guards all fields below. `hash` and the names are read without it.
+  /// Guards all fields below. `hash` and the names are read without this lock.
+  pthread_mutex_t lock;
   uint32_t clock;
   uint32_t names;  ///< As in `shared`. After a fork `shared` is still the parent's.
   uint32_t text;
@@ -137,7 +138,8 @@ struct headroom_impl_state {
   uint32_t hash[HEADROOM_IMPL_HASH];  ///< Name numbers by hash; 0: free.
 };
 
-// All zero, including the mutex, so that its 512 KiB are in no file and use memory only on access.
+// All members are zero, including the mutex. The 512 KiB therefore take no space in files, and use
+// memory only on access.
 HEADROOM_IMPL_SHARED struct headroom_impl_state headroom_impl_state_v1
 #if defined(__cplusplus)
     = {};
@@ -260,7 +262,7 @@ HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void
   shared->rings_offset = rings_offset;
   shared->ring_stride = ring_stride;
   shared->bytes = bytes;
-  if (state->forked) {  // Static variables everywhere hold name numbers, so they must not change.
+  if (state->forked) {  // Static variables hold name numbers, so the numbers must not change.
     memcpy(headroom_names_of(shared), headroom_names_of(state->shared),
            state->names * sizeof(struct headroom_name));
     memcpy(headroom_text_of(shared), headroom_text_of(state->shared), state->text);
@@ -507,7 +509,7 @@ HEADROOM_IMPL_SLOW static struct headroom_impl_stats_block headroom_impl_copy(
   return copy;
 }
 
-/// Returns the end of the names that may have statistics. REQUIRES: the lock is held.
+/// Returns the first name number above those that may have statistics. REQUIRES: the lock is held.
 HEADROOM_IMPL_SLOW static int headroom_impl_keys(void) {
   const uint32_t names = headroom_impl_state_v1.names;
   return names < HEADROOM_IMPL_KEYS ? (int)names : HEADROOM_IMPL_KEYS;
@@ -725,7 +727,8 @@ static inline headroom_token headroom_impl_begin(uint32_t key, uint32_t site, ui
 struct headroom_impl_site {
   const char *key, *function, *file;
   int line;
-  uint64_t numbers;  ///< Atomic: the place above the key, 32 bits each; 0: not looked up.
+  uint64_t numbers;  ///< Atomic: the place in the upper 32 bits, the key in the lower 32; 0: not
+                     ///< looked up.
 };
 
 HEADROOM_IMPL_SLOW static uint64_t headroom_impl_look_up(struct headroom_impl_site* site) {
@@ -750,7 +753,7 @@ static inline uint32_t headroom_impl_bucket(uint64_t ticks) {
 }
 
 /// Adds a region of `ticks` that has ended.
-/// @param alone  the part that earlier ended regions of the same key do not cover
+/// @param alone  the part that no earlier region of the same key covers
 static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint64_t ticks,
                                        uint64_t alone, uint64_t self) {
   const uint64_t version = s->version;
@@ -769,8 +772,9 @@ static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint
   HEADROOM_IMPL_PUT(s->version, version + 2);
 }
 
-/// Notes in the open regions of its key that `ended` has ended. Each moment then counts once, and a
-/// region that never ends costs the key only its own time.
+/// Adds the time of `ended` to the covered time of the open regions with the same key, so that each
+/// moment counts once. A region that never ends therefore costs the key only that region's own
+/// time.
 HEADROOM_IMPL_SLOW static void headroom_impl_cover(struct headroom_impl_thread* thread,
                                                    const struct headroom_impl_open* ended,
                                                    uint64_t now) {
@@ -778,7 +782,8 @@ HEADROOM_IMPL_SLOW static void headroom_impl_cover(struct headroom_impl_thread* 
   for (struct headroom_impl_open* open = thread->open; open < thread->open + thread->depth;
        ++open) {
     if (open == ended || open->closed || open->stats != ended->stats) continue;
-    // Regions before it on the stack began earlier. The others began since, so it covers them.
+    // Regions below `ended` on the stack began earlier. Those above it began later, so `ended`
+    // covers all their time so far.
     open->covered = open < ended ? open->covered + alone : now - open->start;
   }
 }

@@ -15,8 +15,9 @@ namespace headroom {
 inline namespace timer_v1 {
 namespace detail {
 
-/// The functions of CUDA's driver or of HIP that are used. Both return 0 for success and 600 for
-/// "not ready". Declared here, so that building needs no CUDA or HIP header.
+/// The functions of CUDA's driver or of HIP that Headroom uses. In both libraries, they return 0
+/// for success and 600 for "not ready". Declared here, so that building needs no CUDA or HIP
+/// header.
 struct GpuLibrary {
   using Handle = void*;
   bool hip;
@@ -28,18 +29,18 @@ struct GpuLibrary {
   int (*is_capturing)(Handle stream, int* status);
   int (*exchange_capture_mode)(int* mode);
   int (*stream_create)(Handle* stream, unsigned flags);
-  int (*get_context)(Handle* context);  ///< CUDA's.
+  int (*get_context)(Handle* context);  ///< CUDA only.
   int (*set_context)(Handle context);
   int (*get_device)(int* device);
-  int (*set_device)(int device);  ///< HIP's.
+  int (*set_device)(int device);  ///< HIP only.
 
   static constexpr int kNotReady = 600;
   /// The handle of each thread's default stream, in CUDA and HIP.
   static constexpr std::uintptr_t kStreamPerThread = 2;
 
-  /// Returns true if a call failed because the context and all its events were destroyed. The
-  /// library is being closed, the context is invalid or destroyed, or a handle belongs to a
-  /// destroyed one.
+  /// Returns true if a call failed because the context and all its events were destroyed. These
+  /// errors state that the library is being closed, that the context is invalid or destroyed, or
+  /// that a handle belongs to a destroyed context.
   static bool context_is_gone(int error) {
     return error == 4 || error == 201 || error == 400 || error == 709;
   }

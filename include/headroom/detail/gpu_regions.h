@@ -59,7 +59,7 @@ class GpuRegions {
   static constexpr std::size_t kRegions = 1024;
   static constexpr std::size_t kStreams = 64;
   static constexpr std::uint64_t kAnchorEveryNs = 1'000'000'000;
-  /// An idle GPU reaches an event within about 10 us. The host polls for that time.
+  /// The host polls an event for at most this time. An idle GPU reaches it within about 10 us.
   static constexpr std::uint64_t kAnchorPatienceNs = 200'000;
   /// Pause after a failed attempt. It doubles with each further failure.
   static constexpr std::uint64_t kAnchorFirstPauseNs = 5'000'000;
@@ -161,7 +161,8 @@ class GpuRegions {
     end(region);
   }
 
-  /// Returns statistics of a key by the GPU's clock, or the host's for regions without a GPU.
+  /// Returns statistics of a key, timed by the GPU's clock, or by the host's for regions without a
+  /// GPU.
   Stats stats(const char* key) {
     Stats out;
     std::memset(&out, 0, sizeof out);
@@ -313,8 +314,8 @@ class GpuRegions {
     delete region;
   }
 
-  /// Returns null if the library creates no stream or event. REQUIRES: the lock is held, and the
-  /// context is current.
+  /// Returns null if the library fails to create a stream or event. REQUIRES: the lock is held, and
+  /// the context is current.
   Device* device_of(GpuLibrary::Handle context, int number) {
     for (const auto& known : devices_) {
       if (known->context == context && known->number == number && !known->gone) return known.get();
@@ -332,12 +333,13 @@ class GpuRegions {
     return devices_.back().get();
   }
 
-  /// Returns null if kStreams have unresolved regions. REQUIRES: the lock is held.
+  /// Returns null if there are kStreams lanes and all have unresolved regions. REQUIRES: the lock
+  /// is held.
   Lane* lane_of(Device* device, GpuLibrary::Handle stream) {
     const bool per_thread =
         reinterpret_cast<std::uintptr_t>(stream) == GpuLibrary::kStreamPerThread;
     const std::thread::id thread = per_thread ? std::this_thread::get_id() : std::thread::id();
-    Lane* idle = nullptr;  // The least recently used one.
+    Lane* idle = nullptr;  // The least recently used idle lane.
     for (const auto& lane : lanes_) {
       if (lane->stream == stream && lane->device == device && lane->thread == thread) {
         lane->last_use = ++uses_;
@@ -470,7 +472,7 @@ class GpuRegions {
         sleeping_ = false;
       }
       last = stopping_;
-      // By index, because other threads may add elements while the lock is free.
+      // Iterates by index, because other threads may add elements while the lock is free.
       for (std::size_t i = 0; i < devices_.size(); ++i) {  // NOLINT(modernize-loop-convert)
         Device& device = *devices_[i];
         if (device.gone || host_ns() < device.next_anchor_ns) continue;
@@ -495,7 +497,7 @@ class GpuRegions {
       } else if (!last) {
         wanted_.wait_for(lock, std::chrono::microseconds(hurried_ ? 200 : 5000),
                          [this] { return stopping_ || hurried_; });
-        if (hurried_) {  // Other threads want the lock between two rounds.
+        if (hurried_) {  // Lets other threads take the lock between two rounds.
           lock.unlock();
           std::this_thread::sleep_for(std::chrono::microseconds(200));
           lock.lock();
@@ -554,8 +556,8 @@ class GpuRegions {
   }
 
   /// Returns host ticks per GPU nanosecond. Uses the anchors once they are so far apart that their
-  /// combined error is below 1 us per second. Until then assumes that both clocks run at the host's
-  /// nominal rate, whose estimate improves while the program runs.
+  /// combined error is below 1 us per second. Until then assumes that a GPU nanosecond equals a
+  /// host nanosecond; the estimate of the host's tick rate improves while the program runs.
   static double rate_of(const Device& device) {
     const double ticks_per_ns = 1e-9 / headroom_impl_seconds_per_tick();
     const double apart = device.base_ns - device.first_ns;
@@ -564,9 +566,9 @@ class GpuRegions {
     return static_cast<double>(device.base_ticks - device.first_ticks) / apart;
   }
 
-  /// Takes the times of a stream's events in order, up to the first that the GPU has not reached.
-  /// Returns true if more may be available, because it takes at most kAtOnce. REQUIRES: the lock is
-  /// held.
+  /// Takes the times of a stream's events in order, up to the first event that the GPU has not
+  /// reached, but at most kAtOnce times. Returns true if more may be available. REQUIRES: the lock
+  /// is held.
   bool resolve(Lane& lane) {
     if (lane.marks.empty() || lane.device->gone) return false;
     Device& device = *lane.device;
@@ -641,7 +643,8 @@ class GpuRegions {
     float ms = 0;
     const auto open = std::find(lane.open.begin(), lane.open.end(), &region);
     const bool begun = open != lane.open.end();
-    // From its own two events: a difference from the base would lose the digits of a short region.
+    // Computes the length from the region's own two events: differences from the base would lose
+    // the digits of a short region.
     const bool timed = !region.failed && begun &&
                        library_.event_elapsed(&ms, region.events[0], region.events[1]) == 0;
     if (begun) {

@@ -19,7 +19,7 @@ def _run_next() -> None:
     import importlib.machinery
     import os
 
-    # importlib.util has it too, but imports 2 ms of other modules.
+    # importlib.util has this function too, but importing it takes 2 ms.
     from importlib._bootstrap import module_from_spec  # type: ignore[import]
 
     here = os.path.dirname(os.path.abspath(__file__))

@@ -16,7 +16,7 @@ struct DeviceSpec;
 std::vector<DeviceInfo> DescribeGpus(const TraceStore& store, const DeviceCatalog& catalog);
 
 /// Returns the specification of the GPUs that ran work, found by name or else by size. Returns
-/// nullptr if it is unknown or if several differ.
+/// nullptr if it is unknown, or if the GPUs have different specifications.
 const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog);
 
 }  // namespace headroom

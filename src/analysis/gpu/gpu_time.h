@@ -14,7 +14,7 @@ namespace headroom {
 struct DeviceWork {
   std::int64_t device = 0;
   IntervalSet compute;        ///< Kernels except communication kernels.
-  IntervalSet communication;  ///< Kernels of a collective library, by the rules file.
+  IntervalSet communication;  ///< Kernels of a collective library, as the rules file defines them.
   IntervalSet memory;         ///< Copies and memsets.
   IntervalSet busy;           ///< All tasks.
 };

@@ -14,7 +14,7 @@ TEST(GpuTime, SplitsBusyTimeIntoComputeAndWhatComputeDoesNotHide) {
   StoreBuilder b;
   b.Kernel(kGemm, kStream, 0, 100);
   b.Kernel(kAllReduce, kSideStream, 80, 60);  // 20 us hidden, 40 us exposed.
-  // 10 us under communication, 20 us exposed.
+  // Communication hides 10 us of this copy, and 20 us are exposed.
   b.Copy(CopyKind::kHostToDevice, kStream, 130, 30);
   b.Copy(CopyKind::kDeviceToHost, kSideStream, 50, 10);  // Hidden by compute.
   b.Kernel(kAdd, kStream, 200, 50);

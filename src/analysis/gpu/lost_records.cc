@@ -23,7 +23,7 @@ bool IsCut(const TraceStore& store) {
 std::vector<HostEventId> FindLaunchesWithoutTask(const TraceStore& store, NameFacts& names) {
   const auto& events = store.host_events;
   std::vector<bool> launched(events.rows());
-  // A runtime call may forward its launch to a driver call; one of the two has the task.
+  // A runtime call may forward its launch to a driver call. Only one of the two has the task.
   std::vector<bool> passed_on(events.rows());
   for (const HostEventId launch : store.gpu_tasks.launch.values()) {
     if (!launch.valid()) continue;

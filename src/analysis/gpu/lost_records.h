@@ -16,8 +16,8 @@ bool IsCapped(const TraceStore& store);
 /// at a cap.
 bool IsCut(const TraceStore& store);
 
-/// Returns the calls, by row, that launch a kernel without a recorded GPU task. Excludes calls of a
-/// graph capture, which run nothing.
+/// Returns the calls, in order of their rows, that launch a kernel without a recorded GPU task.
+/// Excludes calls of a graph capture, which run nothing.
 std::vector<HostEventId> FindLaunchesWithoutTask(const TraceStore& store, NameFacts& names);
 
 }  // namespace headroom

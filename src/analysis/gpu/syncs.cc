@@ -50,7 +50,7 @@ std::vector<TimeNs> FindResults(const TraceStore& store, ProcessId process) {
   return ends;
 }
 
-/// Returns the operator time of a thread in the interval, without a loader's operators.
+/// Returns the time of a thread's operators in the interval, excluding a loader's operators.
 DurationNs OperatorsWithin(const TraceStore& store, const Attribution& attribution, ThreadId thread,
                            Interval within) {
   const auto& events = store.host_events;
@@ -66,7 +66,7 @@ DurationNs OperatorsWithin(const TraceStore& store, const Attribution& attributi
   return operators.Measure();
 }
 
-/// Gaps between queued tasks are shorter than this.
+/// A stall lasts at least this long. Gaps between queued tasks are shorter.
 constexpr DurationNs kLongStall(1'000'000);
 
 IntervalSet LongStalls(const IntervalSet& held) {
@@ -147,7 +147,8 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
                                         [](TimeNs t, const Interval& i) { return t < i.start; });
     TimeNs dry = begin;
     if (after != busy.begin()) dry = std::max(dry, (after - 1)->end);
-    // Work launched before the call ends the gap, so the host did not have to launch anything.
+    // The gap ends with work that was launched before the call returned, so the host did not have
+    // to launch anything.
     if (after != busy.end() && after->start < next->start) return {};
     TimeNs until = next->start;
     if (std::binary_search(results.begin(), results.end(), dry)) {

@@ -24,7 +24,7 @@ struct PricedSync {
 
 /// Returns every call of `process` that blocks the host, in order of start; None() stands for all
 /// processes. Blocking calls are explicit synchronizations, synchronous copies, and asynchronous
-/// copies that outlast their GPU copy (pageable memory).
+/// copy calls that return only after their copy on the GPU has ended (pageable memory).
 std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& names,
                                            ProcessId process);
 
@@ -39,9 +39,9 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
 /// runs them. The GPU idles for them even without the call. Example: an optimizer on the CPU. A
 /// smaller copy only reads a value (`.item()`).
 ///
-/// A synchronous copy costs the longest stall within it, if that is longer and lasts at least 1 ms.
-/// In a stall the GPU idles although the next task is launched, and nothing else in the recording
-/// delays that task.
+/// A synchronous copy costs the longest stall within the call, if that stall lasts at least 1 ms
+/// and at least as long as the idle time described above. In a stall the GPU idles although the
+/// next task is already launched, and nothing else in the recording delays that task.
 ///
 /// Only calls and tasks of `process` count; None() stands for all processes. `gpu_busy` holds the
 /// times at which its tasks run. `held` holds GPU idle time after the next task was launched.
@@ -49,10 +49,11 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
                                    const Attribution& attribution, ProcessId process,
                                    const IntervalSet& gpu_busy, const IntervalSet& held);
 
-/// Returns the calls by name and place, most expensive first, without those that cost nothing.
+/// Returns one row per call name and place (source line, else operator), most expensive first.
+/// Omits calls that cost nothing.
 ///
-/// @param median_step  step of SyncRow::in_median_step; nullopt without steps
-/// @param steps        steps of SyncRow::in_mean_step, in order and without overlap
+/// @param median_step  the step that SyncRow::in_median_step covers; nullopt without steps
+/// @param steps        the steps that SyncRow::in_mean_step covers, in order and without overlap
 std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attribution,
                                const std::vector<PricedSync>& syncs,
                                std::optional<Interval> median_step,

@@ -72,7 +72,7 @@ TEST(Syncs, WhatTheHostDoesWithResultsIsNoWait) {
   EXPECT_EQ(PricesUs(WaitForCopy(1 << 20, "cpu_adam::adam_update")), Prices{14});
   EXPECT_EQ(PricesUs(WaitForCopy(4, "aten::add")), Prices{104}) << "a value";
   EXPECT_EQ(PricesUs(WaitForCopy(1 << 20, nullptr)), Prices{104});
-  // The loader requires no results.
+  // The loader's operators do not require the copied data.
   StoreBuilder loader = WaitForCopy(1 << 20, "aten::stack");
   loader.Region("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", kMain, 202, 96);
   EXPECT_EQ(PricesUs(loader), Prices{104});

@@ -15,7 +15,7 @@ namespace headroom {
 namespace {
 
 /// Finds the GPU of a counter by its series ("GPU 1"), else by the process of its track, which
-/// Kineto names by the device number. Otherwise takes the only device that ran work.
+/// Kineto names after the device number. Otherwise returns the only device that ran work.
 DeviceId DeviceOf(const TraceStore& store, std::size_t counter, const std::set<DeviceId>& working) {
   const auto number_in = [](std::string_view text) -> std::optional<std::int64_t> {
     constexpr std::string_view kPrefix = "GPU ";
@@ -48,7 +48,7 @@ UnitSamples::Metric UnitSamples::MetricOf(std::string_view counter) {
     std::string_view part;
     Metric metric;
   };
-  // Names of CUPTI, Nsight Systems, PyTorch and ROCm.
+  // Counter names in CUPTI, Nsight Systems, PyTorch and ROCm.
   static constexpr std::array<Words, 17> kWords = {
       {{"sm__cycles_active", {Unit::kMultiprocessor}},
        {"sms active", {Unit::kMultiprocessor}},
@@ -128,8 +128,8 @@ UnitSamples::UnitSamples(const TraceStore& store) {
   std::set<DeviceId> working;
   for (const StreamId stream : store.gpu_tasks.stream.values())
     working.insert(store.streams.device[stream.index()]);
-  // Assigns each counter to a unit by name or, if one event has several series, by series. The
-  // first name of a unit counts: further ones measure the same.
+  // Assigns each counter to a unit by name or, if one event has several series, by series. Uses the
+  // first counter name found for a unit: the other names measure the same quantity.
   std::map<std::pair<StringId, StringId>, Metric> metrics;
   std::map<Unit, std::string> chosen;
   std::set<Unit> of_dispatches;
@@ -187,7 +187,7 @@ UnitUse UnitSamples::MeanOver(DeviceId device, const IntervalSet& times) const {
 
 std::map<StringId, UnitUse> UnitSamples::MeansByName(const TraceStore& store) const {
   constexpr double kAlone = 0.9;
-  // Limits the work on damaged times, where any number of tasks may overlap.
+  // Limits the work for traces with damaged times, in which any number of tasks may overlap.
   constexpr std::size_t kMaxAtOnce = 256;
   struct Sums {
     double weighted = 0, covered = 0;
@@ -195,7 +195,7 @@ std::map<StringId, UnitUse> UnitSamples::MeansByName(const TraceStore& store) co
   std::map<std::pair<StringId, Unit>, Sums> sums;
   const auto& tasks = store.gpu_tasks;
   for (const auto& [of, samples] : samples_) {
-    // Running tasks as a heap by their ends, and their number per name.
+    // `open` is a heap of the running tasks by their ends; `names` counts them by name.
     std::vector<std::uint32_t> open;
     std::map<StringId, std::int64_t> names;
     const auto ends_later = [&](std::uint32_t a, std::uint32_t b) {

@@ -16,8 +16,8 @@ namespace headroom {
 
 /// Samples of counters that state, in per cent, the utilization of multiprocessors, tensor cores
 /// and device memory. Sources are CUPTI's PM sampling in traces of PyTorch's profiler and of Nsight
-/// Systems, or counters of these names in any trace. A sample holds until the next one of its
-/// counter.
+/// Systems, or counters of these names in any trace. A sample is valid until the next sample of the
+/// same counter.
 class UnitSamples {
  public:
   explicit UnitSamples(const TraceStore& store);
@@ -43,7 +43,7 @@ class UnitSamples {
   struct Metric {
     std::optional<Unit> unit = std::nullopt;
     bool is_percent = false;     ///< The counter is a percentage, even if its unit is not "%".
-    bool of_dispatches = false;  ///< The counter measures only while a dispatch runs, else it is 0.
+    bool of_dispatches = false;  ///< Measures only while a dispatch runs; else reads 0.
   };
   static Metric MetricOf(std::string_view counter);
   static std::optional<double>& FigureOf(UnitUse& use, Unit unit);

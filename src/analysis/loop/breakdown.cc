@@ -298,8 +298,8 @@ namespace {
 /// @param tasks  tasks that may run in the span, in order of start
 void SplitSpan(std::span<const SweepTask> tasks, std::size_t number, Interval span,
                const std::function<void(const StepPiece&)>& use) {
-  // Between two changes of the set of running tasks, the time belongs to the first of these by
-  // (activity, start).
+  // Between two changes of the set of running tasks, the time belongs to the running task that
+  // comes first in order of (activity, start).
   struct Change {
     TimeNs time;
     std::size_t task;

@@ -18,9 +18,9 @@ namespace headroom {
 /// has its phase. If several are open, the first in this order counts: data wait, callback, host to
 /// device, communication, optimizer, backward, forward.
 ///
-/// A moment between two of the same phase, with nothing else between them, also has that phase. The
-/// exception is two ranges that a user marked, because their bounds are exact. A framework's ranges
-/// within forward and backward are not exact: they mark only portions.
+/// A moment between two ranges or operators of the same phase also has that phase, if nothing else
+/// runs between them. The exception is two ranges that a user marked, because their bounds are
+/// exact. A framework's ranges within forward and backward are not exact: they mark only portions.
 struct HostActivity {
   /// `data_wait` also includes loaders without marks (analysis/loop/unmarked_loading.h).
   IntervalSet data_wait, callback, host_to_device, communication, optimizer, backward, forward;
@@ -59,9 +59,10 @@ void AddPiece(const StepPiece& piece, const Attribution& attribution, const Host
               StepBreakdown& step);
 
 /// Splits each span by ForEachPiece(). The first rule that matches a moment decides its part:
-///   1. A compute kernel runs: the phase that launched it; of several, the one that started first.
+///   1. A compute kernel runs: the phase that launched it. If several run, the one that started
+///      first counts.
 ///   2. A communication kernel runs: communication.
-///   3. A copy from host to device runs: host_to_device. Another copy or a set: the phase that
+///   3. A copy from host to device runs: host_to_device. Another copy or a memset: the phase that
 ///      launched it.
 ///   4. The GPU is idle: the host's phase.
 /// Tasks launched in the data-wait phase or by a callback count as other work. Only tasks of

@@ -27,7 +27,8 @@ struct CallbackName {
 CallbackName ReadCallbackName(std::string_view name);
 
 /// Returns one row per callback and event, largest total first. Counts only the outermost of nested
-/// entries. `share_pct` is of the whole steps, so it excludes time outside them.
+/// entries. `share_pct` is a share of the time of the whole steps, so it excludes time outside
+/// them.
 std::vector<CallbackRow> CallbackTable(const TraceStore& store, NameFacts& names,
                                        const StepAnalysis& steps);
 

@@ -33,7 +33,7 @@ constexpr std::size_t kMaxMoments = 256;
 constexpr std::size_t kMaxDevices = 64;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 constexpr std::int32_t kHost = 0;
-/// More than any machine has. Larger values are damage, and without them sums cannot overflow.
+/// More than any machine has. Larger values are damage. Without them, sums cannot overflow.
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
 
 /// Memory between its allocation and its free.
@@ -418,8 +418,8 @@ class Describer {
 using RecordsByDevice =
     std::map<std::tuple<bool, std::int32_t, ProcessId>, std::vector<std::uint32_t>>;
 
-/// Bounds the number of devices, because damaged records may name any number. Keeps those with the
-/// most records, and the first ones among equals.
+/// Bounds the number of devices, because damaged records may name any number. Keeps the devices
+/// with the most records; between equals, keeps the first.
 void DropRarest(RecordsByDevice& by_device) {
   if (by_device.size() <= kMaxDevices) return;
   std::vector<RecordsByDevice::iterator> order;
@@ -441,7 +441,7 @@ std::vector<MemoryUse> MeasureMemory(const TraceStore& store, NameFacts& names,
     if (events.bytes[row] < -kMaxBytes || events.bytes[row] > kMaxBytes) continue;
     const std::int32_t device = events.device[row];
     const bool host = events.device_type[row] == kHost || device < 0;
-    // GPUs before the host.
+    // Orders GPUs before the host.
     by_device[{host, host ? -1 : device, store.threads.process[events.thread[row].index()]}]
         .push_back(row);
   }

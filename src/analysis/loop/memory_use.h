@@ -1,7 +1,7 @@
 // Memory that a framework allocates over time, by purpose and owner. Computed from a profiler's
 // memory records (profile_memory=True): the time, size and address of each allocation and free.
 //
-// The records do not state the purpose. It follows from the time of the allocation and from the
+// The records do not state the purpose. It is inferred from the time of the allocation and from the
 // lifetime. The first rule that matches applies:
 //
 //   before_recording  allocated before the first record: parameters and other long-lived memory

@@ -11,9 +11,9 @@ namespace memory_use_test {
 
 constexpr std::int64_t kPeakReserved = 4096;
 
-// Adds one step. A batch is copied. Forward makes an activation and a temporary, backward a
-// gradient and a temporary. The first update makes a state. 1000 bytes existed before. Addresses
-// count from 1.
+// Adds one step. A batch is copied. Forward allocates an activation and a temporary, backward a
+// gradient and a temporary. The first update allocates optimizer state. 1000 bytes existed before.
+// Addresses count from 1.
 void AddStep(StoreBuilder& b, std::int64_t at, std::int64_t base, bool first) {
   const std::int64_t step = at / 1000 + 1;
   b.Step(step, kMain, at, 1000);

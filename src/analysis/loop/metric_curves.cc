@@ -10,7 +10,8 @@
 namespace headroom {
 namespace {
 
-/// Limits per metric and in total: a chart of more curves is unreadable, and a page holds them all.
+/// Limits per metric and in total: a chart with more curves is unreadable, and one page contains
+/// all curves.
 constexpr std::size_t kMaxOfOne = 16, kMaxInAll = 240;
 
 class SampleSums {
@@ -28,13 +29,13 @@ class SampleSums {
     thread_ = thread;
   }
 
-  /// Returns half of the spread, because the whole may overflow.
+  /// Returns half the spread, which callers only compare: the full spread may overflow.
   double Spread() const { return most_ / 2 - least_ / 2; }
 
   MetricCurve Take(std::string_view instance) const {
     MetricCurve curve{.instance = std::string(instance), .thread = thread_, .buckets = {}};
     for (const auto& [bucket, sum] : sums_) {
-      // Rounding may exceed the range slightly.
+      // Rounding may put the mean slightly outside the range.
       curve.buckets.push_back(
           {bucket, sum.least, std::clamp(sum.mean, sum.least, sum.most), sum.most});
     }

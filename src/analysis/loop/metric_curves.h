@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-/// Number of equal parts of the recording.
+/// Number of equal parts into which the curves divide the recording.
 inline constexpr int kCurveBuckets = 256;
 
 /// Samples of a counter in one part of the recording; at least one.

@@ -13,7 +13,7 @@ TimeNs AtUs(std::int64_t us) { return TimeNs(us * 1000); }
 
 TEST(MetricCurves, APartHasTheLeastTheMeanAndTheMostOfItsSamples) {
   StoreBuilder b;
-  // Parts of 10 us.
+  // Each part is 10 us long.
   for (const auto& [time, value] : {std::pair(0, 3.0), {4, 0.0}, {9, 3.0}, {10, 1.0}, {2560, 7.0}})
     b.Counter("loader.ready", "", "1", time, value);
   b.Counter("loader.ready", "", "1", 5, std::numeric_limits<double>::quiet_NaN());

@@ -42,7 +42,7 @@ class Series {
   void Fill(MetricRow& row) const {
     // Isolated samples, or samples at one time, have equal weight.
     const double mean = weight_ > 0 ? weighted_ / weight_ : plain_mean_;
-    row.mean = std::clamp(mean, min_, max_);  // Rounding may exceed the range slightly.
+    row.mean = std::clamp(mean, min_, max_);  // Rounding may put the mean slightly outside.
     row.min = min_;
     row.max = max_;
     row.last = last_;
@@ -83,7 +83,7 @@ std::string Amount(const MetricRow& row, double value) {
   return fmt::format("{:.4g}{}{}", value, row.unit.empty() ? "" : " ", row.unit);
 }
 
-/// Reports a throttled clock, except from idleness or a setting.
+/// Reports a throttled clock, unless idleness or a setting is the cause.
 std::string GpuThrottled(const MetricRow& row) {
   if (!row.gpu || !Contains(row.name, "throttle") || row.max <= 0) return {};
   for (const std::string_view harmless : {"idle", "app_clocks", "applications", "display"}) {

@@ -13,8 +13,8 @@ namespace headroom {
 /// machine is known if `headroom record --with host` made the recording. Every counter of the trace
 /// is a metric; a value that is not a number (NaN, infinite) is a missing sample.
 ///
-/// Means are weighted with time. A span between two samples counts with their mean. A span next to
-/// a missing sample does not count.
+/// Means are weighted by time. A span between two samples counts with their mean. A span next to a
+/// missing sample does not count.
 std::vector<MetricRow> MetricTable(const TraceStore& store);
 
 /// Explains a slow job from the metrics and from instants of category `headroom`. Causes are CPU

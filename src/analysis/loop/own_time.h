@@ -1,5 +1,5 @@
-// Ranges that a program marked in a step, outside the phases of training: finds the one with the
-// most time.
+// Finds the range with the most self time among those that a program marked in a step, outside the
+// phases of training.
 #pragma once
 
 #include <cstdint>

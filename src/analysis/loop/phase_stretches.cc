@@ -44,7 +44,7 @@ std::vector<Pass> Joined(const std::vector<Pass>& passes) {
       joined.back().time.end = std::max(joined.back().time.end, pass.time.end);
       continue;
     }
-    // The other thread's pass may still run for a moment.
+    // The other thread's pass may still run when this pass begins.
     if (!joined.empty()) joined.back().time.end = std::min(joined.back().time.end, pass.time.start);
     joined.push_back(pass);
   }

@@ -1,4 +1,4 @@
-// Times of a process's forward, backward and update, on the host's clock.
+// Times of a process's forward passes, backward passes and updates, on the host's clock.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@
 
 namespace headroom {
 
-/// The passes of one process in order of time. A pass lasts until another pass begins. One backward
-/// is a single pass with any number of nodes. A step that accumulates gradients over two batches
-/// has two backward passes.
+/// The passes of one process in order of time. A pass lasts until another pass begins. A backward
+/// pass counts once, regardless of its number of nodes. A step that accumulates gradients over two
+/// batches has two backward passes.
 class PhaseStretches {
  public:
   /// Returns the first pass of the phase that ends after the time, or nullopt.

@@ -156,7 +156,7 @@ struct Sums {
   DurationNs total, self;
   IntervalSet tasks;          ///< Tasks launched inside.
   bool may_launch = false;    ///< A thread with this name launches GPU work.
-  std::vector<Interval> gpu;  ///< As timed by GPU events.
+  std::vector<Interval> gpu;  ///< Times that GPU events measured.
 
   /// Adds to the total the time that no earlier entry covers on that thread. Requires entries in
   /// order of thread and start.
@@ -172,8 +172,8 @@ struct Sums {
   TimeNs covered_to_;
 };
 
-/// Returns, by row of the host events, the time in which the range was the last to begin of all
-/// open ranges.
+/// Returns, by row of the host events, the time in which the range was the open range that began
+/// last.
 std::vector<DurationNs> OwnTimes(const TraceStore& store, const RegionTree& tree) {
   std::vector<DurationNs> own(store.host_events.rows());
   LatestBegun latest(store, own);

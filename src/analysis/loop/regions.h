@@ -19,8 +19,9 @@ bool IsRegion(const TraceStore& store, NameFacts& names, HostEventId event);
 /// table.
 ///
 /// `gpu` is the time that GPU events measured for ranges of that name (category `gpu_region`).
-/// Without these it is the union of the GPU tasks launched inside, on the thread of the range. The
-/// autograd engine's threads, and threads without ranges, count for the thread of the loop.
+/// Without these it is the union of the GPU tasks launched inside, on the thread of the range.
+/// Launches by the autograd engine's threads, and by threads without ranges, count for the loop's
+/// thread.
 std::vector<RegionRow> RegionTable(const TraceStore& store, NameFacts& names,
                                    const Attribution& attribution);
 

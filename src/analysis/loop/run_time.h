@@ -20,16 +20,17 @@ namespace headroom {
 /// * compilation, garbage collection, checkpoints, memory calls, epoch edges, data wait: only while
 ///   the GPU is idle, if there is GPU work
 /// * steps, by kind if kinds differ
-/// * first step, slow steps: the excess of a step over the median, if it takes 1.5 times the median
-///   or more
-/// * earlier work: the GPU runs tasks launched before the first step; begins with the host's first
-///   step or the first such task
+/// * first step, slow steps: the excess of a step over the median, if the step takes at least 1.5
+///   times the median
+/// * earlier work: the time until the first step's own time begins, while the GPU still runs tasks
+///   launched before that step. Starts when the host begins the first step or the first such task
+///   starts, whichever is earlier.
 /// * before the steps, between them, after them
 ///
 /// @param host             host activity that covers the steps and includes `unmarked`
 /// @param optimizer_every  Steps::optimizer_every; if set, compares each step only with steps at
 ///                         the same position in the optimizer's cycle
-/// @return                 nullopt if no step is whole
+/// @return                 nullopt if the trace has no whole step
 std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
                                   const Attribution& attribution, const StepAnalysis& steps,
                                   const HostActivity& host, const UnmarkedLoading& unmarked,

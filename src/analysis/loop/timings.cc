@@ -45,7 +45,7 @@ IntervalSet RangesNamed(const TraceStore& store, ProcessId process,
   return IntervalSet::UnionOf(std::move(found));
 }
 
-/// Returns the times of operators that copy in this direction, or of calls outside operators.
+/// Returns the times of operators that copy in this direction, and of copy calls outside operators.
 IntervalSet CopyingCalls(const TraceStore& store, const Attribution& attribution, ProcessId process,
                          CopyKind direction) {
   const auto& tasks = store.gpu_tasks;
@@ -310,7 +310,8 @@ std::optional<InputWait> MeasureInputWait(const TraceStore& store, const Attribu
     }
   }
   if (timed > 0 && waits > 0) {
-    // Some pairs of events are missing if their pool was empty, so the means are compared.
+    // A wait lacks its pair of events if the event pool was empty. So this compares means, not
+    // sums.
     wait.source = "gpu-events";
     wait.batches = timed;
     wait.exposed = mean(exposed, timed);

@@ -1,4 +1,4 @@
-// The parts of the training loop by Determined's names, on the host's clock and on the GPU's.
+// The parts of the training loop under Determined's names, on the host's clock and on the GPU's.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-/// Returns the host's time from the first whole step to the end of the last, or nullopt if no step
-/// is whole.
+/// Returns the host's time from the first whole step to the end of the last, or nullopt if the
+/// trace has no whole step.
 std::optional<Interval> ExtentOfSteps(const StepAnalysis& steps);
 
 /// Splits the host's time in the whole steps. The rows with an empty `inside` sum to this time; the

@@ -24,9 +24,9 @@ bool IsNoLoader(std::string_view name) {
       "eval",   "evaluate", "evaluation", "val",       "valid",    "validate", "validation",
       "metric", "metrics",  "callback",   "callbacks", "hook",     "barrier",  "sleep",
       "plot",   "report",   "write",      "ema",       "scheduler"};
-  // Learning-rate schedulers, weight averages.
+  // Such frames belong to learning-rate schedulers and weight averages.
   if (name.find("torch/optim/") != std::string_view::npos) return true;
-  // The function in "train.py(30): save_model".
+  // Keeps only the function's name, such as "save_model" in "train.py(30): save_model".
   if (const std::size_t colon = name.rfind(": "); colon != std::string_view::npos)
     name.remove_prefix(colon + 2);
   const std::string lower = LowerCase(name) + " ";

@@ -58,7 +58,8 @@ void Attribution::AttributeBareCalls() {
     const TimeNs start = events.start[call.index()];
     return set.MeasureWithin({start, start + DurationNs(1)}).ns() > 0;
   };
-  // A thread that prefetches batches launches at any time, so few of its launches are inside.
+  // A thread that prefetches batches launches at any time, so few of its launches are inside
+  // backward ranges.
   struct Launches {
     std::int64_t inside = 0, all = 0;
   };
@@ -158,8 +159,8 @@ std::size_t Attribution::FirstForward(std::int64_t sequence, ThreadId thread) co
 }
 
 HostEventId Attribution::LastForward(std::int64_t sequence, ThreadId thread, TimeNs before) const {
-  // An operator records the next number on entry, so several share it. The operator that created
-  // the node entered last.
+  // An operator records the next number on entry, so several operators share a number. The operator
+  // that created the node entered last.
   const auto after = std::partition_point(forward_operators_.begin(), forward_operators_.end(),
                                           [&](const ForwardOperator& f) {
                                             if (f.sequence != sequence)

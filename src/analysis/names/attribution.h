@@ -39,7 +39,7 @@ struct HostContext {
   /// In backward, the forward operator of the innermost node around the event.
   HostEventId forward;
   Phase phase = Phase::kOther;
-  /// Inside a forward operator that runs again in backward (checkpointing).
+  /// True inside a forward operator that backward recomputes (checkpointing).
   bool recomputed = false;
 };
 

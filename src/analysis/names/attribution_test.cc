@@ -120,7 +120,8 @@ TEST(Attribution, AnAutogradThreadRunsBackwardAndNoLoop) {
   }
 }
 
-/// With autocast, aten::mm on float32 calls itself on float16. The kernel belongs to the inner one.
+/// With autocast, aten::mm on float32 calls itself on float16. The kernel belongs to the inner
+/// call.
 TEST(Attribution, CostedIsTheInnermostOperatorWithAKnownCost) {
   StoreBuilder b;
   b.Op("aten::linear", kMain, 0, 100);

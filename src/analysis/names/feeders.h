@@ -9,8 +9,8 @@
 namespace headroom {
 
 /// Returns, by thread, true if it asks a loader for batches while another thread of its process
-/// runs the loop. Such a fetch is not a wait of the loop. The loop waits only when it has no batch,
-/// and no range shows that.
+/// runs the loop. The loop does not wait for such a fetch. It waits only when it has no batch, and
+/// no range shows that.
 ///
 /// The loop runs on the threads with marks of steps or iterations, an optimizer or a backward
 /// range. Without these, it runs on the thread that launches the most kernels outside fetches.

@@ -1,4 +1,4 @@
-// Kinds of parallelism among ranks, by data/rules/groups.toml.
+// Kinds of parallelism among ranks, as data/rules/groups.toml defines them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Meanings of host events' names, by data/rules/host.toml.
+// Maps names of host events to their meanings, as data/rules/host.toml defines them.
 #pragma once
 
 #include <cstdint>

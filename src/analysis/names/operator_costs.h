@@ -21,8 +21,8 @@ class OperatorCosts {
   explicit OperatorCosts(const TraceStore& store) : store_(store) {}
   /// Returns nullptr if the cost is unknown. The pointer lives as long as this object.
   const OperatorCost* Of(HostEventId op);
-  /// Returns ReadOperatorCall(), or nullptr if that is empty. The pointer lives as long as this
-  /// object.
+  /// Returns the result of ReadOperatorCall(), or nullptr if there is none. The pointer lives as
+  /// long as this object.
   const OperatorCall* CallOf(HostEventId op);
 
  private:

@@ -199,9 +199,9 @@ class Evidence {
     return *copies_;
   }
 
-  /// Returns the first task of a step whose first kernel is `kernel`. This is the copy of its
-  /// batch, if that runs after the previous kernel and was launched nearer to this one. Otherwise
-  /// it is the kernel.
+  /// Returns the first task of a step whose first kernel is `kernel`. This is the copy of the
+  /// step's batch, if the copy runs after the previous kernel and its launch is closer in time to
+  /// the launch of `kernel` than to that of the previous kernel. Otherwise it is the kernel.
   GpuTaskId BeginOf(std::size_t kernel, bool copies_in) {
     const GpuTaskId task = sequence_.tasks[kernel];
     if (!copies_in) return task;
@@ -211,7 +211,7 @@ class Evidence {
     const GpuTaskId copy = copy_tasks_[static_cast<std::size_t>(first - copies.begin())];
     if (kernel == 0) return copy;
     // A copy launched with the previous kernels belongs to the previous step. Example: a scalar of
-    // its update.
+    // that step's update.
     const HostEventId launches[] = {LaunchOf(kernel - 1), store_.gpu_tasks.launch[copy.index()],
                                     LaunchOf(kernel)};
     if (!std::all_of(std::begin(launches), std::end(launches),
@@ -221,7 +221,8 @@ class Evidence {
     return at(launches[2]) - at(launches[1]) < at(launches[1]) - at(launches[0]) ? copy : task;
   }
 
-  /// Returns the end of the previous kernel. Copies from then on belong to this kernel.
+  /// Returns the end of the previous kernel. Copies that start at this time or later belong to this
+  /// kernel.
   TimeNs BatchFrom(std::size_t kernel) const {
     return kernel > 0 ? store_.TaskEnd(sequence_.tasks[kernel - 1]) : TimeNs(INT64_MIN);
   }
@@ -278,8 +279,8 @@ class Evidence {
     DurationNs time;        ///< Total time of the kernels on this side.
   };
 
-  /// Returns the work before and after the occurrences, which a pass does once around its layers.
-  /// Ignores work beyond a long pause after the last occurrence.
+  /// Returns the work before and after the occurrences: work that a pass does once, outside its
+  /// layers. Ignores work beyond a long pause after the last occurrence.
   std::pair<Side, Side> SidesOf(const Unit& unit) {
     constexpr std::int64_t kUnitsOfALongPause = 5;
     constexpr DurationNs kLongPause(10'000'000);
@@ -398,7 +399,7 @@ bool FollowEachOther(const Unit& unit, double share) {
   return static_cast<double>(followed) > share * static_cast<double>(found.size() - 1);
 }
 
-/// Returns the position in the unit at which a step begins. The first rule that applies counts:
+/// Returns the position in the unit at which a step begins. The first rule that applies decides:
 /// * after the optimizer
 /// * at a copy from the host
 /// * at the start of a graph replay
@@ -506,8 +507,8 @@ std::optional<Unit> StepAmongEvaluations(const KernelSequence& sequence, const U
 }
 
 /// Returns the unit that is a step, if any repeats. It is the heaviest repetition, among those with
-/// an update if there are any. A repetition inside it with more evidence of a step takes
-/// precedence.
+/// an update if there are any. A repetition inside that one takes precedence if it has more
+/// evidence of a step.
 std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidence) {
   std::vector<Unit> units;
   for (const Repetition& found :
@@ -568,8 +569,8 @@ bool IsLayer(const Unit& unit, Evidence& evidence) {
   if (LooksLikeAStep(unit, evidence)) return false;
   const auto [before, after] = evidence.SidesOf(unit);
   if (before.foreign && after.foreign) return true;
-  // One side is enough for a pass without a head, or one that the recording cuts. But a loop may
-  // have a warm-up before it and a check after it. These run no model kernels, or many.
+  // Other work on one side suffices: the pass may have no head, or the recording may cut it. A loop
+  // may also have a warm-up before it or a check after it, but these run no model kernels, or many.
   constexpr std::int64_t kMaxUnits = 3;
   const DurationNs of_unit(unit.covered / static_cast<std::int64_t>(unit.occurrences.size()));
   const auto is_once = [&](const Evidence::Side& side) {
@@ -639,8 +640,8 @@ Unit JoinUnits(const Unit& unit, std::size_t pass) {
   return joined;
 }
 
-/// Returns the spans from one time to the next. The last one gets the median length if
-/// `last_is_open`: later work on this stream would have ended it.
+/// Returns the spans from one time to the next. If `last_is_open`, the last span lasts at least the
+/// median length, because no later work on this stream shows where it ends.
 std::vector<Interval> SpansBetween(const std::vector<std::pair<TimeNs, TimeNs>>& bounds,
                                    bool last_is_open) {
   std::vector<Interval> spans;
@@ -707,13 +708,13 @@ std::vector<Interval> GpuSpans(const TraceStore& store, const KernelSequence& se
 /// Returns the occurrences of a unit as steps; empty if they are too few or cover too little.
 KernelSteps StepsOf(const TraceStore& store, const KernelSequence& sequence, const Unit& unit,
                     Evidence& evidence) {
-  /// A smaller share of the stream's time does not represent the job. A unit of few kernels must
-  /// cover nearly all of it, and often.
+  /// Units that cover a smaller share of the stream's time do not represent the job. A unit of few
+  /// kernels must cover nearly all of that time, and repeat more often.
   constexpr double kMinCovered = 1.0 / 3, kMinCoveredOfFew = 0.8;
   constexpr std::size_t kFewKernels = 5, kMinCountOfFew = 5;
-  /// Minimum share of the time from the first to the last occurrence. Steps follow each other,
-  /// while other work runs between the layers of several passes. An evaluation may run between
-  /// updates.
+  /// Minimum share of the time from the first to the last occurrence that the occurrences cover.
+  /// Steps follow each other, while other work runs between the layers of several passes. An
+  /// evaluation may run between updates.
   constexpr double kMinInARow = 0.75;
   const bool holds_update = evidence.HoldsUpdate(unit);
   KernelSteps steps;
@@ -773,7 +774,7 @@ std::vector<StreamId> StreamsToSearch(const TraceStore& store, NameFacts& names)
   };
   std::vector<Candidate> streams;
   std::int64_t all = 0;
-  std::vector<std::size_t> seen_on(store.strings.size());  // By name: the last stream, from 1.
+  std::vector<std::size_t> seen_on(store.strings.size());  // By name: its last stream, from 1.
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
     Candidate candidate = {.stream = StreamId(s)};
     for (const GpuTaskId task : store.TasksOf(StreamId(s))) {

@@ -107,7 +107,7 @@ TEST(KernelSteps, AreNotTheLayersOfAPassWithoutAHead) {
   constexpr const char* kHead = "ampere_sgemm_128x64_nn";
   EXPECT_EQ(Stream().CopyIn().Run({kEmbed}).Run(Layers(12)).Find().layers, 12u);
   EXPECT_EQ(Stream().Run(Layers(12)).Run({kHead}).Find().layers, 12u);
-  // A loop after a copy, a search for algorithms, or with a check of its result.
+  // These are loops: after a copy, after a search for algorithms, and before a check of the result.
   EXPECT_EQ(Stream().CopyIn().Run(Layers(12)).Find().spans.size(), 12u);
   EXPECT_EQ(Stream().Run({kHead, "find"}, 10).Run(Layers(40)).Find().spans.size(), 40u);
   EXPECT_EQ(Stream().Run(Layers(12)).Run({"compare"}).Find().spans.size(), 12u);
@@ -211,7 +211,7 @@ TEST(KernelSteps, OfReinforcementLearningHoldTheirRollouts) {
 }
 
 TEST(KernelSteps, MayHoldTwoUpdates) {
-  // Two networks that are trained alternately, with the same layers.
+  // Two networks with the same layers are trained alternately.
   const std::vector<std::string> step =
       Join(Join(Layers(4), {kFusedAdam}), Join(Layers(9), {"loss", kFusedAdam}));
   const KernelSteps steps = Stream().Run(step, 8).Find();
@@ -220,7 +220,7 @@ TEST(KernelSteps, MayHoldTwoUpdates) {
 }
 
 TEST(KernelSteps, MayTakeAnotherProductEachTime) {
-  // Libraries choose by size, and sequences differ in length.
+  // Libraries choose kernels by size, and sequences differ in length.
   const std::vector<std::string> products = {"ampere_sgemm_128x64_nn", "ampere_sgemm_64x64_nn",
                                              "ampere_sgemm_32x32_nn", "ampere_sgemm_128x128_nn",
                                              "ampere_sgemm_32x128_nn"};

@@ -41,7 +41,7 @@ struct Queue {
 /// the queue.
 std::vector<std::size_t> LongestInOrder(const Queue& queue) {
   constexpr std::size_t kFirst = SIZE_MAX;
-  std::vector<std::size_t> last;  // By length - 1: the sequence that ends with the earliest launch.
+  std::vector<std::size_t> last;  // By length - 1: the earliest launched last task of a sequence.
   std::vector<std::size_t> before(queue.tasks.size(), kFirst);
   for (std::size_t i = 0; i < queue.tasks.size(); ++i) {
     const TimeNs launch = queue.LaunchStart(i);
@@ -70,7 +70,7 @@ void FindOutOfOrder(const Queue& queue, std::vector<GpuTaskId>& misplaced) {
   if (sorted) return;
   const std::vector<std::size_t> order = LongestInOrder(queue);
   std::vector<GpuTaskId> found;
-  std::size_t passed = 0;  // Entries of `order`.
+  std::size_t passed = 0;  // Number of entries of `order` before i.
   for (std::size_t i = 0; i < n; ++i) {
     if (passed < order.size() && order[passed] == i) {
       ++passed;
@@ -83,7 +83,7 @@ void FindOutOfOrder(const Queue& queue, std::vector<GpuTaskId>& misplaced) {
   if (IsFew(found.size(), n)) misplaced.insert(misplaced.end(), found.begin(), found.end());
 }
 
-/// Maximum difference between the clocks of host and GPU: profilers align them to some
+/// Maximum difference between the clocks of host and GPU: profilers align them to a few
 /// microseconds.
 constexpr DurationNs kClockError(100'000);
 

@@ -9,17 +9,17 @@
 
 namespace headroom {
 
-/// A task with a wrong timestamp, its own or its launch's; the trace does not show which.
+/// A task whose own timestamp or whose launch's timestamp is wrong. The trace does not show which.
 struct MisplacedTask {
   GpuTaskId task;
-  /// Its neighbours by start on the stream, and by launch. The task belongs at one of the two
-  /// places. None() if it is first or last.
+  /// Neighbours on the stream in order of start, and in order of launch. The task belongs between
+  /// one of these two pairs. None() if there is no such neighbour.
   GpuTaskId runs_after, runs_before, launched_after, launched_before;
 };
 
-/// Returns, by task, the fewest tasks that explain the disorder:
+/// Returns, in task order, the smallest set of tasks that explains the disorder:
 /// * tasks that start before their launch does
-/// * tasks that were launched before a call that waited for the whole device, but start after it
+/// * tasks launched before a call that waited for the whole device, but that start after the call
 /// * tasks that run out of launch order on their stream
 ///
 /// A stream is a queue, so tasks start in the order of their launches. The check excludes

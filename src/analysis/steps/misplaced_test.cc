@@ -12,7 +12,7 @@
 namespace headroom {
 namespace misplaced_test {
 
-/// Returns the misplaced tasks by the numbers of their launches.
+/// Returns the launch numbers of the misplaced tasks.
 std::vector<std::int64_t> NumbersOf(const StoreBuilder& builder) {
   TestTrace trace(builder);
   std::vector<std::int64_t> numbers;
@@ -144,7 +144,7 @@ TEST(MisplacedTasks, TakeTheStepsThatTheyTouchOutOfTheMedian) {
   EXPECT_EQ(WholeOf(early), (std::vector<bool>{false, true, true, false, true}));
   EXPECT_EQ(early.steps.p50, Us(100));
 
-  // The last of its step, so the start of the next one is also unknown.
+  // This task is the last of its step, so the start of the next step is also unknown.
   const StepAnalysis last = FiveSteps(29, 20'000'000, std::nullopt);
   EXPECT_EQ(WholeOf(last), (std::vector<bool>{true, true, false, false, false}));
 }

@@ -12,7 +12,7 @@ namespace headroom {
 
 /// Steps that repeat the same operators on one thread.
 struct OperatorSteps {
-  /// From one first operator to the next; empty if no steps were recognized.
+  /// Each from the first operator of a step to that of the next; empty if no steps were recognized.
   std::vector<Interval> spans;
   ProcessId process;
   std::size_t operators = 0;  ///< Operators per step.

@@ -94,7 +94,8 @@ class NamedTimes {
   /// Returns the time of evaluation ranges that begin in the gap. A range around several steps does
   /// not describe the gap.
   DurationNs Evaluation(Interval gap) const { return BegunIn(gap, evaluation_); }
-  /// Returns the same for the program's ranges whose names match no rule and occur in no step.
+  /// Returns the time of the program's other ranges that begin in the gap: their names match no
+  /// rule and occur in no step.
   DurationNs Other(Interval gap) const { return BegunIn(gap, other_); }
 
  private:
@@ -147,7 +148,8 @@ bool IsProduct(WorkFamily family) {
 }
 
 /// Returns, by row of steps.list, true if the work before the step looks like a forward pass. Its
-/// kernels are mostly those of steps, with products if those have any, and update nothing.
+/// kernels are mostly kernels of the steps and update nothing. They include products if the steps
+/// do.
 std::vector<bool> FindForwardWork(const TraceStore& store, NameFacts& names,
                                   const LaunchedWork& work, const StepAnalysis& steps) {
   constexpr double kMostly = 0.7;
@@ -183,7 +185,7 @@ std::vector<bool> FindForwardWork(const TraceStore& store, NameFacts& names,
   return forward;
 }
 
-/// Returns true if the flag is set for most steps, without the first.
+/// Returns true if the flag is set for most steps, not counting the first.
 bool IsBeforeMost(const std::vector<bool>& after) {
   return std::count(after.begin(), after.end(), true) * 2 > std::ssize(after) - 1;
 }

@@ -41,10 +41,11 @@ struct LaunchedWork {
 /// * The host is in no step for longer than three median steps, and the process records almost
 ///   nothing except occasional work (IsOccasional()). Usually the profiler was off. Exception: the
 ///   steps' numbers have no holes, and most steps have such a gap before them.
-/// * An evaluation runs for longer than a tenth of a step, but not before most steps. For a named
-///   evaluation the host's time counts, else the time of its kernels. An unnamed one updates no
-///   weights and mostly runs kernels of the steps, with products if those have any. It copies at
-///   least half as much at a time to the device as the steps do. No range gives it another name.
+/// * An evaluation runs for longer than a tenth of a step, but not before most steps. A named
+///   evaluation counts with the host's time, an unnamed one with the time of its kernels. An
+///   unnamed evaluation updates no weights and mostly runs kernels of the steps, including products
+///   if the steps have any. Its largest copy to the device has at least half the size of the steps'
+///   largest copy. No range gives it another name.
 ///
 /// Other work between marks, such as a fetch, belongs to the next step.
 void FindPauses(const TraceStore& store, NameFacts& names, const LaunchedWork& work,

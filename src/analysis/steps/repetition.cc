@@ -17,7 +17,7 @@ constexpr std::uint32_t kSeparator = std::numeric_limits<std::uint32_t>::max();
 /// its suffix at that position. The value at position 0 is 0.
 std::vector<std::uint32_t> PrefixLengths(Symbols text) {
   std::vector<std::uint32_t> length(text.size());
-  std::size_t begin = 0, end = 0;  // The match with the prefix that ends last.
+  std::size_t begin = 0, end = 0;  // Match that reaches farthest.
   for (std::size_t i = 1; i < text.size(); ++i) {
     std::size_t known = i < end ? std::min<std::size_t>(length[i - begin], end - i) : 0;
     while (i + known < text.size() && text[known] == text[i + known]) ++known;
@@ -54,13 +54,13 @@ class Heaviest {
   std::vector<Repetition> kept_;
 };
 
-/// Adds the repetitions that cross `center`: they contain a symbol before it and the one a period
-/// later.
+/// Adds the repetitions that cross `center`: they contain a symbol before `center` and the symbol
+/// one period later.
 void AddCrossing(Symbols symbols, std::span<const std::int64_t> weight_before,
                  std::size_t min_count, std::size_t center, Heaviest& found) {
   const std::size_t n = symbols.size();
   const std::vector<std::uint32_t> forward = PrefixLengths(symbols.subspan(center));
-  // Backwards: the part before the center, and the whole sequence.
+  // Reverses the part before the center, and the whole sequence.
   std::vector<std::uint32_t> reversed;
   reversed.reserve(center + 1 + n);
   for (std::size_t i = center; i > 0; --i) reversed.push_back(symbols[i - 1]);
@@ -76,7 +76,7 @@ void AddCrossing(Symbols symbols, std::span<const std::int64_t> weight_before,
   }
 }
 
-/// A part of a unit that occurs only once in it, with the unit read as a circle.
+/// A part of a unit that occurs only once in the unit, when the unit is read as a circle.
 struct Anchor {
   std::size_t offset = 0;
   std::size_t length = 0;
@@ -147,7 +147,7 @@ std::vector<Repetition> FindRepetitions(Symbols symbols,
 }
 
 std::vector<Occurrence> FindOccurrences(Symbols symbols, std::size_t first, std::size_t period) {
-  // The unit as a circle: twice in a row.
+  // Represents the unit as a circle by storing it twice in a row.
   std::vector<std::uint32_t> unit(symbols.begin() + static_cast<std::ptrdiff_t>(first),
                                   symbols.begin() + static_cast<std::ptrdiff_t>(first + period));
   const Anchor anchor = FindAnchor(unit);
@@ -163,7 +163,7 @@ std::vector<Occurrence> FindOccurrences(Symbols symbols, std::size_t first, std:
   const std::size_t shortest = period - period / 10;
   std::vector<Occurrence> found;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (places[i] < anchor.offset) continue;  // It began before the sequence.
+    if (places[i] < anchor.offset) continue;  // The occurrence began before the sequence.
     const std::size_t begin = places[i] - anchor.offset;
     if (!found.empty() && begin < found.back().last) continue;
     const std::optional<std::size_t> next =

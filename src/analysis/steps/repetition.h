@@ -24,10 +24,10 @@ struct Repetition {
 /// `kMaxFound`. `weight_before[i]` is the weight of the symbols before i, so it has one more
 /// element than `symbols`.
 ///
-/// Considers repetitions that cross the half of the weight, its quarters and its eighths. So it
-/// finds every repetition with at least a quarter of the weight. Time and memory are linear (Main
-/// and Lorentz, "An O(n log n) algorithm for finding all repetitions in a string", 1984, without
-/// its recursion).
+/// Considers repetitions that cross the points at 1/2, 1/4 and 3/4 of the weight. If none of these
+/// has more than half of the weight, also considers the odd eighths. So it finds every repetition
+/// with at least a quarter of the weight. Time and memory are linear (Main and Lorentz, "An O(n log
+/// n) algorithm for finding all repetitions in a string", 1984, without its recursion).
 std::vector<Repetition> FindRepetitions(std::span<const std::uint32_t> symbols,
                                         std::span<const std::int64_t> weight_before,
                                         std::size_t min_count);

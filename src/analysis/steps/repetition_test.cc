@@ -85,7 +85,8 @@ TEST(Repetition, WeighsWhatItHolds) {
 TEST(Repetition, AgreesWithTheSlowSearch) {
   std::mt19937 random(36);
   for (std::size_t round = 0; round < 3000; ++round) {
-    // Repeated pieces with others between, because random symbols alone repeat little.
+    // Generates repeated pieces with other pieces between them, because random symbols alone repeat
+    // little.
     Symbols symbols;
     while (symbols.size() < 12 + round % 40) {
       const std::size_t unit = 1 + random() % 6;

@@ -205,8 +205,8 @@ bool IsRange(HostEventKind kind) {
   return kind == HostEventKind::kAnnotation || kind == HostEventKind::kOperator;
 }
 
-/// Returns the marks with the longest interval removed, because the first step may compile, or one
-/// may contain an evaluation.
+/// Returns the marks with the longest interval removed, because the first step may compile, or a
+/// step may contain an evaluation.
 std::vector<TimeNs> WithoutLongestDistance(std::vector<TimeNs> marks) {
   if (marks.size() <= kMinMarks) return marks;
   std::size_t longest = 1;
@@ -291,10 +291,10 @@ void ForOperatorsBetween(const TraceStore& store, NameFacts& names, ProcessId pr
 /// Returns the number of marks per step. It is 2 or 3 if a step updates several networks and all
 /// updates have the same name (a GAN), else 1.
 ///
-/// In a GAN, nearly every interval between marks differs far less from the one two or three before
-/// than from the previous one. Each of two successive intervals has operators that the other lacks.
-/// An evaluation or a log adds operators and removes none. Two heads that are trained alternately
-/// look the same and count as one step.
+/// In a GAN, nearly every interval between marks resembles the interval two or three before it far
+/// more than the previous interval. Each of two successive intervals has operators that the other
+/// lacks. An evaluation or a log adds operators and removes none. Two heads that are trained
+/// alternately look the same as a GAN and count as one step.
 std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId process,
                           const std::vector<TimeNs>& marks) {
   constexpr std::size_t kMaxTurn = 3, kMinTurns = 3;
@@ -381,9 +381,10 @@ std::vector<TimeNs> LastOfGroups(const TraceStore& store, NameFacts& names, Proc
   return {};
 }
 
-/// Returns the ends of Optimizer.step as steps, because it runs once per step by definition. Of
-/// several optimizers, uses the one that steps least often. Of several updates with one name
-/// (alternating networks, or one update per layer), uses the last.
+/// Returns the intervals between the ends of Optimizer.step as steps, because it runs once per step
+/// by definition. If there are several optimizers, uses the one that steps least often. If several
+/// updates have one name (alternating networks, or one update per layer), uses the last of each
+/// step.
 ///
 /// @param regular  true to reject uneven marks; if false, two marks suffice
 FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular) {
@@ -430,7 +431,7 @@ std::vector<bool> FindInsideLayers(const TraceStore& store, NameFacts& names) {
   return inside;
 }
 
-/// Returns steps from an annotation that repeats evenly. Of several, takes those that cover the
+/// Returns steps from an annotation that repeats evenly. If several do, takes those that cover the
 /// most time, and among these the most frequent one. An epoch covers as much time as its batches,
 /// and occasional log ranges cover almost none. Ignores annotations inside a layer, which are part
 /// of a pass.
@@ -467,7 +468,7 @@ FoundSteps FromRepeatedAnnotation(const TraceStore& store, NameFacts& names) {
   }
   if (best == nullptr) return {};
   FoundSteps found = StepsBetween(store, *best);
-  // Only its regularity suggests a step.
+  // Only the regularity of the annotation suggests a step.
   if (found.confidence == "high") found.confidence = "medium";
   found.reason += "; nothing else suggests that they mark steps";
   return found;
@@ -489,9 +490,9 @@ std::string_view WordsOf(std::string_view name) {
   return name.substr(begin, end - begin);
 }
 
-/// Returns steps from ranges whose names count iterations. Of several kinds, takes those that cover
-/// the most time. A step lasts to the next range, but not over a pause. Work between two ranges (a
-/// fetch) belongs to the first.
+/// Returns steps from ranges whose names count iterations. If there are several kinds, takes the
+/// kind that covers the most time. A step lasts until the next range, but excludes a pause. Work
+/// between two ranges (a fetch) belongs to the first range's step.
 FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   struct Series {
     std::vector<HostEventId> ranges;
@@ -531,7 +532,7 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
     gaps.push_back(events.start[ranges[i + 1].index()] - store.HostEnd(ranges[i]));
   std::vector<DurationNs> sorted = gaps;
   std::sort(sorted.begin(), sorted.end());
-  // If the ranges cover only part of a step, the recording lacks the rest of the last one.
+  // If the ranges cover only part of a step, the recording lacks the rest of the last step.
   constexpr std::int64_t kNextToNothing = 20;
   const DurationNs gap = sorted.empty() ? DurationNs(0) : sorted[sorted.size() / 2];
   const bool is_whole = ranges.size() < kMinMarks ||
@@ -550,7 +551,7 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     Interval span = {events.start[ranges[i].index()], store.HostEnd(ranges[i])};
     if (i == gaps.size() && !is_whole) break;
-    // A gap with GPU work is not a pause, because the host waits for its launches.
+    // GPU work in a gap is not part of a pause, because the host waits for work that it launched.
     const bool pauses =
         i == gaps.size() ||
         gaps[i] - busy.MeasureWithin({span.end, span.end + gaps[i]}) > gap + gap + span.length();
@@ -625,7 +626,8 @@ ProgramRuns StepsOfPrograms(const ProgramRuns& runs) {
 }
 
 /// Returns runs of the programs with most of a device's time, from the device's program track.
-/// Applies if the profiler records no launches (XLA on TPUs): the host only dispatches, far ahead.
+/// Applies if the profiler records no launches (XLA on TPUs), because the host only dispatches
+/// programs, far ahead of the device.
 FoundSteps FromProgramRuns(const TraceStore& store) {
   constexpr std::string_view kTrack = "XLA Modules";
   const auto& events = store.host_events;
@@ -728,7 +730,8 @@ Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker
     return store.host_events.kind[row] != HostEventKind::kGpuAnnotation &&
            store.Text(store.host_events.name[row]).starts_with(marker);
   });
-  // The names may contain numbers. Of several processes, the one that begins first has the steps.
+  // The names may contain numbers, so this combines all names. If several processes have such
+  // events, the one that begins first has the steps.
   std::map<ProcessId, std::vector<TimeNs>> by_process;
   for (const auto& [key, series] : by_name) {
     std::vector<TimeNs>& of_process = by_process[key.first];

@@ -16,7 +16,7 @@ namespace headroom {
 struct FoundSteps {
   StepSource source = StepSource::kNone;
   std::string confidence;  ///< "high", "medium" or "low" for inferred steps.
-  std::string reason;      ///< Why the confidence is not higher or lower.
+  std::string reason;      ///< Evidence for the confidence.
   std::string marker;      ///< Name of the marks, or how the steps were identified.
   /// Process that runs the steps; None() if they are not from one process.
   ProcessId process;

@@ -51,7 +51,7 @@ std::optional<StepTime> StepTimeOf(const Steps& steps) {
   const auto count = std::ranges::count(usual, true);
   if (count == 0) return std::nullopt;
   StepTime time{.mean = {}, .gpu_busy = {}, .steps = count - (usual.front() && count > 1 ? 1 : 0)};
-  // A cycle of micro-batches has one update, at any starting point.
+  // A cycle of optimizer_every steps has one update, regardless of its first step.
   const std::int64_t cycle = steps.optimizer_every.value_or(1);
   if (time.steps >= cycle) {
     time.steps -= time.steps % cycle;
@@ -88,8 +88,8 @@ double StepTimeError(const Steps& steps) {
   // The standard deviation of a normal distribution is 1.25 times its mean absolute deviation.
   constexpr double kDeviationPerDistance = 1.25;
   const auto count = static_cast<double>(walls.size());
-  // Relative to the mean step, because a loader that delivers in bursts makes the median far
-  // smaller.
+  // The error is relative to the mean step, because a loader that delivers in bursts makes the
+  // median far smaller.
   return sum > 0 ? kDeviationPerDistance * distance / sum / std::sqrt(count) : 0;
 }
 

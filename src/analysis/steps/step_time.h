@@ -20,9 +20,9 @@ bool IsOutlier(DurationNs wall, DurationNs median);
 /// * the first two of five or more (warm-up), or
 /// * two in a row of ten or more (a checkpoint between them).
 ///
-/// Other slow steps are typical of the job. So are steps that mostly wait for the loader, because
-/// workers deliver in bursts. With fewer than 16 steps that applies to all such steps, else to two
-/// that are not the first ones.
+/// Other slow steps are typical of the job. Slow steps that mostly wait for the loader are also
+/// typical, because workers deliver in bursts. With 16 or more steps, this applies only to two slow
+/// steps that are not the first two.
 std::vector<bool> UsualSteps(const Steps& steps);
 
 struct StepTime {
@@ -31,9 +31,9 @@ struct StepTime {
   std::int64_t steps = 0;  ///< Number of steps in the mean.
 };
 
-/// Returns the mean of the typical steps, or nullopt if no step is whole. Excludes the first of
-/// several steps, because recording began in the middle of earlier work. If only every Nth step
-/// updates the parameters, the mean is of the last whole cycles of N steps. Uses a mean, not a
+/// Returns the mean of the typical steps, or nullopt if the trace has no whole step. Excludes the
+/// first of several steps, because recording began in the middle of earlier work. If only every Nth
+/// step updates the parameters, the mean is of the last whole cycles of N steps. Uses a mean, not a
 /// median, because loaders deliver in bursts. The median step may not wait at all while the job
 /// waits half of its time.
 std::optional<StepTime> StepTimeOf(const Steps& steps);

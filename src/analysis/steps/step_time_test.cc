@@ -56,7 +56,7 @@ TEST(StepTimeTest, HoldsASlowStepAmongUnevenOnes) {
 }
 
 TEST(StepTimeTest, LeavesOutTwoStepsOfTenThatFollowEachOther) {
-  // A checkpoint between two steps.
+  // A checkpoint slows two successive steps.
   EXPECT_EQ(StepTimeOf(Of({10, 10, 10, 30, 400, 10, 10, 10, 10, 10}))->mean.ns(), 10'000);
   EXPECT_EQ(StepTimeOf(Of({900, 30, 10, 10, 10, 10, 10, 10, 10, 10}))->mean.ns(), 10'000);
   EXPECT_GT(StepTimeOf(Of({10, 10, 30, 10, 400, 10, 10, 10, 10, 10}))->mean.ns(), 50'000);

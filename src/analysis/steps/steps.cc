@@ -24,9 +24,9 @@
 namespace headroom {
 namespace {
 
-/// Measures the launch queue at each launch: launches whose first task has not started. A graph of
-/// many kernels is one launch. Returns the times in which the host limits the GPU: those before
-/// launches that find an almost empty queue.
+/// Measures the depth of the launch queue at each launch: the number of launches whose first task
+/// has not started. A graph of many kernels is one launch. Returns the times in which the host
+/// limits the GPU: those before launches that find an almost empty queue.
 IntervalSet MeasureQueue(const TraceStore& store, StepAnalysis& out) {
   constexpr std::int64_t kNextToNothing = 3;
   const auto& tasks = store.gpu_tasks;
@@ -344,8 +344,8 @@ void FindKinds(const TraceStore& store, std::span<const HostStep> found,
   FindEvaluationsInside(counts, out);
 }
 
-/// Returns the end of the recorded calls of the process. If no call is joined to a task, returns
-/// the start of the last task.
+/// Returns the start of the last recorded call of the process. If no call is joined to a task,
+/// returns the start of the last task.
 TimeNs RecordedUntil(const TraceStore& store, const StepAnalysis& steps) {
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
@@ -448,7 +448,7 @@ void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const Hos
   const auto& events = store.host_events;
   std::vector<StepRow>& rows = out.steps.list;
   if (rows.empty()) return;
-  if (store.gpu_tasks.rows() == 0) {  // All of them may be after the cut.
+  if (store.gpu_tasks.rows() == 0) {  // All GPU tasks may be after the cut.
     for (StepRow& row : rows) row.lost_tasks = true;
     return;
   }
@@ -478,7 +478,7 @@ void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const Hos
       rows[i].lost_tasks = true;
   }
   if (HasLaunches(store)) return FindStepsWithoutCalls(store, names, counts, out);
-  // Operators were recorded, so calls were recorded too; all of them are after the cut.
+  // Operators were recorded, so calls were recorded too, and all calls are after the cut.
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (counts[i].operators > 0) rows[i].lost_tasks = true;
   }
@@ -525,8 +525,8 @@ std::vector<bool> StreamsWithLaunches(const TraceStore& store) {
   return has_launches;
 }
 
-/// Assigns every task to the step in which it was launched. If steps are on the GPU's clock, or no
-/// launch of its stream was recorded, assigns it to the step in which it began.
+/// Assigns every task to the step in which it was launched. If steps are on the GPU's clock, or if
+/// no launch on the task's stream was recorded, assigns it to the step in which it began.
 LaunchedWork AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
   const auto& tasks = store.gpu_tasks;
   const bool any_launch = !on_gpu && HasLaunches(store);
@@ -571,8 +571,8 @@ LaunchedWork AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out
 }
 
 /// Returns the start of the first recorded task if the GPU ran unrecorded work until then, else
-/// INT64_MIN. The evidence is a far longer delay after its launch than for tasks that find the GPU
-/// idle.
+/// INT64_MIN. Evidence: the delay from launch to start is far longer for this task than for tasks
+/// that find the GPU idle.
 TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
   constexpr DurationNs kFarMoreThanAStart(200'000);
   const auto& tasks = store.gpu_tasks;
@@ -634,8 +634,8 @@ void TimeSteps(const LaunchedWork& work, bool has_gpu, StepAnalysis& out) {
   }
 }
 
-/// Marks the steps that a task with a wrong timestamp affects. These are the steps in which it was
-/// launched or runs, and the steps of its neighbours.
+/// Marks the steps that a task with a wrong timestamp affects. These are the steps in which the
+/// task was launched or runs, and the steps of its neighbours.
 void MarkTouchedSteps(const TraceStore& store, StepAnalysis& out) {
   const auto mark = [&](std::int32_t step) {
     if (step != StepAnalysis::kNoStep)
@@ -658,7 +658,8 @@ void MarkTouchedSteps(const TraceStore& store, StepAnalysis& out) {
 }
 
 /// Marks steps that launched kernels but have a length of 0. Their work ended before the previous
-/// step's work, by a wrong timestamp or on another stream. In both cases the length is invalid.
+/// step's work, because of a wrong timestamp or on another stream. In both cases the length is
+/// invalid.
 void MarkStepsWithoutTime(std::span<const HostCounts> counts, StepAnalysis& out) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     StepRow& row = out.steps.list[i];

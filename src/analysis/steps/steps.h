@@ -31,7 +31,7 @@ struct StepAnalysis {
   /// By task: true if it was launched before recording began.
   std::vector<bool> before_recording;
 
-  std::vector<MisplacedTask> misplaced;  ///< In no step; the steps that they affect are not whole.
+  std::vector<MisplacedTask> misplaced;  ///< Part of no step; steps that they affect are not whole.
 };
 
 /// Finds steps from a marker that the user gives, else annotations, else repetition. Assigns tasks

@@ -406,14 +406,14 @@ TEST(InferredSteps, OfTwoNetworksInTurnThatTakeEquallyLong) {
   StoreBuilder b, evaluated;
   for (int i = 0; i < 12; ++i) {
     const std::int64_t at = i * 100;
-    // One reads real samples, the other runs backward through both networks.
+    // One network reads real samples, the other runs backward through both networks.
     for (int k = 0; k < 6; ++k) b.Op("aten::linear", kMain, at + k * 5, 4);
     if (i % 2 == 0) b.Op("aten::softplus", kMain, at + 40, 4);
     for (int k = 0; k < 3 && i % 2 == 1; ++k) b.Op("aten::mm", kMain, at + 40 + k * 5, 4);
     b.Annotation("Optimizer.step#Adam.step", kMain, at + 80, 20);
     b.Op("aten::pin_memory", kOtherThread, at + i, 1 + i % 3);  // A loader's thread does not count.
     for (int k = 0; k < i % 4; ++k) b.Op("aten::copy_", kOtherThread, at + 20 + k * 3, 2);
-    // An evaluation only adds operators to every second step.
+    // An evaluation only adds operators to every other step.
     for (int k = 0; k < 6; ++k) evaluated.Op("aten::linear", kMain, at + k * 5, 4);
     for (int k = 0; k < 3 && i % 2 == 1; ++k) evaluated.Op("aten::item", kMain, at + 40 + k, 1);
     evaluated.Annotation("Optimizer.step#Adam.step", kMain, at + 80, 20);
@@ -603,7 +603,7 @@ TEST(ProfilerCost, CountsWhatIsRecordedWhileTheGpuFollowsTheHost) {
   b.Launch("aten::mm", kMain, 250, kGemm, kStream, 510, 50);
   const DurationNs queued = StepsOf(b).steps.list[0].profiler_cost;
   EXPECT_LT(queued, Us(20));
-  // The same once the queue is empty.
+  // The cost of the same operators counts once the queue is empty.
   for (int i = 0; i < 100; ++i) b.Op("aten::view", kMain, 600 + i * 2, 1);
   b.Launch("aten::mm", kMain, 900, kGemm, kStream, 910, 50);
   EXPECT_EQ(StepsOf(b).steps.list[0].profiler_cost - queued, DurationNs(100 * 1600 + 1600 + 1100))

@@ -40,7 +40,7 @@ void MeasureKernels(const TraceStore& store, NameFacts& names, const Attribution
   const auto& tasks = store.gpu_tasks;
   DurationNs unclassified, products, eligible, costed;
   std::map<TensorCoreUse, DurationNs> by_use;
-  // Products with a vector read each weight once, so tensor cores make them no faster.
+  // Matrix-vector products read each weight once, so tensor cores make them no faster.
   std::unordered_map<StringId, bool> has_vector;
   const auto multiplies_vector = [&](StringId name) {
     const auto [known, is_new] = has_vector.try_emplace(name, false);
@@ -52,7 +52,8 @@ void MeasureKernels(const TraceStore& store, NameFacts& names, const Attribution
     const DurationNs duration = tasks.duration[i];
     const KernelClass& facts = names.Kernel(tasks.name[i]);
     if (facts.family == WorkFamily::kUnclassified) unclassified += duration;
-    // A kernel is eligible if its class multiplies matrices. Copies and casts around it are not.
+    // A kernel is eligible if its class multiplies matrices. Copies and casts around such a kernel
+    // are not.
     if (!MultipliesMatrices(facts.family)) continue;
     products += duration;
     if (attribution.Of(GpuTaskId(i)).costed.valid()) costed += duration;

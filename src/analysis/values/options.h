@@ -25,8 +25,8 @@ struct AnalysisOptions {
   /// Annotation that begins each step; if empty, the analysis finds the marker.
   std::string step_marker;
 
-  /// Steps of a window of a longer trace and the process that runs them, if the caller knows them.
-  /// If empty, the analysis finds the steps.
+  /// Steps in a window of a longer trace, and the process that runs them. If empty, the analysis
+  /// finds the steps.
   std::vector<HostStep> known_steps;
   ProcessId process_of_steps;
 };

@@ -88,12 +88,12 @@ struct StepRow {
   Interval on_host;        ///< The step on the host's clock, without `since_previous`.
   DurationNs loading;      ///< Host time in loader ranges; 0 at the edge of an epoch.
   std::int64_t tasks = 0;  ///< Number of GPU tasks launched in the step.
-  /// Figures over several steps exclude this one, because its GPU work is incomplete. Either none
-  /// of its kernels was recorded, the file was cut before the last one, or the time of one is
+  /// Figures over several steps exclude this one, because its GPU work is incomplete: none of its
+  /// kernels was recorded, the file was cut before its last kernel, or the time of a kernel is
   /// unknown.
   bool lost_tasks = false;
-  /// Rough estimate (analysis/steps/profiler_cost.h), not a bound. Time that recording adds to the
-  /// step while the GPU waits for the host; 0 if the launch queue hides it.
+  /// Rough estimate (analysis/steps/profiler_cost.h), not a bound, of the time that recording adds
+  /// to the step while the GPU waits for the host; 0 if the launch queue hides it.
   DurationNs profiler_cost;
   DurationNs host_wait;  ///< GPU idle time before tasks that the host launched too late.
   /// Mean number of tasks launched but not started, at the step's launches.
@@ -135,7 +135,7 @@ struct EngineSummary {
   /// Error of the unchanged window's replay against its own steps.
   double replay_error_pct = 0;
   std::string calibration;  ///< Known cost of the recording, and its source.
-  std::string error;        ///< Why there is no result; empty if there is one.
+  std::string error;        ///< Reason why there is no result; empty if there is one.
   /// Steps::step_time without the profiler, or the stretch if there are no steps. Null if `error`
   /// is set.
   std::optional<MsInterval> corrected_step_ms;
@@ -144,7 +144,7 @@ struct EngineSummary {
 struct Steps : WallSummary {
   StepSource source = StepSource::kNone;
   std::string confidence;         ///< "high", "medium" or "low" for inferred steps, else empty.
-  std::string confidence_reason;  ///< Why the confidence is not higher or lower, else empty.
+  std::string confidence_reason;  ///< Evidence for the confidence, else empty.
   std::string marker;             ///< How the steps were identified.
   /// Process that runs the steps; None() if they are not from one process.
   ProcessId process;
@@ -158,7 +158,7 @@ struct Steps : WallSummary {
   /// every step, or if unknown.
   std::optional<std::int64_t> optimizer_every;
   /// Step time as recorded (analysis/steps/step_time.h). EngineSummary::corrected_step_ms is the
-  /// same without the profiler. Null if no step is whole.
+  /// same without the profiler. Null if the trace has no whole step.
   std::optional<DurationNs> step_time;
   /// p50 without the profiler's cost, and that cost as a share of p50. Null if the engine has no
   /// result.
@@ -253,8 +253,8 @@ struct Bottleneck {
   Verdict verdict = Verdict::kUnknown;
   std::optional<double> share_pct;
   std::string confidence;         ///< "high", "medium" or "low"; empty if there is no verdict.
-  std::string confidence_reason;  ///< Why the confidence is low; else empty.
-  std::string balance;            ///< For a balanced verdict, why no other verdict applies.
+  std::string confidence_reason;  ///< Reason for a low confidence; else empty.
+  std::string balance;            ///< For a balanced verdict, the reason why no other applies.
   bool host_only = false;         ///< From the host's clock alone: no GPU work was recorded.
   std::string of;                 ///< The base of the share: "the mean step", "the recording"...
   std::vector<std::string> evidence;
@@ -306,15 +306,16 @@ struct Finding {
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
   Remedy remedy = Remedy::kNone;
   std::string place = {};  ///< Call, callback or region to start with; empty if none stands out.
-  /// GPU idle time that the title states, the most that a remedy can save; null if it states none.
+  /// GPU idle time that the title states: the most that a remedy can save. Null if the title states
+  /// none.
   std::optional<DurationNs> idle = {};
   /// The finding concerns several files together; its check needs all of them.
   bool of_set = false;
   bool of_stretch = false;  ///< The finding is of a recording without steps.
-  /// Mean time per step outside every figure of the steps; ranks a finding without `saves_ms`.
+  /// Mean time per step that no figure of the steps includes; ranks a finding without `saves_ms`.
   std::optional<DurationNs> beside_steps = {};
 
-  std::optional<MsInterval> saves_ms;  ///< Savings per step; null for the reason in saves_note.
+  std::optional<MsInterval> saves_ms;  ///< Savings per step; if null, saves_note has the reason.
   /// The replayed change, or why no replay was possible; empty if the engine did not run.
   std::string saves_note;
   std::string scenario;  ///< Scenario of `headroom whatif` that forecasts saves_ms, else empty.
@@ -354,15 +355,15 @@ struct LineRow {
   double share_pct = 0;
 };
 
-/// Calls that block the host until the GPU is done, by name and operator.
+/// Calls that block the host until the GPU is done, by name and place.
 struct SyncRow {
   std::string name;   ///< Name of the call.
   std::string where;  ///< Operator or source line around the call; empty if unknown.
   std::int64_t count = 0;
   DurationNs host;            ///< Time in the calls.
   DurationNs gpu_idle;        ///< GPU idle time that the calls cause, over the trace.
-  DurationNs in_median_step;  ///< Its portion inside the median step; 0 without steps.
-  /// Its mean per whole step; without steps, its portion inside the stretch.
+  DurationNs in_median_step;  ///< Portion of `gpu_idle` inside the median step; 0 without steps.
+  /// Mean of `gpu_idle` per whole step; without steps, its portion inside the stretch.
   DurationNs in_mean_step;
 };
 
@@ -378,8 +379,8 @@ struct RegionRow {
   std::optional<DurationNs> gpu;
 };
 
-/// One part of the training loop, by Determined's names. Times are on the host, inside the whole
-/// steps, per step.
+/// One part of the training loop, under Determined's names. Times are on the host's clock and
+/// inside the whole steps.
 struct TimingRow {
   std::string name;
   /// Name of the row that contains this row; empty for the rows that sum to the host's time.
@@ -411,7 +412,7 @@ struct MetricRow {
   /// Device that the counter measures, such as "GPU 0" or "eth0"; empty for the machine.
   std::string instance;
   std::optional<std::int64_t> gpu;
-  double mean = 0, min = 0, max = 0, last = 0;  ///< The mean is weighted with time.
+  double mean = 0, min = 0, max = 0, last = 0;  ///< The mean is weighted by time.
   std::int64_t samples = 0;                     ///< Number of finite samples.
 };
 
@@ -507,14 +508,14 @@ struct Efficiency {
   std::string device_name;                     ///< Empty if the GPU is unknown.
   std::vector<PeakRow> peaks;                  ///< One per type that the data sheet states.
   std::optional<double> memory_bandwidth_gbs;  ///< From the data sheet, in 1e9 bytes per second.
-  std::optional<double> flops_per_step;        ///< Mean over operators with known shapes.
-  std::string math_dtype;                      ///< The type with the most FLOPs.
-  std::optional<double> peak_tflops;           ///< Peak of math_dtype; dense, per GPU.
+  std::optional<double> flops_per_step;  ///< Per whole step: products, convolutions, attention.
+  std::string math_dtype;                ///< The type with the most FLOPs.
+  std::optional<double> peak_tflops;     ///< Peak of math_dtype; dense, per GPU.
   /// MFU of all recorded steps together; each type's FLOPs count against that type's peak.
   std::optional<double> mfu_pct;
   std::string mfu_formula;
-  /// Why there is no MFU although FLOPs and peaks are known. Either the coverage is too low, or the
-  /// result exceeds 100 %, which only wrong inputs explain.
+  /// Reason why MFU is unknown although FLOPs and peaks are known. Either the coverage is too low,
+  /// or the result exceeds 100 %, which only wrong inputs explain.
   std::string error;
   /// Share of the time of matrix products, convolutions and attention whose FLOPs are known.
   std::optional<double> mfu_coverage_pct;
@@ -523,13 +524,14 @@ struct Efficiency {
   /// Share of GPU time whose FLOPs or bytes exceed the device's limits; no bound includes it.
   std::optional<double> impossible_pct;
   std::optional<double> compute_bound_pct, memory_bound_pct;  ///< Shares of GPU task time.
-  /// GPU time of matrix products (without those with a vector), convolutions and attention. Null if
-  /// the GPU has no tensor cores.
+  /// Share of GPU time in matrix products (except matrix-vector products), convolutions and
+  /// attention. Null if the GPU has no tensor cores.
   std::optional<double> tensor_core_eligible_pct;
-  /// Shares of the eligible time, by kernel name. Used: on tensor cores, as a share of the kernels
-  /// whose names state it. Unknown: kernels whose names do not.
+  /// Shares of the eligible time, by kernel name. Used: time on tensor cores, as a share of the
+  /// kernels whose names state whether they use them. Unknown: time of kernels whose names do not
+  /// state it.
   std::optional<double> tensor_core_used_pct, tensor_core_unknown_pct;
-  double unclassified_pct = 0;  ///< GPU time of kernels that no rule matches.
+  double unclassified_pct = 0;  ///< Share of GPU time in kernels that no rule matches.
   UnitUse units;                ///< Mean while the GPU is busy, in the steps that count.
 };
 
@@ -538,7 +540,7 @@ struct TraceReport {
   Health health;
   TimeNs trace_start;  ///< Zero of `start_ms` values.
   Steps steps;
-  std::optional<RunTime> run;  ///< Null if no step is whole.
+  std::optional<RunTime> run;  ///< Null if the trace has no whole step.
   std::vector<GpuTimeRow> gpu_time;
   std::vector<IdleRow> idle;
   /// Window from the first GPU task to the last, if there are no steps. Then breakdown, causes,

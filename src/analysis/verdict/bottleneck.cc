@@ -18,9 +18,9 @@
 namespace headroom {
 namespace {
 
-// The rules of the verdict. Shares are of the mean over all whole steps, so that waits in bursts
-// count. Without steps, they are of the stretch. One slow step among five or more does not decide
-// the verdict; the other steps do.
+// The rules of the verdict. Shares are relative to the mean of all whole steps, so that waits in
+// bursts count. Without steps, they are relative to the stretch. One slow step among five or more
+// does not decide the verdict; the other steps do.
 //
 // 1. If idle time of unknown cause takes at least kClearPct and at least as much as any known wait,
 //    the verdict is unknown. Exception: exposed communication of at least kClearPct that also
@@ -41,7 +41,7 @@ constexpr double kClearPct = 15;
 constexpr double kSurePct = 30;  // At least this share gives high confidence in a wait.
 constexpr double kLeadFactor = 1.3;
 constexpr std::int64_t kGpuLead = 2;
-constexpr double kMajorityPct = 50;  // Minimum share of the GPU time that decides for all GPU time.
+constexpr double kMajorityPct = 50;  // At least this share represents the whole.
 
 /// Returns the times in which only copies to the host run.
 IntervalSet ExposedCopiesToHost(const Evidence& evidence) {
@@ -221,7 +221,7 @@ struct FewRows {
 };
 /// Returns the rows if there are so few that reading the weights takes longer than the arithmetic.
 /// A product of n rows does n FLOP per byte of 16-bit weights, regardless of its other sizes. 8-bit
-/// weights double the FLOP per byte, and the peak.
+/// weights double both the FLOP per byte and the peak, so the comparison stays the same.
 std::optional<FewRows> FindFewRows(const Evidence& evidence) {
   const std::vector<StepKindRow>& kinds = evidence.report.steps.kinds;
   if (kinds.empty() || !kinds.front().tokens) return std::nullopt;
@@ -318,7 +318,7 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& cause
   if (SharePct(waits[0].time, breakdown.wall) >= kClearPct) {
     verdict.balance = "no cause clearly leads";
   } else if (SharePct(all[0].time, breakdown.wall) >= kClearPct) {
-    // Not a wait: idle time in the queue, or copies to the host.
+    // The largest cause is not a wait, but idle time in the queue or copies to the host.
     verdict.balance = fmt::format("mostly {}", all[0].meaning);
   } else {
     verdict.balance = "many causes each take a little";
@@ -407,7 +407,8 @@ std::size_t CountDevices(const Evidence& evidence) {
   return devices.size();
 }
 
-/// Returns the verdict on the mean step, or on the mean of the typical steps if outliers decide it.
+/// Returns the verdict on the mean step. If outliers change that verdict, returns the verdict on
+/// the mean of the typical steps.
 Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
   const std::vector<bool> all(evidence.rows.size(), true);
   Bottleneck verdict =
@@ -470,7 +471,7 @@ Causes FindCauses(const Evidence& evidence) {
     idle = Subtract(idle, cause);
     return taken;
   };
-  IntervalSet sync_idle;  // In order, as PriceSyncs() returns the calls.
+  IntervalSet sync_idle;  // In order, because PriceSyncs() returns calls in order.
   IntervalSet stall_idle;
   for (const PricedSync& sync : evidence.syncs) {
     sync_idle.AppendInOrder(sync.gpu_idle);
@@ -539,7 +540,8 @@ bool ComputesOnCpu(const Evidence& evidence) {
   }
   return !operators.empty() && std::none_of(operators.begin(), operators.end(), [&](StringId id) {
     const std::string_view name = evidence.store.Text(id);
-    // A compiler names possible passes: "pass.move_constructors_to_cuda".
+    // A name without "::" may be a compiler's pass, which need not run:
+    // "pass.move_constructors_to_cuda".
     if (name.find("::") == std::string_view::npos && !name.starts_with("triton_")) return false;
     return std::any_of(std::begin(kOfGpus), std::end(kOfGpus), [&](std::string_view word) {
       return name.find(word) != std::string_view::npos;

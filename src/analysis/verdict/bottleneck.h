@@ -36,7 +36,7 @@ struct Evidence {
   std::size_t median_step = 0;            ///< Row of the median step in steps.list, as an example.
   bool is_stretch = false;                ///< There are no steps.
 
-  /// Returns the mean per judged step of a total over all of them.
+  /// Returns `total`, a sum over the judged steps, as a mean per judged step.
   DurationNs PerStep(DurationNs total) const {
     return DurationNs(total.ns() / static_cast<std::int64_t>(rows.size()));
   }
@@ -51,7 +51,7 @@ struct Evidence {
 /// Returns the FLOP per byte (peak over bandwidth) below which memory limits 16-bit matrix
 /// products, or nullopt if unknown.
 std::optional<double> TurningPoint(const DeviceSpec& device);
-/// TurningPoint() for an unknown GPU: the lowest of all shipped GPUs with matrix units.
+/// TurningPoint() for an unknown GPU: the lowest of all GPUs with matrix units in the catalogue.
 inline constexpr double kMinTurningPoint = 66;
 
 /// Returns the evidence for a loader without marks.
@@ -59,7 +59,7 @@ std::string UnmarkedText(const Evidence& evidence);
 
 /// Parts of a step by cause; they sum to the step.
 struct CauseTimes {
-  DurationNs gpu;            ///< A compute kernel, a copy inside the device or a set runs.
+  DurationNs gpu;            ///< A compute kernel, a copy inside the device or a memset runs.
   DurationNs communication;  ///< Exposed communication.
   /// The GPU waits for data: the host is in the loader, or copies to the device are exposed.
   DurationNs input;

@@ -174,7 +174,8 @@ TEST(Bottleneck, DoesNotBlameTheHostForWhatRecordingMayHaveTaken) {
 }
 
 TEST(Bottleneck, OfKernelsAloneIsCommunicationThatOutlastsCompute) {
-  // No launch was recorded, so the cause of idle time is unknown. Six kernels, then idle time.
+  // No launch was recorded, so the cause of idle time is unknown. Each step runs six kernels and is
+  // then idle.
   const auto kernels_only = [](std::int64_t compute, std::int64_t exchange) {
     StoreBuilder b;
     for (int step = 0; step < 12; ++step) {

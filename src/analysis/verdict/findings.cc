@@ -50,7 +50,7 @@ std::size_t ExampleOf(const Evidence& evidence, DurationNs mean, TimeOf time_of)
     if (distance(i) < distance(best)) best = i;
   }
   if (2 * time_of(best).ns() >= mean.ns()) return evidence.rows[best];
-  // A few steps account for nearly all of it.
+  // A few rows account for nearly all of this time.
   for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
     if (time_of(i) > time_of(best)) best = i;
   }
@@ -523,9 +523,9 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
   return ranked;
 }
 
-/// Returns the maximum that faster GPU work could save per step before the host limits it. The
-/// host's own time is its step without the calls in which it waits for the GPU. Both exclude the
-/// rough cost of recording.
+/// Returns the maximum that faster GPU work could save per step before the host limits the step.
+/// The host's own time is its step without the calls in which it waits for the GPU. Both exclude
+/// the rough cost of recording.
 DurationNs LeftByTheHost(const Evidence& evidence) {
   // A launch takes microseconds; a far longer one waits for space in the launch queue.
   constexpr DurationNs kBlockedLaunch(100'000);

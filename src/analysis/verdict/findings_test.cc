@@ -65,7 +65,7 @@ const RuleCase kRules[] = {
          b.Launch("aten::mm", kMain, at + k * 90, kTensorCoreGemm, kStream, at + k * 90 + 5, 20);
      },
      [](StoreBuilder& b,
-        std::int64_t at) {  // Launched in time; the last covers the next step's first launch.
+        std::int64_t at) {  // No kernel is late; the last covers the next step's first launch.
        for (int k = 0; k < 10; ++k) {
          b.Launch("aten::mm", kMain, at + k, kTensorCoreGemm, kStream, at + k * 100 + 70,
                   k == 9 ? 150 : 20);

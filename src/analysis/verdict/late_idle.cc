@@ -32,7 +32,7 @@ Doing WhatIs(const TraceStore& store, NameFacts& names, std::size_t row) {
 
 constexpr auto kDoings = static_cast<std::size_t>(Doing::kNothing);
 
-/// An event, and the innermost one of its kind around it.
+/// An event, and the innermost event of its kind around it.
 struct Doer {
   HostEventId event, around;
   Interval time;

@@ -11,8 +11,8 @@
 
 namespace headroom {
 
-/// Idle time of one step that ends with a launch, by the concurrent work of the threads that launch
-/// the step's tasks.
+/// Time of one step in which the GPU waits for a launch, split by what the host does meanwhile.
+/// Only the threads that launch the step's tasks count.
 struct LateIdle {
   DurationNs all;
   DurationNs in_short_gaps;  ///< In gaps up to the length of a launch with its operator.
@@ -24,8 +24,8 @@ struct LateIdle {
   DurationNs ranges;     ///< In annotations and Python frames that do not span the step.
   DurationNs nothing;    ///< Time without recorded events.
 
-  /// The single event and the name with the most of this time. Excludes events inside, and times in
-  /// which another thread is more specific. None() if nothing was recorded.
+  /// The single event and the name with the most of this time. Excludes events nested inside, and
+  /// times in which another thread is more specific. None() if nothing was recorded.
   HostEventId longest;
   DurationNs longest_time;
   StringId most_expensive;

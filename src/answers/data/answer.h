@@ -25,7 +25,7 @@ struct NamedLoadingChange {
 /// Parses each with ParseLoadingChange(). Fails with kUsage and the error of the first invalid one.
 Result<std::vector<NamedLoadingChange>> ParseLoadingChanges(const std::vector<std::string>& texts);
 
-/// Returns the figures of the loop in the mean step, as `headroom report` has them.
+/// Returns the loop's figures in the mean step, as `headroom report` shows them.
 LoopView LoopViewOf(const TraceReport& report, const TraceStore& store);
 
 /// Answers questions about one recording. Caches the shared work of the last requested loader.
@@ -41,14 +41,14 @@ class DataAnswer {
   /// Fails with kUsage if the question is wrong, and with kNoAnswer if the recording lacks data. If
   /// no simulation is possible, the report says so.
   ///
-  /// @param loader  position of the loader by the loop's waiting time: 1 for the longest wait
+  /// @param loader  rank of the loader by the time that the loop waits for it: 1 for the longest
   Result<DataReport> Ask(std::int64_t loader, const std::vector<NamedLoadingChange>& changes);
 
  private:
-  /// The shared part of all answers about a loader.
+  /// The part that all answers about one loader share.
   struct Kept;
 
-  /// Returns the report of a recording that has only the loop, without a data loader.
+  /// Returns the report of a recording that shows the training loop but no data loader.
   Result<DataReport> OfLoop(bool wants_forecast) const;
   Result<std::unique_ptr<Kept>> Prepare(std::int64_t loader) const;
 

@@ -24,7 +24,7 @@ struct DataReport {
   std::optional<InputProbe> probe = {};
   /// Absent if there is no forecast; `no_forecast` gives the reason.
   std::optional<LoadingModel> model = {};
-  double correction = 1;  ///< Recorded period over simulated period, both of the recorded setting.
+  double correction = 1;  ///< Recorded period over simulated period, for the recorded setting.
   LoadingSearch search = {};
   std::vector<LoadingOption> asked = {};  ///< Requested settings, in command-line order.
   std::string no_forecast = {};           ///< Why there is no forecast; empty if there is one.

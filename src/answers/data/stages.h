@@ -26,7 +26,7 @@ struct StageRow {
 /// sending and pinning all batches.
 std::vector<StageRow> StageRows(const LoaderProfile& loader);
 
-/// Returns the speedup by samples per second, or by steps per second if the batch size is unknown.
+/// Returns the speedup in samples per second, or in steps per second if the batch size is unknown.
 double SpeedupOf(const LoadingOutcome& outcome, const LoadingModel& recorded);
 
 }  // namespace headroom

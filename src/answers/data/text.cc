@@ -51,7 +51,7 @@ std::string_view BoundTitle(LoadingBound bound) {
   return "unknown";
 }
 
-/// REQUIRES: the split has the parts of a batch's preparation.
+/// Requires that `report.split` has the times of the parts of a batch's preparation.
 std::string ComputingSentence(const LoadingSplit& split) {
   const auto share = [&](DurationNs part) { return SharePct(part, split.batch); };
   constexpr double kWorthSayingPct = 10;
@@ -331,8 +331,8 @@ void WriteLoop(TextPage& page, const DataReport& report) {
                  "the program.");
 }
 
-/// Returns the recorded and the requested settings, the cheapest one that is enough, and the next
-/// best ones.
+/// Returns a few rows, slowest first: the recorded and the requested settings, the cheapest setting
+/// that is enough, and the fastest of the others.
 std::vector<OptionRow> BestRows(const DataReport& report) {
   constexpr std::size_t kRows = 6;
   std::vector<OptionRow> rows = OptionRows(report);

@@ -21,8 +21,7 @@ struct ProfileQuestion {
   CalibrationFlags calibration = {};
   std::optional<double> measured_step_ms = {};  ///< Measured without a profiler.
   std::optional<std::int64_t> rank = {};  ///< Set if the store is a rank's part of a merged trace.
-  bool has_others = false;                ///< True if other traces may be of other ranks of the
-                                          ///< job.
+  bool has_others = false;  ///< True if other traces may come from other ranks of the job.
 };
 
 struct ProfiledTrace {

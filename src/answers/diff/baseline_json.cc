@@ -11,8 +11,8 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Rounds milliseconds to six decimals, a nanosecond. More digits are noise, which would change
-/// lines under version control.
+/// Rounds milliseconds to nanoseconds (six decimals). More digits are noise, and would change lines
+/// under version control.
 double Rounded(double value) {
   constexpr double kDecimals = 1e6;
   return std::round(value * kDecimals) / kDecimals;

@@ -87,7 +87,7 @@ std::string AccountLabel(const AccountRow& row) {
   for (const auto& [name, label] : kLabels) {
     if (name == row.name) return std::string(label);
   }
-  // A phase of a job without GPU work.
+  // Prefix of the rows for phases, in a job without GPU work.
   constexpr std::string_view kPhase = "phase.";
   std::string label = row.name.starts_with(kPhase) ? row.name.substr(kPhase.size()) : row.name;
   std::replace(label.begin(), label.end(), '_', ' ');

@@ -18,7 +18,7 @@
 
 namespace headroom {
 
-/// One question about several jobs for the same GPUs.
+/// Predicts several jobs for the same GPUs, and returns one report.
 class PredictAnswer {
  public:
   /// Reads the prices and grids that `plan` names. Fails as JobPlanQuestion::Check() and

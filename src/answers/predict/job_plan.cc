@@ -231,7 +231,7 @@ JobPlan::Place JobPlan::PlaceOf(const InstancePrice& price) const {
   const bool unknown = question_.region.empty() && there == nullptr;
   place.text =
       fmt::format("{}{} ({:.0f} g per kWh, {}), times {:.2f}", place.grid->name,
-                  unknown ? fmt::format(", as no grid of '{}' is known", price.region) : "",
+                  unknown ? fmt::format(", because the grid of '{}' is unknown", price.region) : "",
                   place.grid->g_co2_per_kwh, place.grid->year, place.pue);
   return place;
 }

@@ -6,7 +6,7 @@ namespace headroom {
 namespace machine_steps_test {
 
 /// A job with a step of 100 ms on one GPU and 125 ms on several GPUs. Optionally, it has no answer
-/// for several.
+/// for several GPUs.
 class FakeJob final : public ScalableJob {
  public:
   std::string no_answer;

@@ -38,9 +38,10 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
   }
 }
 
-/// Returns the GPUs of the whole job: one for each rank, or as many as one rank uses.
+/// Returns the number of GPUs of the whole job: the largest of the GPUs that work in this trace,
+/// the recorded world size, and RecordedGpus().
 std::int64_t GpusOf(const Job& job) {
-  // Limit against a wrong number in the trace: no job has more GPUs.
+  // Ignores larger numbers: no job has that many GPUs, so the trace is wrong.
   constexpr std::int64_t kMax = 1'000'000;
   std::int64_t gpus = WorkingGpus(job.store(), job.steps().spans);
   for (const std::optional<std::int64_t>& told :
@@ -237,7 +238,7 @@ std::optional<StepEnergy> EnergyOn(const DeviceRates& rates, const StepActivity&
   if (energy && measured_over_model)
     energy = Carried(*energy, *measured_over_model, activity.step_ms, *rates.device);
   if (!energy || step.mid <= 0) return energy;
-  // The energy of a step grows with its time, so the range of the time adds to the error.
+  // A longer step uses more energy, so the range of the step's time adds to the error.
   const double of_time = std::max(step.high / step.mid - 1, 1 - step.low / step.mid);
   energy->error = std::hypot(energy->error, of_time);
   return energy;

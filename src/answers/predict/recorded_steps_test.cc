@@ -25,8 +25,9 @@ const GpuModels& Models() {
 
 struct Shape {
   std::string_view dims = "[[32, 4096], [4096, 4096]]";
-  std::int64_t kernel_us = 9'980;  ///< Begins after 20 us; steps are timed by the ends of kernels.
-  bool marked = true;              ///< Each step has a marker.
+  /// The kernel begins 20 us into the step, so by default it ends with the step.
+  std::int64_t kernel_us = 9'980;
+  bool marked = true;  ///< Each step has a marker.
 };
 
 /// Three steps of 10 ms, each with one matrix product for which the host waits.
@@ -97,7 +98,7 @@ TEST(SourceGpuOf, TheTraceOrElseTheUserNamesIt) {
   const struct {
     const StoreBuilder& builder;
     const char* from;
-    const char* gpu;  ///< nullptr means that it fails with `words`.
+    const char* gpu;  ///< If nullptr, SourceGpuOf() must fail with `code` and `words`.
     StatusCode code = StatusCode::kOk;
     const char* words = "";
   } kCases[] = {

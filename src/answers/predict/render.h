@@ -121,12 +121,13 @@ struct PredictReport {
   std::vector<PredictedTarget> targets;    ///< Workload by workload, in the order of the command
                                            ///< line.
   std::vector<PredictAbstention> abstained;
-  std::optional<double> total_steps = {};  ///< Steps of the job; absent without hours and money.
-  std::string carbon;                      ///< Grid, PUE and year; empty if not requested.
-  std::vector<std::string> equivalents;    ///< A job's CO2 compared with everyday things.
-  std::vector<PlannedOption> options;      ///< Sorted by money within a workload and currency.
-  /// Why a job of one GPU has no options with several GPUs, with the GPUs (and jobs) of each
-  /// reason.
+  /// Steps of the whole job; absent if not given, and then so are its hours and money.
+  std::optional<double> total_steps = {};
+  std::string carbon;                    ///< Grid, PUE and year; empty if not requested.
+  std::vector<std::string> equivalents;  ///< A job's CO2 compared with everyday things.
+  std::vector<PlannedOption> options;    ///< Sorted by money within a workload and currency.
+  /// Maps each reason why a job of one GPU has no options with several GPUs to the GPUs (and jobs)
+  /// that it applies to.
   std::map<std::string, std::vector<std::string>> not_scaled_out;
   /// Number of options left out because of a limit of time or money.
   std::int64_t options_over_limits = 0;

@@ -42,7 +42,7 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
     page.Paragraph(
         "  Recorded  ",
         fmt::format("{} at the peak: parameters {}, gradients {}, optimizer {}, activations {}, "
-                    "inputs {}, temporary {}, of autograd {}, unknown {}",
+                    "inputs {}, temporary {}, autograd {}, unknown {}",
                     FormatBytes(told.Total()), FormatBytes(told.parameters),
                     FormatBytes(told.gradients), FormatBytes(told.optimizer_state),
                     FormatBytes(told.activations), FormatBytes(told.inputs),
@@ -154,7 +154,7 @@ void WriteCalibrated(TextPage& page, const std::vector<PredictedTarget>& targets
   }
 }
 
-/// Writes groups of GPUs, in order of time, in which the ranges of neighbours overlap.
+/// Names the GPUs in adjacent rows whose ranges overlap. Requires targets in order of time.
 void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
   constexpr std::size_t kMaxNames = 8;
   for (std::size_t begin = 0; begin < targets.size();) {

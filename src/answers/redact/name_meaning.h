@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// Returns true if both names of a role mean the same to the analyses.
+/// Returns true if `a` and `b`, in the role `role`, mean the same to the analyses.
 bool MeanTheSame(const ReferenceData& reference, std::string_view a, std::string_view b,
                  NameRole role);
 

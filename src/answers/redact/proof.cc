@@ -71,7 +71,7 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
   });
   if (!leaked.empty()) return failed(leaked);
   if (of_format) {
-    // The strings of the trace no longer contain the word, so the copy's format does.
+    // The strings of the trace no longer contain the word, so it occurs in the copy's format.
     return failed(
         fmt::format("--word {0}: '{0}' occurs outside the strings of the trace ({1}, byte {2}), in "
                     "words of the copy's format; leave out that --word, or write the other format "
@@ -85,7 +85,7 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
   if (!was.ok()) return was.status();
   const Result<nlohmann::json> is = ReportOf(*after.value(), reference);
   if (!is.ok()) return is.status();
-  // Copied before FirstDifference() redacts strings of the reports, which adds entries.
+  // Copies these entries now, because FirstDifference() adds more: it redacts the reports' strings.
   const std::vector<Needed> decisive = redactor.decisive();
   if (const auto place = FirstDifference(was.value(), is.value(), redactor, proof.compared)) {
     if (const auto& needed = redactor.needed()) {

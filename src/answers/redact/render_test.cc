@@ -42,7 +42,7 @@ TEST(RenderRedactText, SaysWhatWasReplacedAndProved) {
             std::string::npos);
 }
 
-// Without searched texts, the proof does not show that they were removed.
+// If the proof searched for no texts, it does not show that the copy lacks them.
 TEST(RenderRedactText, SaysWhyNoTextWasLookedFor) {
   RedactAnswer answer = Answer();
   answer.proof.texts = 0;

@@ -90,7 +90,7 @@ TEST(RenderCsv, HeadersAreTheKeysOfTheJsonReport) {
                             : json["job_ranks"].contains(list) ? json["job_ranks"][list]
                                                                : json[list];
     for (const auto& [key, value] : json_rows[0].items()) keys.insert(key);
-    if (list == "findings") keys.insert("rank");  // Only several files have this key.
+    if (list == "findings") keys.insert("rank");  // Only a report of several files has this key.
     if (list == "memory")
       keys.insert({"rank", "device", "process"});  // Keys of the entry that holds the list.
     EXPECT_EQ(std::set<std::string>(rows[0].begin(), rows[0].end()), keys) << name;

@@ -58,7 +58,7 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   return summary;
 }
 
-/// @param verdict  verdict of the job; findings that act on it come first
+/// @param verdict  verdict of the job; the best finding that acts on it comes first
 std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files, Verdict verdict) {
   std::vector<RowOfFile<Finding>> joined;
   const auto share = [](const RowOfFile<Finding>& f) { return f.row->share_pct.value_or(-1); };

@@ -18,7 +18,7 @@ namespace headroom {
 struct ReportOptions {
   /// Rows per rank of each list of kernels, operators, ...; absent means all.
   std::optional<std::size_t> top;
-  /// Files and folders as the user gave them, for checks of all files.
+  /// Files and folders as the user gave them, for check commands that read all files.
   std::vector<std::string> inputs;
   /// Arguments with which the check commands give the same figures, e.g. {"--steps", "2:4"}.
   std::vector<std::string> check_arguments;
@@ -61,8 +61,8 @@ struct RegionOverRanks {
   std::int64_t ranks = 0;
   DurationNs min, mean, max;             ///< Over RegionRow::total.
   const TraceReport* longest = nullptr;  ///< The first file with time `max`.
-  /// Share of the time in BATCH over the ranks that have both; absent without BATCH. For COMM it is
-  /// the communication share, from timers alone.
+  /// This region's time as a share of the time in BATCH, over the ranks that recorded both regions;
+  /// nullopt without BATCH. For COMM: the communication share, from timers alone.
   std::optional<double> share_of_batch_pct;
 };
 
@@ -74,7 +74,8 @@ struct RegionOverRanks {
 /// - Breakdown and bottleneck are those of the slowest rank: the largest median step. Ties prefer a
 ///   file with a verdict, then the first.
 /// - Tables hold a row per name and rank, largest total first.
-/// - Findings are joined by id: the largest share wins. They are ordered by their savings.
+/// - Findings are joined by id: the largest share wins. The first that acts on the verdict leads;
+///   the others are ordered by their savings.
 class JobReport {
  public:
   /// Requires that `files` is not empty and outlives this.

@@ -13,8 +13,7 @@ namespace headroom {
 
 /// Returns the object with a newline at the end. Requires that `files` is not empty.
 ///
-/// Additional keys: `ranks[]` (one row per file), `classes[]`, `syncs[]`, `efficiency`,
-/// `bottleneck.causes[]`; `rank` in rows of several files.
+/// Findings and the engine window have the key `rank` only for several files.
 std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& options);
 
 /// Returns the answer of `report --show ID --json`: `{"schema": "headroom.row/1", "id", "kind",

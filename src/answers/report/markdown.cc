@@ -17,10 +17,10 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kNameWidth = 60;
-/// Maximum width of a sentence of the analyses, which may quote names of any length.
+/// Maximum width of a sentence from the analyses, which may quote names of any length.
 constexpr std::size_t kTextWidth = 400;
 
-/// Escapes a sentence of the analyses, and keeps its `commands` as code. Quoted names may also
+/// Escapes a sentence from the analyses, and keeps its `commands` as code. Quoted names may also
 /// contain backticks, but these only begin code, in which markup has no effect.
 std::string Escaped(std::string_view text) {
   const std::string line = CutMiddle(Printable(Sentence(text)), kTextWidth);

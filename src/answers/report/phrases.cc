@@ -314,7 +314,7 @@ std::string NumberText(std::optional<std::int64_t> number) {
 std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
   std::vector<DeviceRow> rows;
   std::int64_t first = 0, last = 0;
-  std::string before;  // Numbers of the current row, up to its last range of successive numbers.
+  std::string before;  // The current row's numbers before its last range of consecutive numbers.
   for (const DeviceInfo& device : input.devices) {
     std::string text = DeviceText(device);
     const bool is_new = rows.empty() || rows.back().text != text;

@@ -54,7 +54,7 @@ std::string CorrectedText(const StepSummary& steps);
 /// Returns the steps that the step time averages, e.g. "mean of 5 steps, without the first".
 std::string CountedText(const StepSummary& steps);
 
-/// Returns the replayed steps, and the source of the calibration of the recording's cost.
+/// Returns the replayed steps, and the source of the calibration that removes the profiler's cost.
 std::string WindowText(const EngineSummary& engine);
 
 /// Returns the callback with the most self time, and its event; empty without callbacks.
@@ -80,7 +80,7 @@ struct DeviceRow {
 };
 std::vector<DeviceRow> DeviceRows(const InputInfo& input);
 
-/// Formats a sentence of the analyses for a page. Its first word gets a capital if it is a plain
+/// Formats a sentence from the analyses for a page. Its first word gets a capital if it is a plain
 /// word.
 std::string Sentence(std::string_view text);
 

@@ -20,7 +20,7 @@ struct SectionWriter {
   bool (*has_rows)(const TextContext&);
 };
 
-/// In the order of Section.
+/// The writers, in the order of Section.
 constexpr std::array<SectionWriter, kSectionNames.size()> kWriters = {{
     {WriteHealth, Always},
     {WriteBottleneck, Always},

@@ -143,7 +143,8 @@ std::string Amount(double value, std::string_view unit) {
   return unit.empty() || unit == "1" ? number : fmt::format("{} {}", number, unit);
 }
 
-/// The most used metrics, in this order. Names are those of docs/metrics.md. Others follow by name.
+/// The most used metrics, in this order, with their names from docs/metrics.md. The other metrics
+/// follow, sorted by name.
 constexpr std::string_view kFirstMetrics[] = {
     "gpu_util",
     "gpu_sm_util_pct",

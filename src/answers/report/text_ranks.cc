@@ -186,7 +186,7 @@ void WriteRanks(TextContext& c) {
       "others.");
   WriteVerdict(c, *job);
   for (const RankSetIssue& issue : job->issues) {
-    // Writes the data that is missing for a verdict on all ranks.
+    // Names the data that a verdict on all ranks would require.
     c.page.Paragraph("  ", Sentence(issue.detail), Style::kPlain, Style::kDim);
   }
   if (!job->waits.classes.empty()) {

@@ -452,7 +452,7 @@ class Summary {
     const MsInterval& saves = *finding.saves_ms;
     const bool bound = finding.saves_note.starts_with("at most");
     std::string speedup;
-    // If the step itself is uncertain, the factor of an upper bound misleads.
+    // If the step itself is uncertain, a speedup computed from an upper bound is misleading.
     constexpr double kBadlyKnown = 0.5;
     const bool promises = !bound || (base && base->high - base->low < kBadlyKnown * base->mid);
     if (promises && base && base->mid - saves.mid > 0)

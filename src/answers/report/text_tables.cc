@@ -116,7 +116,7 @@ void WriteLayers(TextContext& c) {
   WriteTable<TimeRow>(
       c,
       {"Layers",
-       c.HasGpuWork() ? "GPU time by layer of the model, its backward pass included."
+       c.HasGpuWork() ? "GPU time by layer of the model, including the layer's backward pass."
                       : "The layers of the model that the host ran.",
        "No layers were recorded: use with_stack=True, or record_function(\"layer::NAME\") around "
        "each module."},
@@ -137,7 +137,8 @@ void WriteLines(TextContext& c) {
   WriteTable<LineRow>(
       c,
       {"Source lines",
-       "GPU time by the line of your program that caused it, its backward pass included.",
+       "GPU time by the line of your program that caused it, including the backward pass of that "
+       "line's operators.",
        NotRecorded(c, "Python frames", ImportIssue::kNoStacks)},
       c.file.lines,
       {{"line", Kind::kName, [](const LineRow& r) { return Span{r.location}; }},

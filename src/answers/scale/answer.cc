@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-/// Scenarios that --with refuses, because flags of `headroom scale` set the same.
+/// Scenarios that --with refuses, because flags of `headroom scale` have the same effect.
 constexpr std::array kOfTheNetwork = {"data-parallel", "network-speed", "p3", "dgc", "blueconnect"};
 
 }  // namespace

@@ -59,8 +59,7 @@ class ScaleAnswer {
   bool has_buckets() const { return exchange_.has_buckets; }
 
   /// Answers for a recorded job with GPU work. If that is impossible, the report gives the reason.
-  ///
-  /// @param source  the report's facts on the job: its path, and the source of its calibration
+  /// @param source  path of the job and source of its calibration, for the report
   Result<ScaleReport> OfTrace(const Job& job, Forecaster& forecaster, const ForecastSource& source,
                               const ReplayedRankFacts& rank) const;
   /// Answers for a recording without GPU work: the host is the device.

@@ -1,4 +1,4 @@
-// The report of `headroom scale`: steps on other numbers of GPUs.
+// The report of `headroom scale`: step times at other GPU counts.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ struct ScaleCurve {
 
 struct ScaleReport {
   std::string path;
-  /// Why there is no answer; empty if there is one. If set, only `path` is valid.
+  /// Why there is no answer; empty if there is one. If set, only `path` and the values of the
+  /// question are valid.
   std::string no_answer;
   bool strong = false;
   std::string schedule;             ///< As the user wrote it.
   std::int64_t exchange_every = 1;  ///< Steps from one exchange to the next.
-  ModelParallel split;              ///< Split of a replica over its GPUs.
+  ModelParallel split;              ///< Tensor and pipeline parallelism within a replica.
   std::string changes;   ///< Value of --with: scenarios that were applied first; empty without any.
   StepInterval step_ms;  ///< Step on one GPU, with `changes`.
   std::int64_t recorded_gpus = 1;
@@ -44,7 +45,7 @@ struct ScaleReport {
   std::optional<double> deviation;       ///< Deviation of the recorded steps, as a share of their
                                          ///< median; absent for too few steps.
   std::string source;       ///< "trace", "operators", or "loop" if the host is the device.
-  std::string gpu;          ///< GPU whose models give the times of "operators".
+  std::string gpu;          ///< GPU that the times are modelled for if `source` is "operators".
   std::string calibration;  ///< As in ForecastReport.
   std::string steps_note;
   std::vector<ScaleCurve> curves;

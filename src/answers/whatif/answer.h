@@ -19,7 +19,7 @@ namespace headroom {
 Result<std::vector<std::vector<ScenarioCall>>> ParseScenarios(
     std::span<const std::string> scenarios);
 
-/// Facts about a job that its forecasts show.
+/// Facts about a job that the report of its forecasts shows.
 struct ForecastSource {
   std::string path;
   std::string calibration;  ///< CalibratedJob::calibration.

@@ -1,4 +1,4 @@
-// Writes the batch curve of a forecast of another batch size.
+// Writes the batch curve of a forecast for another batch size.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Maximum rows of each list of the critical path in text. JSON has all rows.
+/// Maximum number of rows in each list of the critical path in text. JSON has all rows.
 constexpr std::size_t kRows = 6;
 
 /// Smaller times round to 0 and get no row.

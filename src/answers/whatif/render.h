@@ -23,8 +23,8 @@ struct ForecastReport {
                           ///< set, `baseline` is invalid and all forecasts abstain.
   bool ranked = false;    ///< True: sorted by savings. False: in the order of the command line.
   std::vector<Forecast> forecasts;
-  std::vector<Forecast> abstaining;        ///< Scenarios of a ranking without a forecast, with the
-                                           ///< reason.
+  /// Scenarios of a ranking that have no forecast, with the reasons.
+  std::vector<Forecast> abstaining;
   std::optional<Explanation> explanation;  ///< Set by --explain.
   std::vector<SelfCheck> self_check;       ///< Results of --self-check; empty without it.
   std::optional<Sweep> sweep;              ///< Set by --sweep.

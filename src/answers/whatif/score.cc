@@ -73,7 +73,7 @@ std::string RenderScoreText(const ScoreReport& report, const PageStyle& style) {
                         report.rule.scores, kMinScores, ScenarioKind(record.scenario),
                         Printable(report.ledger))
           : fmt::format(
-                "by {} scores, intervals of {} on this machine are {:.2f} times as wide ({})",
+                "from {} scores: intervals of {} on this machine are {:.2f} times as wide ({})",
                 report.rule.scores, ScenarioKind(record.scenario), report.rule.factor,
                 Printable(report.ledger)),
       Style::kBold);

@@ -14,8 +14,8 @@ struct ScoreReport {
   LedgerRecord record;        ///< The scored record.
   bool measured = false;      ///< True if the step was measured. Otherwise it is the corrected step
                               ///< of `after`.
-  IntervalRule rule;          ///< For later forecasts of this kind on this machine.
-  std::string ledger;         ///< Path of the ledger.
+  IntervalRule rule;   ///< Rule for the intervals of later forecasts of this kind on this machine.
+  std::string ledger;  ///< Path of the ledger.
 };
 
 /// Returns headroom.whatif-score/1.

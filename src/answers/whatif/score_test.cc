@@ -60,7 +60,7 @@ TEST(ScoreText, AMeasuredStepIsTheTruth) {
   ExpectHas(text, "  Truth     100 ms, measured (after.json)\n");
   ExpectHas(text, "  Error     -16.0 %; the interval did not hold\n");
   ExpectHas(text,
-            "by 3 scores, intervals of fused-optimizer on this machine are 1.25 times as wide");
+            "from 3 scores: intervals of fused-optimizer on this machine are 1.25 times as wide");
 }
 
 TEST(ScoreJson, HasTheFigures) {

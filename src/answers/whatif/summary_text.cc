@@ -38,12 +38,12 @@ std::string_view HardwareOf(std::string_view scenario) {
   return "";
 }
 
-/// Returns true if `part` is one of the changes of `whole`, such as "a+b".
+/// Returns true if `part` is one of the changes that `whole` combines: "a+b" includes "a".
 bool Includes(const std::string& whole, const std::string& part) {
   return ("+" + whole + "+").find("+" + part + "+") != std::string::npos;
 }
 
-/// Adds a change to those that are worth trying together, unless one of them includes it or makes
+/// Adds a change to those that are worth trying together, unless one of these includes it or makes
 /// the same kernels faster. A combination replaces its parts.
 void AddTogether(const std::string& change, std::vector<std::string>& changes) {
   constexpr std::size_t kMax = 2;

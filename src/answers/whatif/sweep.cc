@@ -15,7 +15,7 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Maximum targets in text. JSON has all targets.
+/// Maximum number of targets in text. JSON has all targets.
 constexpr std::size_t kRows = 20;
 
 /// Targets that save less than this share of the step at any speed are not shown.

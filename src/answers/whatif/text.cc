@@ -26,7 +26,7 @@ std::string_view ValidityText(Validity validity) {
   return "";
 }
 
-/// Writes what was asked for beside the forecasts.
+/// Writes what was asked for in addition to the forecasts.
 void WriteMore(const ForecastReport& report, TextPage& page) {
   if (report.explanation) WriteExplanationText(*report.explanation, page);
   if (!report.self_check.empty()) WriteSelfCheckText(report.self_check, page);

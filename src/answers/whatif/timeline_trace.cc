@@ -176,7 +176,8 @@ class TraceWriter {
     if (!context.op.valid()) return;
     const TraceStore& store = job_.store();
     Add(",\"operator\":{}", JsonString(store.Text(store.host_events.name[context.op.index()])));
-    // Not named "External id" as in a recording, because this file does not contain the operator.
+    // The name is not "External id" as in a recording, because this file does not contain the
+    // operator.
     const std::int64_t external_id = store.host_events.external_id[context.op.index()];
     if (external_id != kUnknown) Add(",\"recorded_external_id\":{}", external_id);
   }

@@ -40,8 +40,8 @@ enum Result : std::int32_t {
   kUnknownError = 999,
 };
 
-/// CUpti_ActivityKind. Never uses KERNEL (3), which serializes kernels, or GRAPH_TRACE (51), which
-/// hides the kernels of a graph.
+/// CUpti_ActivityKind. Headroom never uses KERNEL (3), which serializes kernels, or GRAPH_TRACE
+/// (51), which hides the kernels of a graph.
 enum ActivityKind : std::int32_t {
   kMemcpy = 1,
   kMemset = 2,

@@ -11,7 +11,7 @@
 namespace headroom::cupti {
 namespace {
 
-/// One name per CUDA version. The last is that of the development package.
+/// One name per CUDA version. The last name comes with the development package.
 constexpr const char* kFileNames[] = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.11.8",
                                       "libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so.11.5",
                                       "libcupti.so.11.4", "libcupti.so.11.3", "libcupti.so.11.2",
@@ -66,7 +66,8 @@ std::string PathOf(void* handle) {
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
 }
 
-/// Loads the entry points. Returns the name of the first missing required one; null if all exist.
+/// Loads the entry points. Returns the name of the first required entry point that is missing; null
+/// if all exist.
 const char* TakeEntryPoints(void* handle, Library* library) {
   library->path = PathOf(handle);
 #define HEADROOM_CUPTI_FIND(name, symbol, parameters) \

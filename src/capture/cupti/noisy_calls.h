@@ -1,5 +1,5 @@
-// Query calls of the CUDA runtime and driver that do no work. Frameworks make tens of them around
-// each launch, and they do not explain where time goes.
+// Query calls of the CUDA runtime and driver that do no work. Frameworks make dozens of these calls
+// around each launch, and the calls do not explain where time goes.
 #pragma once
 
 #include <algorithm>

@@ -17,8 +17,8 @@ namespace {
 
 using activity::Kind;
 
-/// Timestamps that are outside the recorded time by more than this are invalid. At least 1 s of any
-/// counter.
+/// Timestamps that are outside the recorded time by more than this are invalid. Every counter takes
+/// at least 1 s for this number of ticks.
 constexpr std::uint64_t kSlackTicks = std::uint64_t{1} << 32;
 
 /// Same names as in PyTorch's profiler, which rules and users know.

@@ -22,7 +22,7 @@ using activity::Severity;
 /// Period of requests for complete records: CUPTI's own periodic flush delivers full buffers only.
 constexpr std::int64_t kFlushNs = 200'000'000;
 constexpr std::int64_t kReportNs = 1'000'000'000;
-/// Period of checks whether the recorder wants events, if a step window is set.
+/// Interval at which the worker checks whether the recorder wants events, if a step window is set.
 constexpr std::int64_t kControlNs = 10'000'000;
 /// Longest wait for the worker when the process exits.
 constexpr int kExitPatienceSeconds = 2;
@@ -70,7 +70,7 @@ std::int64_t Nanoseconds(clockid_t clock) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Set once, before CUPTI gets any callback.
+/// Set once, before any callback is registered with CUPTI.
 Session* the_session = nullptr;
 
 thread_local bool on_worker = false;
@@ -198,8 +198,8 @@ bool Session::EnableKinds() {
   if (settings_.level == Settings::Level::kFull) {
     for (const ActivityKind kind : kFullKinds) enable(kind);
   }
-  // Disables noisy calls last, because each kind enables all its calls. If CUPTI cannot disable
-  // single calls, the writer skips them.
+  // Disables noisy calls last, because enabling a kind enables all its calls. If CUPTI cannot
+  // disable single calls, the writer skips them.
   if (library_.enable_runtime_api != nullptr) {
     for (const std::uint32_t id : kNoisyRuntimeCalls) library_.enable_runtime_api(id, 0);
   }
@@ -341,7 +341,7 @@ void Session::OnForkInChild() { the_session->forked_ = true; }
 
 // --- called by CUPTI -----------------------------------------------------------------------------
 
-// The driver and CUPTI are built without exceptions: none may leave these functions.
+// The driver and CUPTI are built without exceptions, so no exception may leave these functions.
 
 std::uint64_t Session::OnTimestamp() { return headroom_impl_ticks(headroom_impl_state_v1.clock); }
 

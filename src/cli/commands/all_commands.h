@@ -9,8 +9,7 @@
 
 namespace headroom::cli {
 
-/// Declares all commands in `program`, in the order of the help. Requires that `program` outlives
-/// them.
+/// Declares all commands in `program`, in the order of the help. `program` must outlive them.
 std::vector<std::unique_ptr<Subcommand>> MakeCommands(const Program& program);
 
 }  // namespace headroom::cli

@@ -55,7 +55,7 @@ Result<nlohmann::json> RunLoops(const std::string& python, const std::string& fo
   return said;
 }
 
-/// A profiled loop, with the trace that it refers to.
+/// A profiled loop, and the trace to which `profiled.trace` points.
 struct Loop {
   std::unique_ptr<TraceStore> trace;
   ProfiledLoop profiled;

@@ -39,7 +39,7 @@ class ChakraFiles {
     for (std::size_t i = 0; i < files_.paths.size(); ++i) {
       const Result<std::unique_ptr<TraceStore>> store = Read(files_.paths[i]);
       if (!store.ok()) {
-        // A folder may hold other files than the job's traces.
+        // A folder may also hold files that are not traces of the job.
         if (!files_.of_folder[i]) return store.status();
         if (!quiet_) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
         if (failed.ok()) failed = store.status();

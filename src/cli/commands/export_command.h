@@ -26,8 +26,8 @@ class ExportCommand : public Subcommand {
   /// Writes one file per table into the folder, or only the requested table.
   Status WriteTables(const TraceStore& store) const;
   Status WriteMetrics(const TraceFiles& files) const;
-  /// Prints on stderr how many items `of` the file contains. Prints nothing if the result went to
-  /// stdout.
+  /// Prints the number of written items on stderr. `of` names one item, such as "event". Prints
+  /// nothing if the result went to stdout.
   void RemarkOnWritten(std::int64_t count, std::string_view of) const;
   bool to_stdout() const { return output_path_ == "-"; }
 

@@ -395,7 +395,7 @@ Result<std::string> OpenFolders::Resolve(const std::string& path) const {
   const fs::path whole = folders_.front() / path;  // An absolute path replaces the folder.
   const fs::path canonical = fs::canonical(whole, error);
   if (error) {
-    // The error does not reveal whether a path outside the folders exists.
+    // The error must not reveal whether a path outside the folders exists.
     std::error_code unknown;
     const fs::path place = fs::weakly_canonical(whole, unknown);
     return unknown || !Holds(place) ? Outside(path)

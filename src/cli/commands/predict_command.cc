@@ -79,7 +79,10 @@ PredictCommand::PredictCommand(Command parent) {
       .TypeName("FILE");
   command_.AddOption("--kernels", table_path_, "A table of operators measured on --from")
       .TypeName("FILE");
-  command_.AddOption("--from", from_, "GPU of --kernels, or of a trace that does not name its GPU")
+  command_
+      .AddOption(
+          "--from", from_,
+          "GPU that --kernels was measured on, or that recorded a trace that does not name its GPU")
       .TypeName("GPU");
   command_.AddOption("--to", to_, "GPU to predict --kernels for").TypeName("GPU");
   gpus_.AddFlags(command_);

@@ -261,7 +261,7 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   request.compare = files_.paths.size() > 1;
   if (!request.compare) request.analysis.rank = rank_;
   std::vector<SharedFile> files_to_read;
-  // A folder may hold other files than the job's traces.
+  // A folder may also hold files that are not traces of the job.
   for (std::size_t i = 0; i < files_.paths.size(); ++i)
     files_to_read.push_back({.path = files_.paths[i], .may_fail = files_.of_folder[i]});
   Result<ReadFiles> read = Sort(reading.Lead(files_to_read, threads_.value_or(0)));

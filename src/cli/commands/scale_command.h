@@ -1,4 +1,4 @@
-// `headroom scale`: forecasts the step on other numbers of GPUs, and names its limit.
+// `headroom scale`: forecasts the step at other GPU counts, and names what limits it.
 #pragma once
 
 #include <string>

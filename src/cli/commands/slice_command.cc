@@ -160,12 +160,12 @@ Status SliceCommand::Run() {
     }
     std::int64_t steps = kept > 0 ? kept : static_cast<std::int64_t>(part->steps.rows());
     if (kept > 0 && !window->marked) {
-      // The part may repeat too little to infer its steps.
+      // The part may contain too few steps to infer them from repetition.
       const Result<StepAnalysis> again = StepsOf(*part);
       steps = again.ok() ? static_cast<std::int64_t>(again.value().steps.list.size()) : 0;
       if (steps < kept)
         more += fmt::format(
-            "; the part has {} steps, but it repeats too little to infer the others: keep more, or "
+            "; the part has {} steps, but too few repetitions to infer all of them: keep more, or "
             "mark them with prof.step()",
             kept);
     }

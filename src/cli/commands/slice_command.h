@@ -1,4 +1,4 @@
-// `headroom slice`: cuts some steps, a time range or one rank out of a trace, as a trace.
+// `headroom slice`: writes some steps, a time range or one rank of a trace as a new trace.
 #pragma once
 
 #include <cstdint>

@@ -177,7 +177,7 @@ Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll(
       return other.status();
     } else {
       // A deleted older recording must not block the new one.
-      Remark(fmt::format("headroom: {} is no longer compared with: {}\n",
+      Remark(fmt::format("headroom: no longer compares with {}: {}\n",
                          Printable(trace, CharsetOfEnvironment()),
                          Printable(other.status().message(), CharsetOfEnvironment())));
     }

@@ -70,7 +70,7 @@ class Command {
   /// Leaves all words from the first non-flag on as another program's command line.
   void TakeCommandLine() const;
 
-  // After the parsing. Returns true if the command line names this command.
+  // Returns true if the command line names this command. Requires that Parse() has run.
   bool is_chosen() const;
   bool is_given(const std::string& flag) const;
   /// Returns the words that belong to no flag and no argument.

@@ -36,7 +36,7 @@ Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::
     const std::string& path = files.paths[i];
     Result<std::unique_ptr<TraceStore>> store = OpenWithProgress(path, open, quiet);
     if (!store.ok()) {
-      // A folder may hold other files than the job's traces.
+      // A folder may also hold files that are not traces of the job.
       if (!files.of_folder[i]) return store.status();
       if (!quiet) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
       if (failed.ok()) failed = store.status();

@@ -1,5 +1,5 @@
-// Chooses the one trace that a command converts: a file, one of a folder, or one rank of a file
-// that holds several.
+// Chooses the one trace that a command converts: a file, one file of a folder, or one rank of a
+// file with several ranks.
 #pragma once
 
 #include <cstdint>

@@ -40,10 +40,11 @@ Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return BeginOf(*a) < BeginOf(*b); });
   if (const std::string why = WhyNotOneProcess(parts); !why.empty()) {
-    return Status::Usage(fmt::format(
-        "{} and {} are recordings of one process by their names, but {}: report each separately",
-        Printable(path, Charset::kAscii), Plural(static_cast<std::int64_t>(further.size()), "file"),
-        why));
+    return Status::Usage(
+        fmt::format("{} and {} are recordings of one process according to their names, but {}: "
+                    "report each separately",
+                    Printable(path, Charset::kAscii),
+                    Plural(static_cast<std::int64_t>(further.size()), "file"), why));
   }
   return JoinRecordings(parts);
 }

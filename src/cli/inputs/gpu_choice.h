@@ -1,4 +1,4 @@
-// The GPUs of a prediction, as flags name them, and the files with more data on them.
+// The GPUs to predict for, chosen by flags, and the files that add data on those GPUs.
 #pragma once
 
 #include <optional>

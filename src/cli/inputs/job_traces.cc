@@ -53,7 +53,7 @@ Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions&
     const Result<std::unique_ptr<TraceStore>> store =
         OpenWithProgress(path, options.open, options.quiet);
     if (!store.ok()) {
-      // A folder may hold other files than the job's traces.
+      // A folder may also hold files that are not traces of the job.
       if (!files.of_folder[i]) return store.status();
       if (!options.quiet) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
       if (failed.ok()) failed = store.status();

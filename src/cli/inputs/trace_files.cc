@@ -56,8 +56,8 @@ bool IsTraceFile(const fs::directory_entry& entry) {
   return !name.starts_with('.') && LooksLikeATrace(name) && entry.is_regular_file(unknown);
 }
 
-/// Returns the folders below `folder` that hold traces, by name; empty if too many files are below
-/// it. JAX, for example, writes into plugins/profile/DATE.
+/// Returns the folders below `folder` that hold traces, sorted by name; empty if too many files are
+/// below `folder`. JAX, for example, writes into plugins/profile/DATE.
 std::vector<std::string> FoldersWithTraces(const std::string& folder) {
   constexpr int kMaxDepth = 4;
   constexpr int kMaxEntries = 10'000;
@@ -79,7 +79,7 @@ std::vector<std::string> FoldersWithTraces(const std::string& folder) {
   return {found.begin(), found.end()};
 }
 
-/// Returns "A, B and 2 more" of paths.
+/// Returns the paths as "A, B and 2 more".
 std::string FirstOf(const std::vector<std::string>& paths) {
   constexpr std::size_t kMaxShown = 3;
   std::string text;
@@ -113,7 +113,7 @@ void RemoveCopies(std::vector<std::string>& sorted) {
   constexpr std::pair<std::string_view, std::string_view> kCopies[] = {
       {".nsys-rep", ".sqlite"}, {".trace.json.gz", ".xplane.pb"}, {".trace.json", ".xplane.pb"}};
   std::erase_if(sorted, [&](const std::string& path) {
-    // JAX writes it beside a profile if create_perfetto_trace is set.
+    // JAX writes this file next to a profile if create_perfetto_trace is set.
     if (path.ends_with("/perfetto_trace.json.gz") &&
         std::ranges::any_of(all, [](const auto& other) { return other.ends_with(".xplane.pb"); }))
       return true;

@@ -1,5 +1,5 @@
-// `headroom calibrate --gpu`: measures operators on this machine's GPU, and writes their table.
-// `headroom predict --gpu-calibration` corrects its models with it.
+// `headroom calibrate --gpu`: measures operators on this machine's GPU, and writes a table with
+// which `headroom predict --gpu-calibration` corrects its models.
 #pragma once
 
 #include <string>

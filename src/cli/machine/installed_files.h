@@ -15,8 +15,7 @@ struct InstalledFiles {
   std::string mpi;  ///< Module that joins processes (distributed/communicator.h); empty if missing.
 };
 
-/// Name of the library for the CUDA driver. The name distinguishes the library from the library of
-/// another tool.
+/// Name of the library for the CUDA driver. The name distinguishes it from other tools' libraries.
 inline constexpr char kCuptiFile[] = "libheadroom_cupti.so";
 
 InstalledFiles FindInstalledFiles();

@@ -15,7 +15,7 @@ namespace {
 /// A unit of Headroom's metrics, and its base unit in Prometheus.
 struct BaseUnit {
   std::string_view unit;
-  /// Ending that names of Headroom's metrics with this unit have; empty for none.
+  /// Suffix of the names of Headroom's metrics with this unit; empty for none.
   std::string_view ending;
   std::string_view base;
   double scale;

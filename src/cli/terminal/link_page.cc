@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Works without a script, because some browsers run none in a file.
+/// Works without a script, because some browsers run no scripts in local files.
 constexpr std::string_view kPage =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"referrer\" content=\"no-referrer\">\n"

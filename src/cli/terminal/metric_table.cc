@@ -143,7 +143,8 @@ std::vector<std::string> MetricTable::Render(const std::string& title, std::size
   std::size_t widest_value = 0, widest_instance = 0;
   for (const Row& row : rows_) {
     if (!row.shown || drawn.size() == room) continue;
-    // Shows the previous value of a missing one, such as that of a GPU that is not read each time.
+    // If the current value is missing, shows the last known one: some GPUs are not read at every
+    // sample.
     double now = row.values.back();
     for (auto value = row.values.rbegin(); value != row.values.rend() && !std::isfinite(now);
          ++value) {

@@ -34,17 +34,17 @@ Status WriteFolder(const std::string& folder, std::vector<NamedFile> files);
 /// Prints to stderr. Ignores failures.
 void Remark(std::string_view text);
 
-/// If `mute`, Remark() prints nothing from now on. For processes of a command in which another
+/// If `mute`, Remark() prints nothing from now on. Used by processes of a command in which another
 /// process prints.
 void MuteRemarks(bool mute);
 bool RemarksAreMuted();
 
-/// Returns the charset of the terminal by the locale of the environment (LC_ALL, LC_CTYPE, LANG).
+/// Returns the charset of the terminal, according to the locale (LC_ALL, LC_CTYPE, LANG).
 Charset CharsetOfEnvironment();
 
 enum class ColorMode { kAuto, kAlways, kNever };
 
-/// Returns true if results have colour by `mode`. kAuto requires a terminal with colour on stdout,
+/// Returns true if results have colour in `mode`. kAuto requires a terminal with colour on stdout,
 /// no NO_COLOR, and no output file.
 bool UseColor(ColorMode mode, const std::string& output_path);
 

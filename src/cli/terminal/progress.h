@@ -7,8 +7,8 @@
 
 namespace headroom::cli {
 
-/// Shows how much of a file is read, after the first second. The destructor clears the line. Not
-/// thread-safe.
+/// Shows how much of a file has been read, after the first second. The destructor clears the line.
+/// Not thread-safe.
 class Progress {
  public:
   /// `enabled` false shows nothing. `what` is shown verbatim. Requires printable text.
@@ -17,7 +17,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` of `all` bytes. `all` <= 0 means unknown.
+  /// Reports that `done` of `all` bytes have been read. `all` <= 0 means that the size is unknown.
   void Update(std::int64_t done, std::int64_t all);
 
  private:

@@ -25,7 +25,7 @@ class QuerySession {
   /// Runs all commands (lines that begin with a dot) and statements of `text`. Appends their output
   /// to `out`, and remarks to `remarks`. Stops at the first failure.
   Status RunAll(std::string_view text, std::string& out, std::string& remarks);
-  /// Reads a terminal until its end or .quit.
+  /// Runs commands from the terminal until end of input or .quit.
   Status RunTerminal();
 
  private:

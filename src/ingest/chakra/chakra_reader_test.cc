@@ -134,7 +134,7 @@ TEST(ChakraReader, WorkWithoutTimesRunsAsItsDependenciesAllow) {
                  HostNode(4, "aten::relu", 5, {2}).message(), GpuNode(5, "relu", 20, {4}).message(),
                  HostNode(6, "aten::view", 5, {4}).message()}));
   EXPECT_EQ(EndOfTask(*store, "gemm"), 60'000);
-  // Launched at 15 us; its stream is busy until 60 us.
+  // The launch is at 15 us, but the stream is busy until 60 us.
   EXPECT_EQ(EndOfTask(*store, "relu"), 80'000);
   EXPECT_EQ(store->metadata.events, 5);
   EXPECT_EQ(store->log.Count(ImportIssue::kNotCollected), 1) << "start times, calls";

@@ -252,7 +252,7 @@ bool ReadNode(std::string_view message, Node& out) {
 }
 
 bool IsNode(std::string_view message, bool cut, bool as_found) {
-  // Bounds the steps for hostile bytes. A node's first fields are the most distinctive.
+  // Bounds the cost of hostile bytes. A node's first fields are the most distinctive.
   constexpr int kFieldsChecked = 64;
   ProtobufReader reader(message);
   bool has_name = false, has_type = false;

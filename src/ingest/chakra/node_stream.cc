@@ -132,11 +132,11 @@ Result<bool> NodeStream::Next(MessageText& message) {
     }
     if (const Status status = Resynchronize(); !status.ok()) return status;
     ++lost_;
-    // A truncated node at the end of the file: the writer or the copy was stopped.
+    // The file ends inside a node: the writer or the copy was stopped.
     if (found.value() == Found::kCut && at_ == buffer_.size()) {
       log_.Add(ImportIssue::kTruncated, offset, "the last node is truncated");
     } else if (found.value() == Found::kTooLarge) {
-      log_.Add(ImportIssue::kOversizedEvent, offset, "a node, or its length is damaged");
+      log_.Add(ImportIssue::kOversizedEvent, offset, "a node, or its length, is damaged");
     } else {
       log_.Add(ImportIssue::kLostEvent, offset,
                fmt::format("no readable node in {} bytes",

@@ -1,5 +1,5 @@
-// The tokenizer of Chakra execution traces: finds messages, each after its length, in a stream of
-// bytes.
+// The tokenizer of Chakra execution traces: finds messages in a stream of bytes. The length of each
+// message precedes it.
 //
 // After damage it searches for the next place that can only be a node: well-formed, and followed by
 // another node or the end. The result does not depend on the sizes of the reads.
@@ -17,8 +17,9 @@
 namespace headroom::chakra {
 
 struct MessageText {
-  std::int64_t offset = 0;  ///< Offset of its length in the decompressed file; 0 for the metadata.
-  std::string_view text;    ///< Valid until the next call.
+  std::int64_t offset =
+      0;  ///< Offset of the message's length in the file, decompressed; 0 for the metadata.
+  std::string_view text;  ///< Valid until the next call.
 };
 
 /// Returns true if a file that begins with `head` is a Chakra execution trace: metadata, then a

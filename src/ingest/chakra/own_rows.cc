@@ -307,7 +307,7 @@ void OwnRows::AddHostEvent(const Node& node, std::int64_t offset) {
 }
 
 StreamId OwnRows::StreamOf(std::int64_t device, std::int64_t number) {
-  // Adds the streams from tables first; tables precede work.
+  // First finds the streams that tables added. Tables precede work in the file.
   for (; streams_seen_ < store_.streams.rows(); ++streams_seen_) {
     const DeviceId of = store_.streams.device.Pending(streams_seen_);
     streams_.try_emplace(

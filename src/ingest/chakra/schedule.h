@@ -19,8 +19,9 @@ struct ScheduledNode {
   bool has_time = false;
 };
 
-/// Starts each node once all its dependencies have ended and its resource is free. If several can
-/// start, takes the one that could start first, then the lowest index. Sets `start` and `has_time`.
+/// Starts each node once all its dependencies have ended and its resource is free. If several are
+/// ready, takes the node whose dependencies ended first, then the lowest index. Sets `start` and
+/// `has_time`.
 ///
 /// Nodes in a dependency cycle, and nodes that depend on one, get no time. The same applies to
 /// nodes that would end later than a quarter of the range of times.

@@ -111,7 +111,7 @@ void WorkRows::ReadMetadata(const Metadata& metadata) {
 }
 
 void WorkRows::ReadGroups(std::string_view list) {
-  // A list with one text, which is JSON: ['[{"pg_name": "0", "ranks": [0, 1]}]'].
+  // The value is a list with one element, a JSON text: ['[{"pg_name": "0", "ranks": [0, 1]}]'].
   const std::size_t begin = list.find("[{"), end = list.rfind("}]");
   if (begin == std::string_view::npos || end == std::string_view::npos || end < begin ||
       list.size() > kLargestGroupList)
@@ -509,8 +509,8 @@ void WorkRows::AppendCollective(std::size_t index, GpuTaskId task) {
   }
   if (members) rows.group_size.MutablePending(row) = *members;
   if (work.bytes == kUnknown) return;
-  // The size is that of the input of one rank. An element is a byte, because the file has no data
-  // type.
+  // The recorded size is that of one rank's input. The file has no data type, so elements are
+  // counted as bytes.
   rows.dtype.MutablePending(row) = store_.strings.Intern("Byte");
   std::int64_t in = work.bytes, out = work.bytes;
   const auto type = static_cast<CommType>(work.comm_type);

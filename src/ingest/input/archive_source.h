@@ -34,8 +34,8 @@ constexpr bool HoldsFiles(ArchiveKind kind) {
 Status CheckHoldsOneFile(std::unique_ptr<ByteSource> bytes, ArchiveKind kind,
                          const std::string& path, ExpansionLimit limit);
 
-/// Opens the first file of an archive. If `may_hold_more`, a second file makes the last Read()
-/// fail.
+/// Opens the first file of an archive. If `may_hold_more` is true and the archive has a second
+/// file, the last Read() fails.
 Result<std::unique_ptr<ByteSource>> OpenArchive(std::unique_ptr<ByteSource> bytes, ArchiveKind kind,
                                                 const std::string& path, ExpansionLimit limit,
                                                 bool may_hold_more);

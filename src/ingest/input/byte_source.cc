@@ -220,8 +220,7 @@ class GzipSource final : public InflatingSource {
         finished_ = true;
       } else if (state_.block_state == ISAL_BLOCK_FINISH) {
         between_members_ = true;
-      } else if (file_ended &&
-                 produced == 0) {  // Stop only now: the decoder may still have held output.
+      } else if (file_ended && produced == 0) {  // The decoder holds no more output.
         damage_ = "the gzip stream is truncated";
         finished_ = true;
       }

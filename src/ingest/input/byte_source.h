@@ -25,8 +25,8 @@ class ByteSource {
 
   /// Returns why the stream ended early ("the gzip stream is truncated", ...), or an empty string.
   virtual std::string_view damage() const { return {}; }
-  /// Returns true if bytes follow a complete compressed stream that are neither zeros nor another
-  /// stream. They are not read. Valid only at the end of the stream.
+  /// Returns true if the bytes after a complete compressed stream are neither zeros nor another
+  /// stream. These bytes are not read. Valid only at the end of the stream.
   virtual bool has_trailing_bytes() const { return false; }
   /// Returns the number of bytes read from the file so far, for progress.
   virtual std::int64_t file_bytes_read() const = 0;

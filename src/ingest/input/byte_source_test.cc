@@ -115,7 +115,8 @@ struct StreamCase {
 
 TEST_F(ByteSourceTest, WholeStreamsGiveTheirTextInStepsOfAnySize) {
   const std::string a = Noise(3000), b = Noise(70000);
-  // Ends in long runs: a decoder that has consumed all its input still holds much text.
+  // This text ends in a long run, so a decoder that has consumed all its input still holds much
+  // output.
   const std::string runs = a + std::string(300000, 'x');
   const std::string block_of_gzip = GzipOfSize(b, kBlock);
   const std::string one_less_of_gzip = GzipOfSize(b, kBlock - 1);

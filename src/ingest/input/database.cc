@@ -215,7 +215,7 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes,
     has_log_ = header[kReadVersion] == kWithLog;
     const std::int64_t page = big_endian(16, 18), largest_page = 65'536;
     page_bytes_ = page == 1 ? largest_page : page;
-    // Used only if the page count is valid: old versions of SQLite did not update it.
+    // Does not check whether the page count is valid: old versions of SQLite did not update it.
     missing_bytes_ = std::max<std::int64_t>(0, big_endian(28, 32) * page_bytes_ - bytes_);
   }
   if (missing_bytes_ > 0) {  // The file itself stays open read-only.

@@ -48,7 +48,7 @@ template <typename... Names>
 NamedColumns(Names...) -> NamedColumns<sizeof...(Names)>;
 
 /// Calls `row` with each row of a table. The first `needed` columns are mandatory. Logs the name of
-/// a table that lacks one, or that ends in damage. `progress` may be empty.
+/// a table that lacks a mandatory column, or that ends in damage. `progress` may be empty.
 template <typename Row>
 void ForEachRow(const Database& database, const DatabaseTable& table,
                 std::span<const std::string_view> columns, std::size_t needed, ImportLog& log,

@@ -1,5 +1,5 @@
-// Maps the ids by which a database's rows refer to texts to the texts, and to the store's ids of
-// the texts in use.
+// Maps a database's text ids, to which its rows refer, to the texts. Also maps the ids of texts in
+// use to ids of the store.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Texts {
  public:
   explicit Texts(TraceStore& store) : store_(store) {}
 
-  /// Adds a row of the table. If two rows have one id, the later one wins.
+  /// Adds a row of the table. If two rows have the same id, the later one wins.
   void Set(std::int64_t id, std::string_view text);
   /// Returns a text without adding it to the store; empty if no row has this id. Valid until the
   /// next Set().

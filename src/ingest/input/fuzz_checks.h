@@ -47,13 +47,13 @@ inline void CheckInvariants(const TraceStore& store) {
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
     by_thread += range.last - range.first;
     for (std::uint32_t row = range.first; row < range.last; ++row) {
-      Require(host.thread[row] == ThreadId(t), "events of a thread are its own");
+      Require(host.thread[row] == ThreadId(t), "events in the range of a thread belong to it");
       Require(host.duration[row].ns() >= 0, "no negative lengths");
       if (row > range.first) Require(host.start[row - 1] <= host.start[row], "events are sorted");
       const HostEventId parent = host.parent[row];
       if (!parent.valid()) continue;
       Require(parent.index() < row && parent.index() >= range.first,
-              "a parent comes before, on the same thread");
+              "a parent precedes its children, on the same thread");
       Require(host.start[parent.index()] <= host.start[row], "a parent starts no later");
       Require(store.HostEnd(parent) + store.HostTolerance() >= store.HostEnd(HostEventId(row)),
               "a parent ends no earlier");
@@ -64,7 +64,8 @@ inline void CheckInvariants(const TraceStore& store) {
   std::size_t by_stream = 0;
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
     for (const GpuTaskId task : store.TasksOf(StreamId(s))) {
-      Require(gpu.stream[task.index()] == StreamId(s), "tasks of a stream are its own");
+      Require(gpu.stream[task.index()] == StreamId(s),
+              "tasks in the list of a stream belong to it");
       ++by_stream;
     }
   }

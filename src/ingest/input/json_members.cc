@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 
-/// Reads one element after the other. Each function returns false, at an unspecified position, if
+/// Reads elements one after another. Each function returns false, at an unspecified position, if
 /// the next element is of another type.
 class Grammar {
  public:

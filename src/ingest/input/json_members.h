@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-/// Returns true if a text is `"key": value, "key": value` by the grammar of RFC 8259. Any tool can
-/// parse an object with such members. Accepts all bytes of 0x80 and above. Returns false for
-/// nesting beyond 64. Linear time.
+/// Returns true if a text is `"key": value, "key": value` according to the grammar of RFC 8259. Any
+/// tool can parse an object with such members. Accepts all bytes of 0x80 and above. Returns false
+/// for nesting beyond 64. Linear time.
 bool AreJsonMembers(std::string_view members);
 
 /// Returns, unchanged, the members whose keys and values are valid JSON, and drops the others.

@@ -21,7 +21,7 @@ class RowBudget {
   /// Counts rows. Returns true if the file may have that many rows. After a return of false,
   /// status() states why.
   bool Add(std::int64_t rows) { return Allows(rows_ += rows); }
-  /// Checks rows that are counted elsewhere in the same way.
+  /// Returns true if the file may have `rows` rows in total.
   bool Allows(std::int64_t rows) {
     if (rows <= allowed_) return true;
     const std::int64_t file_bytes = source_.file_bytes_read();

@@ -281,7 +281,7 @@ TEST(RepairStringsTest, EscapesWhatMustHaveBeenPartOfAString) {
   for (const RepairCase& c : cases) EXPECT_EQ(RepairStrings(c.damaged), c.repaired) << c.name;
 }
 
-/// A slow reference: moves the point in the text by three places and rounds by hand.
+/// A slow reference: moves the decimal point of the text by three places, then rounds the digits.
 std::optional<std::int64_t> ByText(bool negative, const std::string& whole,
                                    const std::string& decimals, int exponent) {
   std::string digits = whole + decimals;

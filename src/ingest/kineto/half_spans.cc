@@ -15,7 +15,7 @@
 namespace headroom::kineto {
 namespace {
 
-/// Returns the members of both. The members of the end come last, so they win for equal keys.
+/// Returns the arguments of both halves. Those of the end come last, so they win for equal keys.
 StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
   if (!begin.valid() || !end.valid()) return begin.valid() ? begin : end;
   std::string joined(store.Text(begin));

@@ -78,7 +78,7 @@ struct Piece {
   TextBuffer text;
   bool last = false;
   bool oversized =
-      false;  ///< Has no place to cut and is too large to keep; the text after it was skipped.
+      false;  ///< No cut was found within the limit; the text after the piece was skipped.
 };
 
 /// Cuts the stream into pieces. Allows one caller at a time.

@@ -14,8 +14,8 @@
 // Reading has two stages. The first cuts the file into pieces at apparent event starts, without
 // scanning the text between them. In the second, each piece is scanned and turned into rows by one
 // thread, and pieces are merged in file order. A cut is only a guess: unless the previous piece
-// ends exactly there, both are scanned again as one. So the result never depends on pieces or
-// threads.
+// ends exactly there, the two pieces are scanned again as one. So the result never depends on
+// pieces or threads.
 #pragma once
 
 #include <cstddef>

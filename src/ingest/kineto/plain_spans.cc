@@ -25,8 +25,9 @@ bool HasIdOfProfiler(const TraceStore& store, std::size_t row) {
 }
 
 /// Returns true if the categories of the spans come from a profiler. At least half of the spans
-/// must have a known category, or one of these spans a profiler's id. One known category is not
-/// enough, because any program may use a category such as "kernel" or "Operator".
+/// must have a known category, or one such span must have an id that only profilers write. One
+/// known category is not enough, because any program may use a category such as "kernel" or
+/// "Operator".
 bool CategoriesTellOfProfiler(TraceStore& store) {
   const auto& events = store.host_events;
   std::size_t known = 0;

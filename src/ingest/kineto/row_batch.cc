@@ -105,8 +105,8 @@ HostEventKind KindOf(const RawEvent& event, CategoryRule rule) {
 
 }  // namespace
 
-/// Reads arguments of one event into columns and remembers which. A value that does not fit its
-/// column stays in the text of `args`.
+/// Reads arguments of one event into columns, and records which arguments have a column. A value
+/// that does not fit its column stays in the text of `args`.
 class ArgReader {
  public:
   explicit ArgReader(const RawEvent& event) : event_(event) {}
@@ -327,7 +327,7 @@ bool RowBuilder::ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& t
 
 DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset,
                                      CategoryRule rule) {
-  // A whole number of microseconds, so that it proves nothing about the unit of other times.
+  // This is a whole number of microseconds, so it proves nothing about the unit of other times.
   constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max() / 4 / 1000 * 1000;
   if (!event.duration.present()) {
     batch_.log.Add(ImportIssue::kMissingDuration, offset);
@@ -635,7 +635,7 @@ StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t in_columns,
 }
 
 StringId RowBuilder::NameOf(const RawEvent& event, std::int64_t offset) {
-  // Copies of such events have an empty name and report the problem separately.
+  // A copy of the trace gives such events an empty name, and carries the log entry separately.
   const bool is_null = !event.name.quoted && event.name.text == "null";
   if (!event.name.present() || is_null) {
     batch_.log.Add(ImportIssue::kMissingName, offset);

@@ -40,7 +40,7 @@ struct AsyncId {
   StringId category, scope, id;
   StringId
       process;    ///< The process that the id is local to; none if the id holds for the whole file.
-  StringId name;  ///< The name for phases `S` and `F`, whose spans pair by name; none if all nest.
+  StringId name;  ///< For `S` and `F`, whose halves pair by name; none for `b` and `e`, which nest.
   auto operator<=>(const AsyncId&) const = default;
 };
 

@@ -102,13 +102,13 @@ struct Device {
 };
 
 /// Returns a + b, clamped so that the difference of two such sums fits an int64. A file may refer
-/// to one entry many million times.
+/// to one entry millions of times.
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 61;
   return std::clamp(a + b, -kLargest, kLargest);
 }
 
-/// The change of memory by an entry.
+/// The change in memory that an entry makes.
 struct Change {
   std::int64_t allocated = 0, reserved = 0;
   void Add(const Change& other) {

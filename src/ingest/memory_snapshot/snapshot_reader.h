@@ -2,7 +2,8 @@
 //
 // - `device_traces`, the history of the caching allocator with call stacks, becomes memory_events.
 //   Its stacks become host events.
-// - `segments`, the state at the end, gives the totals from which the history is counted back.
+// - `segments`, the state at the end, gives the final totals. Subtracting the history from them
+//   gives the initial totals.
 // - `external_annotations` become annotations.
 //
 // Sizes are the requested ones, before the allocator rounds them up. A free counts when it is

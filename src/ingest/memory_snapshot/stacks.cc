@@ -149,7 +149,8 @@ void RangeWriter::Add(TimeNs time, const std::vector<Range>& stack) {
 
 void RangeWriter::CloseTo(std::size_t depth) {
   auto& events = store_.host_events;
-  // Outermost first, because ranges of equal length nest in the order of their rows.
+  // Appends the outermost range first, because ranges of equal length nest in the order of their
+  // rows.
   for (std::size_t i = depth; i < open_.size(); ++i) {
     const auto& [range, start] = open_[i];
     const std::size_t row = AppendUnknown(events);

@@ -1,9 +1,9 @@
 // Reads the SQLite export of NVIDIA Nsight Systems (`nsys export --type sqlite`).
 //
 // Finds data by the names of tables and columns, not by version: versions differ in their columns,
-// and omit empty tables. Reads kernels, copies, sets, CUDA API calls, synchronizations, whole CUDA
-// graphs, NVTX, OS runtime calls, GPU memory, sampled GPU metrics, names and devices; see
-// docs/formats.md.
+// and omit empty tables. Reads kernels, memory copies and sets, CUDA API calls, synchronizations,
+// CUDA graphs traced as a whole, NVTX, OS runtime calls, GPU memory, sampled GPU metrics, names and
+// devices; see docs/formats.md.
 //
 // Reads on one thread, in one pass over each table in file order.
 #pragma once

@@ -27,7 +27,7 @@ void ReadNames(Reading& reading);
 
 // gpu_tables.cc
 
-/// Reads kernels, copies, sets, and replays of graphs that were recorded whole.
+/// Reads kernels, memory copies and sets, and replays of CUDA graphs traced as a whole.
 void ReadGpuTasks(Reading& reading);
 void ReadSyncs(Reading& reading);
 

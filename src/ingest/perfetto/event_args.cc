@@ -138,7 +138,8 @@ StringId EventArgs::Referred(const InternTable& table, std::uint64_t iid) {
 
 void EventArgs::Add(Arg arg) {
   arg.column = ColumnOf(arg.name);
-  // If two arguments have one name, the later wins. If two names map to one column, the first wins.
+  // If two arguments have the same name, the later wins. If two names map to one column, the first
+  // wins.
   if (arg.column == ArgColumn::kNone || Find(arg.column) != nullptr) {
     if (Arg* const other = Named(arg.name)) {
       *other = arg;

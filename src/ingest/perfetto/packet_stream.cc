@@ -36,8 +36,8 @@ bool HasRightType(std::uint32_t field, WireType type) {
   }
 }
 
-/// Returns true for fields of which every packet has at least one, and which other protobuf data
-/// rarely has.
+/// Returns true for fields that identify a packet. Every packet has at least one of them, and other
+/// protobuf data rarely has any.
 bool IsTelling(std::uint32_t field) {
   switch (static_cast<PacketField>(field)) {
     case PacketField::kTimestamp:
@@ -232,7 +232,7 @@ Result<bool> PacketStream::Next(Packet& packet) {
       }
     }
     if (const Status status = Resynchronize(); !status.ok()) return status;
-    // A truncated packet at the end of the file: the writer or the copy was stopped.
+    // The file ends inside a packet: the writer or the copy was stopped.
     const bool at_end = at_ == buffer_.size();
     if (found.value() == Found::kCut && at_end) {
       log_.Add(ImportIssue::kTruncated, offset, "the last packet is truncated");

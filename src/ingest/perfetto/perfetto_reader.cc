@@ -228,7 +228,8 @@ class FileReading {
   }
 
   void AddRenderStage(const Packet& packet, Sequence& sequence) {
-    // The first form lists its queues and stages in a separate packet without a duration.
+    // Older render stage events list their queues and stages in a separate packet without a
+    // duration.
     bool has_lists = false, is_event = false;
     for (ProtobufReader reader(packet.gpu_render_stage); reader.Next();) {
       if (reader.as<RenderStageField>() == RenderStageField::kSpecifications) {

@@ -29,7 +29,7 @@ struct ReadOptions {
   std::size_t chunk_bytes = std::size_t{256} << 10;
   /// Larger packets count as damage, to bound memory. At least 1.
   std::int64_t max_packet_bytes = std::int64_t{64} << 20;
-  /// Limits packets compressed in packets, events, and texts that events refer to.
+  /// Limits the data unpacked from compressed packets, events, and texts that events refer to.
   ExpansionLimit expansion = {};
   /// Called occasionally with the number of compressed bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;

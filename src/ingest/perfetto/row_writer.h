@@ -18,7 +18,8 @@
 
 namespace headroom::perfetto {
 
-/// Queues and stages of a GPU, by position, as the first form of render stage events lists them.
+/// Queues and stages of a GPU, by position, as the packets before older render stage events list
+/// them.
 struct Specifications {
   std::vector<StringId> queues, stages;
 };
@@ -34,7 +35,8 @@ struct Sequence {
   std::uint64_t track = 0;  ///< Uuid of the track for events that name none.
   std::vector<std::uint64_t> extra_tracks, extra_double_tracks;
 
-  // For sequences with a thread descriptor instead of tracks, and with timestamps in microseconds.
+  // These fields are for sequences with a thread descriptor instead of tracks, and with timestamps
+  // in microseconds.
   std::uint32_t thread_track = Tracks::kNoTrack;
   std::int64_t stamp_us = 0;
   std::int32_t pid = 0;
@@ -56,7 +58,7 @@ class RowWriter {
   /// Appends the row of a GpuRenderStageEvent message.
   void AddRenderStage(Sequence& sequence, TimeNs start, std::string_view message,
                       std::int64_t offset);
-  /// Adds the lists of the first form of render stage events, which precede the events.
+  /// Adds the lists of queues and stages that precede older render stage events.
   void AddSpecifications(std::string_view message);
 
   /// Marks the steps and joins open slices with ends that came too early in the file. Closes the

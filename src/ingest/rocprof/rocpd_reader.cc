@@ -121,13 +121,13 @@ Category CategoryOf(std::string_view name) {
   return {Section::kOtherCalls, list.empty() ? std::string("region") : std::move(list)};
 }
 
-/// Returns a number of a row; kAbsent if it is not a number.
+/// Returns the integer in a column of a row; kAbsent if the value is not an integer.
 std::uint64_t NumberAt(const RowScan& row, int column) {
   return static_cast<std::uint64_t>(row.Integer(column, -1));
 }
 static_assert(static_cast<std::uint64_t>(-1) == kAbsent);
 
-/// Returns a number of a row in the same way, but `otherwise` if the column is null.
+/// Returns the same as NumberAt(), but `otherwise` if the column is null.
 std::uint64_t NumberOr(const RowScan& row, int column, std::uint64_t otherwise) {
   return row.IsNull(column) ? otherwise : NumberAt(row, column);
 }

@@ -418,7 +418,7 @@ void RowWriter::ReadStat(std::string_view message, std::int64_t place) {
       stats_.consumes_kind = value.Integer();
       return;
     case StatKey::kRoot:
-      return;  // Marks an event as a step, as kStep already does.
+      return;  // Redundant: kStep already marks the event as a step.
     case StatKey::kKernelDetails:
       stats_.kernel_details = value.text;
       return;

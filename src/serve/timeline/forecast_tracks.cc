@@ -23,7 +23,7 @@ std::uint32_t StyleOf(SpanStyle style, SpanMark mark) {
   return number;
 }
 
-/// Numbers in order of first appearance.
+/// Returns the spans of each key, with the keys in order of first appearance.
 template <typename Key>
 std::vector<std::pair<Key, std::vector<TimelineSpan>>> SplitBy(
     const std::vector<TimelineSpan>& spans, Key TimelineSpan::*key) {

@@ -10,11 +10,11 @@ namespace headroom {
 
 class ForecastTracks {
  public:
-  /// @param job  outlives the tracks, and so does its store
+  /// @param job  must outlive the tracks, and so must its store
   ForecastTracks(const Job& job, const Timeline& timeline);
 
   const TrackSet& set() const { return set_; }
-  /// Recorded time of the forecast's first call, which is the forecast's zero.
+  /// Recorded time that corresponds to the forecast's zero, from the first call that was recorded.
   TimeNs recorded_begin() const { return recorded_begin_; }
   const std::vector<TimelineStep>& steps() const { return steps_; }
 

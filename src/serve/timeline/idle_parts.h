@@ -17,14 +17,14 @@ struct IdlePart {
   bool operator==(const IdlePart&) const = default;
 };
 
-/// Returns the minimum length of the `most` longest pauses between the intervals; 0: there are at
-/// most `most`. O(|busy|).
+/// Returns the length of the shortest of the `most` longest pauses between the intervals; 0 if
+/// there are at most `most` pauses. O(|busy|).
 DurationNs ShortestOfLongest(const IntervalSet& busy, std::size_t most);
 
 /// Splits the idle spans of one stream.
 class IdleCutter {
  public:
-  /// @param busy      intervals in which any stream of the device works; outlives the cutter
+  /// @param busy      intervals in which any stream of the device works; must outlive the cutter
   /// @param shortest  minimum pause of the device; a shorter pause between the work of other
   /// streams counts as work
   IdleCutter(const IntervalSet& busy, DurationNs shortest)
@@ -33,7 +33,7 @@ class IdleCutter {
   /// Returns the parts of an idle span of the stream, in order; adjacent parts differ in kind.
   /// Valid until the next call. All calls together are O(spans + |busy|).
   ///
-  /// REQUIRES: no span begins before the last one ended
+  /// REQUIRES: no span begins before the previous one ends
   std::span<const IdlePart> Cut(Interval idle);
 
  private:

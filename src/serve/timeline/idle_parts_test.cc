@@ -54,7 +54,7 @@ TEST(IdleCutter, BehindAllWorkTheDeviceIdles) {
 }
 
 TEST(ShortestOfLongest, KeepsAsManyPausesAsAreAsked) {
-  // Pauses of 1, 5 and 3.
+  // The pauses have the lengths 1, 5 and 3.
   const IntervalSet busy = Busy({Span(0, 10), Span(11, 20), Span(25, 30), Span(33, 40)});
   EXPECT_EQ(ShortestOfLongest(busy, 3).ns(), 0);
   EXPECT_EQ(ShortestOfLongest(busy, 2).ns(), 3);

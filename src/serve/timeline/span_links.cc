@@ -3,8 +3,7 @@
 namespace headroom {
 namespace {
 
-/// Adds GPU tasks that the event launched. If the event is not a call, adds those that its nested
-/// events launched.
+/// Adds the GPU tasks that the event or its nested events launched.
 void AddLaunched(const TraceStore& store, HostEventId event, std::vector<SpanLink>& links) {
   const auto& events = store.host_events;
   const TimeNs begin = events.start[event.index()], end = store.HostEnd(event);

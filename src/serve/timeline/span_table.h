@@ -34,7 +34,7 @@ enum class SpanStyle : std::uint8_t {
 inline constexpr std::uint32_t kStyleChanged = 0x100;
 inline constexpr std::uint32_t kStyleInserted = 0x200;
 
-/// Columns of equal length; the referenced data outlives the table.
+/// Columns of equal length; the referenced data must outlive the table.
 struct SpanTable {
   std::span<const TimeNs> start;
   std::span<const DurationNs> duration;  ///< At least 0.

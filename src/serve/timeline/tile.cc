@@ -6,7 +6,8 @@
 namespace headroom {
 namespace {
 
-/// Hue of a name, in the third byte: equal in every trace and forecast. FNV-1a.
+/// Returns the hue of a name, in the third byte. Uses FNV-1a, so that a name has the same hue in
+/// every trace and forecast.
 std::uint32_t HueOf(const SpanTable& table, std::uint32_t row) {
   constexpr std::size_t kEnough = 64;
   std::uint32_t hash = 2166136261u;

@@ -1,4 +1,4 @@
-// Level of detail: the spans of some tracks in a time range, no finer than a drawing shows.
+// Reduces the spans of some tracks in a time range to the level of detail that a drawing can show.
 #pragma once
 
 #include <cstdint>

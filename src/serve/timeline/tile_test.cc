@@ -49,7 +49,7 @@ TEST(Tile, LongSpansStandForThemselvesAndShortOnesShareABucket) {
   EXPECT_THAT(tile.count, ElementsAre(3, 1, 1));
   EXPECT_THAT(tile.begin, ElementsAre(FloatEq(0), FloatEq(17 / 16.F), FloatEq(2.5)));
   EXPECT_THAT(tile.end, ElementsAre(FloatEq(15 / 16.F), FloatEq(18 / 16.F), FloatEq(3.75)));
-  // 9 of 15 ns; the longest span gives the name.
+  // The spans cover 9 of 15 ns. The longest one gives the name.
   EXPECT_THAT(tile.fill, ElementsAre(FloatEq(0.6F), FloatEq(1), FloatEq(1)));
   EXPECT_EQ(drawn.names.Get(StringId(tile.name[0])), "4");
 }
@@ -115,8 +115,8 @@ TEST(Tile, ACounterBelowZeroFillsFromItsMinimum) {
   EXPECT_THAT(All(drawn, 3, 0).fill, ElementsAre(FloatEq(3 / 16.F), FloatEq(1)));
 }
 
-/// At every level, each span counts once, in the tile where it begins. Rectangles cover no more
-/// time than their spans.
+/// At every level, each span counts once, in the tile where it begins. Rectangles cover as much
+/// time as their spans.
 RC_GTEST_PROP(Tile, KeepsAllSpans, ()) {
   const auto spans = *rc::gen::nonEmpty(
       rc::gen::container<std::vector<std::pair<std::int64_t, std::int64_t>>>(rc::gen::pair(

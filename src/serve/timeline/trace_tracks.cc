@@ -99,7 +99,7 @@ void TraceTracks::AddCriticalPath(const Job& job) {
   }
   if (path.empty()) return;
   std::sort(path.begin(), path.end());
-  // The job may cover a part of the trace, with other row numbers.
+  // The job may cover only a part of the trace. Its store then has other row numbers.
   for (const auto& [start, index] : path) {
     const Task& task = job.graph().tasks[index];
     const bool on_gpu = task.kind == TaskKind::kGpu;
@@ -126,8 +126,8 @@ struct TraceTracks::DeviceTime {
 };
 
 std::vector<TraceTracks::DeviceTime> TraceTracks::FindDeviceTime() const {
-  // Every pause of the device would split each stream's idle time. In a trace of many streams, most
-  // spans would be such pieces.
+  // Without this limit, every pause of the device would split each stream's idle time. In a trace
+  // with many streams, most spans would be pieces of idle time.
   constexpr std::size_t kMaxCuts = 1'000'000;
   std::vector<DeviceTime> devices(store_.devices.rows());
   const auto device_of = [&](StreamId stream) -> DeviceTime& {
@@ -270,7 +270,8 @@ struct Curve {
   std::string unit;
 };
 
-/// Each sample is valid until the next. Skips NaN and infinite values.
+/// Adds a track for the curve. Each sample is valid until the next one. Skips NaN and infinite
+/// values.
 void AddCurve(TrackSet& set, Curve& curve, std::string name, std::string group,
               std::uint32_t own_first_name) {
   std::erase_if(curve.samples, [](const auto& sample) { return !std::isfinite(sample.second); });

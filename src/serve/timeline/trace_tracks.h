@@ -13,11 +13,12 @@
 
 namespace headroom {
 
-/// GPU streams come first, each with a lane for the causes of its idle time. Threads follow, in
-/// each process those with most events first; then counters. Tracks without spans are omitted.
+/// The critical path comes first. GPU streams follow, each with a lane for the causes of its idle
+/// time. Then come threads by process, those with the most events first, and then counters and
+/// memory. Tracks without spans are omitted.
 class TraceTracks {
  public:
-  /// @param store  frozen; outlives the tracks
+  /// @param store  frozen; must outlive the tracks
   /// @param job    adds a track with the critical path; null: none
   TraceTracks(const TraceStore& store, NameFacts& names, const Job* job);
 

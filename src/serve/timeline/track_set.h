@@ -20,21 +20,22 @@ enum class TrackKind : std::uint8_t { kCriticalPath, kStream, kThread, kCounter 
 /// Returns "critical-path", "stream", "thread" or "counter".
 std::string_view Name(TrackKind kind);
 
-/// Limit per track, even for a hostile trace, because each span searches for a free lane. Real
-/// traces nest calls some hundred deep.
+/// Limit per track, even for a hostile trace, because each span searches for a free lane. Calls in
+/// real traces are at most a few hundred levels deep.
 inline constexpr std::size_t kMaxLanes = 512;
 
 struct Lane {
   const SpanTable* table = nullptr;
   std::uint32_t track = 0;
-  /// In order of start; no span begins before the last one ends, unless `overlaps`.
+  /// In order of start; no span begins before the previous one ends, unless `overlaps`.
   std::vector<std::uint32_t> rows;
   bool overlaps = false;  ///< Holds all spans that found no free lane.
 
   /// Returns the end of the drawn part of the span at a position in `rows`: the span's end, or if
   /// spans overlap, at most the next span's start.
   TimeNs DrawnUntil(std::size_t position) const;
-  /// Returns the position in `rows` of the first span drawn after a time. O(log rows).
+  /// Returns the position in `rows` of the first span whose drawn part ends after a time. O(log
+  /// rows).
   std::size_t FirstEndingBehind(TimeNs time) const;
 };
 
@@ -44,7 +45,7 @@ struct Track {
   std::string group = {};  ///< Process or device.
   std::uint32_t first_lane = 0, lanes = 0;
   std::int64_t spans = 0;
-  /// Spans that found none of kMaxLanes lanes free; they are in the last lane.
+  /// Number of spans for which none of kMaxLanes lanes was free; they are in the last lane.
   std::int64_t overlapping = 0;
   double minimum = 0;           ///< Minimum of a counter's values and zero.
   double maximum = 0;           ///< Maximum of a counter's values and zero.
@@ -72,7 +73,7 @@ class TrackSet {
   /// Range from the first start to the last end.
   TimeNs begin, end;
   StringPool own_names;
-  /// By number of a name: true if threads have ranges of that name, which GPU ranges repeat.
+  /// By name number: true if threads have ranges of that name, which GPU ranges repeat.
   std::vector<bool> ranges_of_threads;
   /// Adds a table that the set keeps; its address stays valid.
   OwnSpans& AddOwn() { return *own_.emplace_back(std::make_unique<OwnSpans>()); }
@@ -80,10 +81,10 @@ class TrackSet {
 
   /// Adds a track and returns the lane of each row within the track. The rows must be in order of
   /// start, longest first. Each row gets the first lane that is free at its start, from lane
-  /// `at_least` on. If none of kMaxLanes is free, it gets the last. O(rows x lanes).
+  /// `at_least` on. If none of kMaxLanes lanes is free, the row gets the last one. O(rows x lanes).
   ///
   /// @param at_least   function of a position in `rows`: number of lanes above that span, such as
-  /// those of its parent; called once the lanes of all earlier rows are known. May be null.
+  /// those of its parent; called once the lanes of all earlier rows are known
   /// @param tolerance  allowed overlap of spans on a lane
   template <typename AtLeast>
   std::vector<std::uint32_t> AddLanes(Track track, const SpanTable& table,

@@ -50,16 +50,16 @@ struct Calibration {
 
   /// Returns the calibration built into the program. A failure is a defect of the build.
   static Result<Calibration> LoadBuiltIn();
-  /// Reads a calibration file. Values that the file omits are those of `otherwise`. Fails with
-  /// BadInput that names the file, the key and the remedy.
+  /// Reads a calibration file. Values that the file omits come from `otherwise`. Fails with
+  /// kBadInput; the message names the file, the key and the remedy.
   static Result<Calibration> Parse(const NamedText& file, const Calibration& otherwise);
 };
 
 /// Converts a time of a calibration to the type that plans use.
 inline DurationNs Nanoseconds(double ns) { return DurationNs(std::llround(ns)); }
 
-/// Returns the trace's machine as its GPUs and their driver. Cannot distinguish two machines with
-/// the same GPUs.
+/// Returns a description of the trace's machine: its GPUs and their driver. Cannot distinguish two
+/// machines with the same GPUs and driver.
 std::string MachineOf(const TraceStore& store);
 
 }  // namespace headroom

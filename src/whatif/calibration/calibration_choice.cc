@@ -13,8 +13,8 @@
 namespace headroom {
 namespace {
 
-/// Returns the user's calibration or that of this machine, and sets `path` to its name. Returns
-/// nullopt if neither exists.
+/// Returns the user's calibration or that of this machine, and sets `path` to the file's path.
+/// Returns nullopt if neither exists.
 Result<std::optional<Calibration>> ReadOwn(const CalibrationFlags& flags,
                                            const Calibration& shipped, std::string& path) {
   path = flags.path;

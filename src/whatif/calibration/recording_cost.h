@@ -17,8 +17,9 @@ struct RecordingCost {
 };
 
 /// Converts work after waits to the host's normal speed. Then shortens host work and calls by their
-/// recording cost. A piece of work shrinks by at most three quarters, a call by at most four
-/// fifths. Subtracts the remaining cost from the work after it.
+/// recording cost. Work before a call shrinks by at most three quarters, a call by at most four
+/// fifths. If the cost of such work exceeds its limit, subtracts the rest from the work before the
+/// next call.
 void RemoveRecordingCost(const Graph& graph, const RecordingCost& cost, Plan& plan);
 
 }  // namespace headroom

@@ -5,8 +5,8 @@
 namespace headroom {
 namespace recording_cost_test {
 
-/// A call of `call` ns after `work` ns, in which the given numbers of operators and frames begin or
-/// end.
+/// A call of `call` ns after `work` ns of host work, during which the given numbers of operators
+/// and frames begin or end.
 struct OneCall {
   std::int64_t work = 0, call = 0;
   std::uint16_t operator_halves = 0, frame_halves = 0;
@@ -56,7 +56,8 @@ TEST(RecordingCostTest, HalfARecordForEachBeginAndEnd) {
 }
 
 TEST(RecordingCostTest, WhatDoesNotFitIsTakenFromTheWorkBehind) {
-  // 4,000 are owed. Three quarters of 2,000 are subtracted, and 2,500 carry over to the next work.
+  // The records cost 4,000. The first call's work shrinks by three quarters of 2,000. The other
+  // 2,500 are subtracted from the second call's work.
   const Plan plan = Removed(
       {{.work = 2'000, .call = 500, .operator_halves = 8}, {.work = 10'000, .call = 500}}, kCost);
   EXPECT_EQ(plan.lag[0], 500);

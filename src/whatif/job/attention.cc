@@ -203,7 +203,7 @@ class AttentionFinder {
   const Job& job_;
   std::vector<Known> forward_, backward_;
   std::vector<EagerAttention> found_;
-  std::vector<Rows> rows_;  ///< Rows of the forward of each attention.
+  std::vector<Rows> rows_;  ///< Forward rows of each attention operation.
 };
 
 }  // namespace

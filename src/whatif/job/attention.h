@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-/// One attention of the forward, and its backward.
+/// One attention operation in the forward pass, and its backward pass.
 struct EagerAttention {
   AttentionShape shape;
   DType dtype = DType::kUnknown;    ///< Type of the products.
@@ -21,8 +21,8 @@ struct EagerAttention {
   std::vector<HostEventId> host_events;
 };
 
-/// Returns all such attention of the job, in order. Assumes that a mask over queries and keys is
-/// causal if all heads share it, because traces do not hold its values.
+/// Returns all attention operations of this kind in the job, in order. Assumes that a mask over
+/// queries and keys is causal if all heads share it, because traces do not hold its values.
 std::vector<EagerAttention> FindEagerAttention(const Job& job);
 
 }  // namespace headroom

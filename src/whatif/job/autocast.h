@@ -4,8 +4,8 @@
 // Tensors have no identity in a profile, so types are followed along the forward of each batch by
 // the number of elements. A read tensor has the type that was last written with that number of
 // elements. If no such write is known, it has the type of the preceding operator's output. Weights
-// of products and all inputs of a batch are float32. Backward operators inherit from the forward
-// operator of their sequence number.
+// of products and all inputs of a batch are float32. Backward operators inherit the type from the
+// forward operator with the same sequence number.
 //
 // The lists of operators follow PyTorch's documentation ("CUDA Ops that can autocast to ...").
 #pragma once

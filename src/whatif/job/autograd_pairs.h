@@ -1,5 +1,5 @@
-// Matches each node of a step's backward with the operator of the forward that made it, by
-// autograd's sequence numbers. The backward also shows which outputs of the forward are read again.
+// Matches each node of a step's backward with the forward operator that made it, by autograd's
+// sequence numbers. The backward also shows which outputs of the forward are read again.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ class AutogradPairs {
   /// Returns the forward operator that made a node; kNowhere if unknown.
   std::size_t CreatorOf(const StepOperator& node) const;
 
-  /// Returns the element counts of tensors that later operators read again. The operator may be an
-  /// autograd operator or be nested in one. Returns nullopt if there is no such operator, so that
-  /// the readers are unknown.
+  /// Returns the element counts of the inputs of `op` that later operators also read. `op` may have
+  /// made a backward node itself, or be nested in an operator that did. Otherwise returns nullopt,
+  /// because the readers are unknown.
   std::optional<std::set<double>> ReadAgainAfter(std::size_t op) const;
 
  private:

@@ -62,8 +62,8 @@ void FindInside(const std::vector<std::size_t>& tokens, const std::vector<int>& 
   FindInside(tokens, sums, best.first + best.count * best.period, end, found);
 }
 
-/// Returns the possible start with the smallest total cost of its cuts; the earliest without
-/// `cost`.
+/// Returns the possible start with the smallest total cost of its cuts; the earliest start if
+/// `cost` is empty.
 std::size_t FirstOf(const Repeat& repeat, const std::vector<LaunchingOperator>& operators,
                     const CutCost& cost) {
   std::size_t best = repeat.first;

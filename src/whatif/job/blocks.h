@@ -20,11 +20,11 @@ using CutCost = std::function<double(const LaunchingOperator& before)>;
 
 /// Returns the blocks of all steps, in order. A block has at least two matrix products or
 /// convolutions and occurs at least twice in a row. If several lengths repeat, uses the one that
-/// covers most operators. If the operators around a stretch of blocks match those inside, the
+/// covers the most operators. If the operators around a stretch of blocks match those inside, the
 /// blocks may begin at several positions.
 ///
-/// @param cost  chooses among these positions: the smallest sum over all cuts; if empty, the
-/// earliest position
+/// @param cost  chooses the position with the smallest sum over all cuts; if empty, the blocks
+/// begin at the earliest position
 std::vector<Block> FindBlocks(const Job& job, const CutCost& cost = {});
 
 /// A stretch of `period * count` elements from `first` on. Each period equals the next.

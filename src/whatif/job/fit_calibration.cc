@@ -58,7 +58,7 @@ Status NotMeasurable(std::string_view what) {
                   what));
 }
 
-/// Returns the remaining added time per record.
+/// Returns the added time per record. Fails with kEnvironment if the result is not plausible.
 Result<double> CostOf(std::string_view what, double added, double records) {
   if (records <= 0 || added <= 0 || added / records > kMostLikely) return NotMeasurable(what);
   return added / records;

@@ -25,8 +25,8 @@ struct MeasuredCosts {
   ReferenceSpeeds loop, autograd;
 };
 
-/// Divides the time that profiling adds by the number of records. Fails with kEnvironment if the
-/// added time is within the noise.
+/// Returns the costs per record: the time that profiling adds, divided by the number of records.
+/// Fails with kEnvironment if the added time is within the noise.
 ///
 /// @param operators  a loop of host work only; gives the cost per operator
 /// @param calls  the same loop with API calls; nullptr without a GPU; its remaining time gives the

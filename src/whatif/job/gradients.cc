@@ -38,8 +38,8 @@ double WeightGradientBytes(const OperatorCall& call) {
   }
   if (call.name.find("embedding_dense_backward") != std::string::npos && call.args.size() > 2 &&
       !call.args[0].tensors.empty() && !call.args[0].tensors[0].dims.empty()) {
-    // The third argument is the vocabulary size. Each word has as many elements as the last
-    // dimension of an output.
+    // The first argument is the gradient of the output; its last dimension is the number of
+    // elements per word. The third argument is the vocabulary size.
     const TensorArg& out = call.args[0].tensors[0];
     return std::strtod(call.args[2].concrete.c_str(), nullptr) *
            static_cast<double>(out.dims.back()) * BytesPerElement(out.dtype);

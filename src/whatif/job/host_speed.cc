@@ -15,14 +15,14 @@ namespace {
 /// many.
 constexpr std::size_t kEnough = 20;
 
-/// Exponent of the correction. Slow operators without launches mean a smaller slowdown of calls and
-/// Python. A slow moment may also be a slow machine. On one H200 machine, all exponents from 0.5 to
-/// 1 fit equally well. On a second one, 0.5 fits best: the mean error of 54 steps is 4.6 % with it,
-/// 11.8 % with 0, 5.4 % with 0.75.
+/// Exponent of the correction. Below 1, because calls and Python slow down less than operators
+/// without launches, and because a slow moment may also be a slow machine. On one H200 machine, all
+/// exponents from 0.5 to 1 fit equally well. On a second one, 0.5 fits best: the mean error of 54
+/// steps is 4.6 % with 0.5, 11.8 % with 0, and 5.4 % with 0.75.
 constexpr double kPower = 0.5;
 constexpr double kSlowest = 2.2, kFastest = 0.85;
 
-/// Threads differ by up to this factor without a slowdown.
+/// Threads differ by up to this factor even if none is slowed down.
 constexpr double kUsualDifference = 1.3;
 
 /// Returns true for each event that contains an API call.
@@ -43,7 +43,7 @@ std::vector<bool> WithCalls(const TraceStore& store) {
 /// Durations of operators by thread and name, in nanoseconds.
 using Durations = std::map<ThreadId, std::map<std::string_view, std::vector<std::int64_t>>>;
 
-/// Returns the durations of operators for which `wanted(name)` is true, without `left_out` rows.
+/// Returns the durations of operators for which `wanted(name)` is true, except in `left_out` rows.
 template <typename Wanted>
 Durations DurationsOf(const TraceStore& store, const std::vector<bool>& left_out, Wanted wanted) {
   const auto& events = store.host_events;

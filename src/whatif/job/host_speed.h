@@ -13,12 +13,13 @@
 
 namespace headroom {
 
-/// Factor by thread that converts recorded host time to that at the host's normal speed. Missing
+/// Factor for each thread that converts its recorded host time to the host's normal speed. Missing
 /// threads have a factor of 1.
 using HostSpeed = std::map<ThreadId, double>;
 
-/// Median durations of the operators in `names` that launch nothing, for names with enough of them.
-/// `loop` is the training loop's thread; `autograd` is the thread that accumulates gradients.
+/// Median durations of the operators in `names` that launch nothing. Omits names with too few
+/// operators. `loop` is the training loop's thread; `autograd` is the thread that accumulates
+/// gradients.
 struct ThreadSpeeds {
   ReferenceSpeeds loop, autograd;
 };
@@ -40,7 +41,8 @@ HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
 std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names);
 
 /// Multiplies the framework's host work by the factor of its thread: operators, calls, and short
-/// stretches between them. Long stretches of Python, native code or no events stay unchanged.
+/// stretches between them. Long stretches of Python, of native code or without events stay
+/// unchanged.
 void ScaleHostTime(const Graph& graph, const TraceStore& store,
                    const std::vector<bool>& not_dispatch, const HostSpeed& speed, Plan& plan);
 

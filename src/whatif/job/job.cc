@@ -68,7 +68,7 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const ReferenceD
 void Job::Correct() {
   RemoveRecordingCost(graph_, calibration_.recording, corrected_);
   const double removed = 1 - HostTime(corrected_) / HostTime(recorded_);
-  // On the calibrated machine, the fit includes the recording's cost.
+  // The recording cost was measured on the calibrated machine, so it adds no error there.
   const double recording_error = MachineOf(store_) == calibration_.machine
                                      ? 0
                                      : calibration_.recording_error * removed / (1 - removed);

@@ -29,7 +29,7 @@ class Job {
  public:
   /// Fails if there are no steps to select, or nothing to replay.
   ///
-  /// @param store  frozen; outlives the job, as does `reference`
+  /// @param store  frozen; must outlive the job, like `reference`
   static Result<std::unique_ptr<Job>> Make(const TraceStore& store, const ReferenceData& reference,
                                            const AnalysisOptions& options,
                                            const Calibration& calibration);

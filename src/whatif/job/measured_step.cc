@@ -9,11 +9,11 @@ namespace {
 
 constexpr double kMin = 0.3, kMax = 3;
 
-/// A step that is outside the plan's range by more than this share is that of another job.
+/// A step that is outside the plan's range by more than this share belongs to another job.
 constexpr double kNoise = 0.05;
 
-/// Variation of a GPU-bound step between measurements, and from its recording: at most 2 % on one
-/// H200, for 26 jobs.
+/// Difference of a GPU-bound step between measurements, and between a measurement and the
+/// recording. For 26 jobs on one H200, it was at most 2 %.
 constexpr double kGpuNoise = 0.03;
 
 constexpr int kBisections = 30;
@@ -55,8 +55,8 @@ Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepSca
         "{:.2f} ms per step; check that the measured step is of the same job and is one step",
         step_ms, most));
   }
-  // Within the noise of the GPU's own work, the step is GPU-bound. The host is then at most as slow
-  // as that step allows. A host that is already faster keeps its speed.
+  // A measured step within the noise of the GPU's own work is GPU-bound. It only limits how slow
+  // the host can be, so a host that is already faster keeps its speed.
   const double paced_by_gpu = least * (1 + kGpuNoise);
   const double target = std::max(step_ms, paced_by_gpu);
   if (step_ms <= paced_by_gpu && step_at(1) <= paced_by_gpu)

@@ -10,14 +10,14 @@ namespace headroom {
 
 /// The host's speed, derived from a measured step.
 struct MeasuredStep {
-  double host_factor = 1;  ///< Factor on all host time with which the plan takes the measured step.
+  double host_factor = 1;  ///< Factor on all host time that gives the measured step time.
   /// False if the GPU limits the step, so that the step does not depend on the host.
   bool tells = true;
 };
 
-/// Returns the factor on the host's work and calls with which the plan replays in `step_ms`. Fails
-/// with kUsage if no factor from 0.3 to 3 does. The time is then that of another job, such as
-/// another batch size or precision.
+/// Returns the factor on the host's work and calls for which a replayed step takes `step_ms`. Fails
+/// with kUsage if no factor from 0.3 to 3 gives that time. The time then belongs to another job,
+/// such as one with another batch size or precision.
 Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepScale scale = {});
 
 /// Multiplies the host's work and calls of a plan, including inserted ones.

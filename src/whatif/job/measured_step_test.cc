@@ -19,7 +19,7 @@ Plan PlanOf(std::int64_t work, std::int64_t kernel) {
 }
 
 TEST(MeasuredStepTest, TheHostIsTakenToTheMeasuredStep) {
-  // 9 ms of work and 1 ms of a call; 7 ms were measured.
+  // A step has 9 ms of host work and a call of 1 ms; 7 ms were measured.
   const Result<MeasuredStep> measured = FitToMeasuredStep(PlanOf(9'000'000, 1'000'000), 7);
   ASSERT_TRUE(measured.ok()) << measured.status().message();
   EXPECT_TRUE(measured.value().tells);

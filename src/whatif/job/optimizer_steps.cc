@@ -12,8 +12,9 @@ namespace {
 
 /// Fused AdamW reads parameter, gradient and two moments, and writes parameter and moments. The
 /// foreach figure counts the list operators of torch/optim/adamw.py (2.11), and measurements agree.
-/// SGD with momentum reads parameter, gradient and buffer, and writes parameter and buffer. Adam's
-/// root of the second moment is a separate tensor, and its quotient is another.
+/// SGD with momentum reads parameter, gradient and buffer, and writes parameter and buffer. Adam
+/// has two temporary tensors: the root of the second moment, and its quotient by the bias
+/// correction.
 constexpr UpdateAlgorithm kAlgorithms[] = {
     {"Adam", "aten::addcdiv_", 7, 21, 2},
     {"SGD", "aten::mul_", 5, 7, 0},

@@ -1,5 +1,5 @@
-// The operators of one recorded step: all threads, by start, with their nesting. Lifetimes of the
-// step's tensors are positions in this list.
+// The operators of one recorded step on all threads, sorted by start, with their nesting. Lifetimes
+// of the step's tensors are positions in this list.
 #pragma once
 
 #include <cstddef>

@@ -21,9 +21,9 @@ std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
   return events;
 }
 
-/// Returns true, by step, for typical steps. With five or more, excludes one step whose host takes
-/// far longer than the others', without data loading. An example is a checkpoint after the step's
-/// GPU work: only the next step can take longer.
+/// Returns a flag per step: true for typical steps. If there are five or more, excludes one step
+/// whose host time without data loading is far longer than that of the others. An example is a
+/// checkpoint after the step's GPU work: only the next step can take longer.
 std::vector<bool> UsableSteps(const Steps& steps) {
   constexpr std::size_t kMin = 5;
   std::vector<bool> usable = UsualSteps(steps);
@@ -47,7 +47,7 @@ std::vector<bool> UsableSteps(const Steps& steps) {
   return usable;
 }
 
-/// Returns the usable step nearest the median and its neighbours, as ChooseWindow() describes.
+/// Returns a window around the usable step nearest the median, as ChooseWindow() describes.
 std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
                                    const std::vector<bool>& usable) {
   const std::vector<StepRow>& rows = steps.list;

@@ -27,15 +27,15 @@ inline constexpr std::int64_t kMaxWindowEvents = 24'000;
 /// Largest number of events in the steps that a report replays for its savings.
 inline constexpr std::int64_t kMaxRunEvents = 250'000;
 
-/// Returns the step nearest the median and its neighbours, the preceding one first, while these are
-/// complete. Takes at least two steps if possible, and more while they have at most
-/// kMaxWindowEvents. Like the step time, excludes the first of `steps` if the window still has two
-/// steps without it. Returns nullopt if no step is complete.
+/// Returns a window around the step nearest the median. Adds the preceding and the following step
+/// in turn while they are complete. Takes at least two steps if possible, and more while the window
+/// has at most kMaxWindowEvents. Like the step time, excludes the first of `steps` if the window
+/// still has two steps without it. Returns nullopt if no step is complete.
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps);
 
 /// Returns the longest run of complete steps that follow each other without a pause; the first of
-/// several. Returns nullopt if no step is complete. Excludes a single step that takes far longer
-/// than the others, or whose host does.
+/// several equally long runs. Returns nullopt if no step is complete. Excludes a single step that
+/// takes far longer than the others, or whose host takes far longer.
 std::optional<StepWindow> LongestWholeRun(const Steps& steps);
 
 /// Returns the number of host events and GPU tasks in the steps of a window.

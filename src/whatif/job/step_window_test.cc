@@ -74,7 +74,7 @@ TEST(StepWindowTest, EndsAtAStepThatIsNotWhole) {
 }
 
 TEST(StepWindowTest, LeavesOutAStepWhoseHostWorksOn) {
-  // A checkpoint after the last step's GPU work. No step takes longer for it.
+  // A checkpoint follows the last step's GPU work and makes no step longer.
   const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100, 100, 9000});
   const Steps steps = StepsIn(*store);
   const std::optional<StepWindow> window = ChooseWindow(*store, steps);
@@ -85,7 +85,7 @@ TEST(StepWindowTest, LeavesOutAStepWhoseHostWorksOn) {
 }
 
 TEST(StepWindowTest, ItsJobIsThatOfItsStepsAlone) {
-  // With only the steps 1 to 3, each takes 100 us.
+  // Without steps 0 and 4, each step takes 100 us.
   const std::unique_ptr<TraceStore> store = StepsOf({300, 100, 100, 100, 300});
   const Result<WindowJob> made = MakeWindowJob(*store, TestReferenceData(), StepsIn(*store),
                                                {.first = 1, .last = 3, .events = 0}, {});
@@ -97,7 +97,7 @@ TEST(StepWindowTest, ItsJobIsThatOfItsStepsAlone) {
 }
 
 TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
-  // Work such as a fetch. That of step 0 was not recorded.
+  // Work such as a fetch precedes each step's annotation. For step 0, it was not recorded.
   const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100}, 0, 50);
   const Steps steps = StepsIn(*store);
   const Result<WindowJob> made =
@@ -110,7 +110,7 @@ TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
 
 TEST(StepWindowTest, ItsJobHoldsWhileTheQueueFillsAndRunsDry) {
   // The loader delivers three batches at a time, so three steps take 460 us in the steady state.
-  // The window has one delivery in five steps. As a cycle, that would be 101 us per step.
+  // The window has only one delivery in five steps. If it repeated, a step would take 101 us.
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
   std::int64_t at = 0, gpu_free = 0;
@@ -135,8 +135,8 @@ TEST(StepWindowTest, ItsJobHoldsWhileTheQueueFillsAndRunsDry) {
 }
 
 TEST(StepWindowTest, KeepsStepsThatOnlyTheWholeTraceTells) {
-  // Without annotations, six steps show a repetition. The window has only two of them, in which it
-  // is not searched again.
+  // There are no annotations. Six steps show the repetition, but the window has only two of them.
+  // The job does not search them for steps again.
   StoreBuilder b;
   for (int step = 0; step < 6; ++step) {
     for (int op = 0; op < 4; ++op) {

@@ -99,8 +99,8 @@ class BackwardWalk {
     to_.AddWorkspace(position);
   }
 
-  /// Returns the first of these types in which the backward wrote a tensor of this size; float32 if
-  /// it wrote none. Profilers do not record the types of tensors in lists.
+  /// Returns the first type in the list below in which the backward wrote a tensor of this size;
+  /// float32 if there is none. Profilers do not record the types of tensors in lists.
   DType LatestTypeOf(const TensorArg& tensor) const {
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64}) {
       if (Latest({.dims = tensor.dims, .strides = {}, .dtype = dtype})) return dtype;

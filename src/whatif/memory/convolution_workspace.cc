@@ -31,7 +31,7 @@ struct Kernel {
     return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
   }
   bool ChangesLayout() const { return Has(name, "nchwToNhwc") || Has(name, "nhwcToNchw"); }
-  /// Returns the number of rows of an FFT's tiles; 0 if the kernel is not an FFT.
+  /// Returns the number of rows of an FFT tile; 0 if the kernel is not an FFT.
   std::int64_t FftSize() const {
     for (const std::string_view part : {"fft2d_r2c_", "fft2d_c2r_"}) {
       const std::size_t at = name.find(part);
@@ -57,7 +57,8 @@ Kernel ReadKernel(const Job& job, GpuTaskId task) {
   const std::size_t row = task.index();
   Kernel kernel;
   kernel.name = job.store().Text(tasks.name[row]);
-  // A missing extent counts as 1, as most are. Without the first extent, the size is unknown.
+  // A missing extent counts as 1, because most extents are 1. Without the first extent, the size is
+  // unknown.
   const auto extent = [](std::int32_t value) { return std::max(value, 1); };
   kernel.x = std::max(tasks.grid_x[row], 0);
   kernel.y = extent(tasks.grid_y[row]);
@@ -117,14 +118,14 @@ GrowingBytes WorkspaceOf(std::span<const Kernel> kernels,
   return sum;
 }
 
-/// Returns the index of the first kernel of a backward's second call, or the number of kernels if
-/// there is no second call.
+/// Returns the index of the first kernel of the second cuDNN call in a backward, or the number of
+/// kernels if there is no second call.
 std::size_t SecondCall(const std::vector<Kernel>& kernels) {
   const auto of_weights = std::find_if(kernels.begin(), kernels.end(), [](const Kernel& kernel) {
     return Has(kernel.name, "wgrad") || Has(kernel.name, "Wgrad");
   });
   if (of_weights != kernels.end()) {
-    // Kernels that prepare its operands precede it.
+    // The second call begins with the kernels that prepare this kernel's operands.
     auto begin = static_cast<std::size_t>(of_weights - kernels.begin());
     const auto prepares = [](std::string_view name) {
       return Has(name, "nchwToNhwc") || Has(name, "init_device_workspace") || Has(name, "Memset");

@@ -123,13 +123,14 @@ class ForwardWalk {
     }
   }
 
-  /// Returns the storage that the operator reads for a tensor. With autocast, it may be a copy.
+  /// Returns the storage that the operator reads for a tensor. With autocast, this may be a cast
+  /// copy.
   std::optional<std::size_t> AsRead(Launch& launch, const TensorArg& tensor,
                                     std::optional<std::size_t> held) {
     const bool is_float = IsFloating(tensor.dtype), is_bias = tensor.dims.size() < 2;
     const bool is_product = launch.rule == AutocastRule::kProduct;
     if (!held) {
-      // A weight. Biases are read without a cast.
+      // The tensor is a parameter. Biases are read without a cast.
       if (!is_product || !is_float || is_bias) return std::nullopt;
       const std::size_t copy = MakeCast(launch, tensor, kHalfBytes);
       to_.At(copy).grows = false;

@@ -28,7 +28,8 @@ double BytesOfHandle(const Job& job) {
     const std::string& chip = job.device()->compute_capability;
     return (chip.starts_with("gfx94") || chip.starts_with("gfx95") ? 128 : 32) * kMiB;
   }
-  // For Hopper and later. Earlier GPUs use ":4096:2:16:8": 2 buffers of 4096 KiB and 8 of 16 KiB.
+  // Hopper and later GPUs use 32 MiB. Earlier GPUs use ":4096:2:16:8": 2 buffers of 4096 KiB and 8
+  // of 16 KiB.
   constexpr std::int32_t kHopper = 9;
   return ComputeMajor(job) >= kHopper ? 32 * kMiB : (2 * 4096 + 8 * 16) * 1024.0;
 }

@@ -19,8 +19,8 @@ struct LibraryWorkspace {
 ///   size for the GPU.
 /// - cuBLASLt: one, from the first product with a bias on (CUDABlas.cpp).
 ///
-/// The environment variable CUBLAS_WORKSPACE_CONFIG changes the size of the former, but a trace
-/// does not record it.
+/// The environment variable CUBLAS_WORKSPACE_CONFIG changes the size of the cuBLAS workspaces, but
+/// a trace does not record it.
 std::vector<LibraryWorkspace> ProductWorkspaces(const Job& job, const StepOperators& step);
 
 }  // namespace headroom

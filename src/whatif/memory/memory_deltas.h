@@ -22,7 +22,7 @@ struct MemoryDelta {
 /// Caches the models of the step, because a curve over batch sizes uses the same model repeatedly.
 class MemoryDeltas {
  public:
-  /// @param job  outlives this object
+  /// @param job  must outlive this object
   explicit MemoryDeltas(const Job& job) : job_(job) {}
 
   /// Returns the change's effect on tensors plus the bytes in the first argument. Returns nullopt

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t kHost = 0;  ///< The framework's device type for the host.
 
-/// Returns the bytes of a GPU's memory. The trace has them from the driver; otherwise uses the
+/// Returns the bytes of a GPU's memory: the driver's figure if the trace has it, otherwise the
 /// usable part of the data sheet's size.
 std::optional<std::int64_t> CapacityOf(const Job& job, std::int64_t ordinal) {
   const auto& devices = job.store().devices;

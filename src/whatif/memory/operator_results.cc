@@ -69,7 +69,8 @@ class ResultFinder {
     return op->name;
   }
 
-  /// A copy into memory that the operator around it allocated.
+  /// Returns the result of a copy if the operator around it allocated the memory; nullopt for any
+  /// other copy.
   std::optional<Tensors> OfCopy() const {
     constexpr std::array<std::string_view, 3> kCopying = {"aten::clone", "aten::_to_copy",
                                                           "aten::contiguous"};
@@ -257,7 +258,7 @@ class ResultFinder {
     return Tensors{Make(std::move(left), Arg(0).dtype)};
   }
 
-  /// Operators on lists make one tensor for each tensor of the first list.
+  /// Returns one tensor for each tensor of the first list.
   Tensors OfList() const {
     Tensors results;
     for (const TensorUse& use : op_.tensors) {
@@ -306,7 +307,7 @@ class ResultFinder {
         ->dims;
   }
 
-  /// Numbers that were recorded as tensors do not widen the type.
+  /// Returns the widest type. Numbers that were recorded as tensors do not count.
   static DType WidestOf(const std::vector<const TensorArg*>& tensors) {
     DType widest = DType::kUnknown;
     for (const TensorArg* tensor : tensors) {

@@ -35,7 +35,8 @@ bool HasInside(const StepOperators& step, std::size_t range, std::string_view na
   return false;
 }
 
-/// Moments are interpolated or accumulated in place; a momentum is multiplied in place.
+/// Returns the number of state tensors that the update changes in place. Moments are interpolated
+/// or accumulated; a momentum is multiplied.
 int TensorsUpdated(const StepOperators& step, std::size_t range) {
   const int moments =
       (HasInside(step, range, "lerp_") ? 1 : 0) + (HasInside(step, range, "addcmul_") ? 1 : 0);

@@ -13,9 +13,10 @@ struct OptimizerState {
   int tensors = 0;
 };
 
-/// Uses the name of the optimizer's range ("Optimizer.step#AdamW.step") and torch.optim's
-/// documentation. For an unknown optimizer, uses the operators that typically update such tensors.
-/// Assumes that RMSprop's momentum and Adam's amsgrad are off, because the name does not show them.
+/// Returns the state according to the name of the optimizer's range ("Optimizer.step#AdamW.step")
+/// and torch.optim's documentation. For an unknown optimizer, uses the operators that typically
+/// update such tensors. Assumes that RMSprop's momentum and Adam's amsgrad are off, because the
+/// name does not show them.
 OptimizerState StateOf(const StepOperators& step);
 
 }  // namespace headroom

@@ -46,8 +46,8 @@ double LargestCall(const OperatorWorkspace& workspace, double batch_ratio) {
   return largest;
 }
 
-/// Returns the changes at each position through births and deaths of tensors. Their running sum is
-/// the live memory.
+/// Returns the change in live memory at each position, from births and deaths of tensors. The
+/// running sum is the live memory.
 std::vector<MemoryParts> Changes(const TensorLifetimes& tensors, double batch_ratio) {
   std::vector<MemoryParts> changes(tensors.operators + 2);
   for (const Storage& storage : tensors.storages) {

@@ -71,9 +71,9 @@ TEST(StepMemoryTest, ANodeWithoutARuleIsCounted) {
   EXPECT_EQ(ModelOf(b).value().unknown_operators(), 1);
 }
 
-// Three tensors of one shape, and two operators that read one each. If their gradients add up in
-// the backward, both read the same tensor; the node of the first reader shows that. Otherwise they
-// read the last two.
+// The step has three tensors of one shape, and two operators that read one each. If the backward
+// adds the gradients of the two reads, both operators read the same tensor; the first reader's node
+// shows the addition. Otherwise they read the last two tensors.
 TEST(StepMemoryTest, GradientsThatAddUpTellOfOneTensorWithTwoReaders) {
   for (const bool shared : {false, true}) {
     JobBuilder b;
@@ -88,8 +88,8 @@ TEST(StepMemoryTest, GradientsThatAddUpTellOfOneTensorWithTwoReaders) {
                  s + 3);
       Accumulate(b, "[[16]]");
     }
-    // At the first reader: its input and its sum (512 bytes, as the allocator rounds). If the
-    // second reader has another tensor, that one is also live.
+    // The peak is at the first reader. Its input and its sum are live (512 bytes, as the allocator
+    // rounds). If the second reader reads another tensor, that tensor is also live.
     EXPECT_EQ(MemoryOf(b).parts.temporaries, (shared ? 1 : 2) * 64 * kKiB + 512);
   }
 }
@@ -121,8 +121,8 @@ JobBuilder Blocks() {
 
 TEST(StepMemoryTest, CheckpointingKeepsInputsAndOneBlock) {
   JobBuilder b = Blocks();
-  // In the last block's ReLU: the input (64) and ReLU output (256) of each block, and the gradients
-  // of that output and of its input.
+  // The peak is in the backward of the last block's ReLU. Live tensors: the input (64) and ReLU
+  // output (256) of each block, and the gradients of the last ReLU's output and input.
   EXPECT_EQ(MemoryOf(b).parts.activations, 3 * (64 + 256) * kKiB);
   EXPECT_EQ(MemoryOf(b).parts.temporaries, 2 * 256 * kKiB);
   const StepMemory memory = MemoryOf(b, {.checkpointing = true});

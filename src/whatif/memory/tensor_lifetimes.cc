@@ -38,7 +38,8 @@ class LifetimeFinder {
 
  private:
   /// Finds the parameters. Each has one node that accumulates its gradient. A node that adds to an
-  /// existing gradient repeats a parameter, unless gradients stay in memory from step to step.
+  /// existing gradient belongs to a parameter that was already found, unless gradients stay in
+  /// memory from step to step.
   void FindParameters() {
     std::vector<double> added;
     for (std::size_t i = 0; i < to_.step().list.size(); ++i) {
@@ -78,8 +79,8 @@ class LifetimeFinder {
       to_.At(storage).kind = StorageKind::kSaved;
   }
 
-  /// Returns the storages that enter an operator, by argument: storages that this or a nested
-  /// operator reads and did not make.
+  /// Returns the storages that an operator gets as arguments, by argument: storages that it or a
+  /// nested operator reads, and that neither of them made.
   std::map<std::size_t, std::size_t> ArgumentsOf(std::size_t position) const {
     std::vector<Read> reads;
     for (const Read& read : accesses_[position].reads) {
@@ -116,8 +117,8 @@ class LifetimeFinder {
       to_.MakeForAllParameters(to_.step().list.size() - 1);
   }
 
-  /// Frees the saved tensors of repeated blocks at the block's end, and makes them again at the
-  /// start of its backward.
+  /// Frees the saved tensors of each repeated block at the block's end, and recomputes them at the
+  /// start of the block's backward.
   void Checkpoint() {
     const std::vector<Lifetime> blocks = BlocksOfStep();
     const auto block_of = [&](std::size_t op) {

@@ -1,8 +1,8 @@
 // Lifetime of each tensor of a step: from the operator that makes it to the last one that reads it.
 //
 // Tensors have no identity in a profile. Three facts about PyTorch replace it:
-// - An operator of the forward and the backward node that it made share a sequence number. The
-//   node's name shows the saved tensors (saved_tensors.h).
+// - A forward operator and the backward node that it made share a sequence number. The node's name
+//   shows the saved tensors (saved_tensors.h).
 // - A backward node that adds two gradients of one size shows that a later operator also reads the
 //   forward operator's input of that size. Any other tensor of the forward is read once, under the
 //   shape of its write or view (held_tensors.h).
@@ -44,7 +44,7 @@ struct Storage {
   bool removed = false;  ///< True if the change removes the storage.
   Lifetime life;
   std::vector<std::size_t> readers;  ///< Positions in the forward.
-  /// Checkpointing: freed after `death`, and made again at `birth`.
+  /// With checkpointing, the storage is freed after `death` and recomputed at `birth`.
   std::optional<Lifetime> away = {};
 
   /// Returns the allocated bytes: multiples of 512 bytes (kMinBlockSize of PyTorch's

@@ -1,5 +1,5 @@
-// amp: autocast to a 16-bit type, with gradient scaling for fp16. Matrix products and convolutions
-// take the time that their shapes give on tensor cores. Operators on 16-bit tensors move half the
+// amp: autocast to a 16-bit type, with gradient scaling for fp16. The times of matrix products and
+// convolutions on tensor cores come from their shapes. Operators on 16-bit tensors move half the
 // bytes. Casts are inserted as kernels with separate launches, which slow down a host-bound job.
 #include <algorithm>
 #include <cmath>
@@ -46,8 +46,8 @@ bool InsertGradientScaler(const Job& job, Edit& edit) {
   return !steps.empty();
 }
 
-/// Returns true if a product computes in a 16-bit type, by its operands or, without operands, by
-/// its kernels.
+/// Returns true if a product computes in a 16-bit type, according to its operands or, if these are
+/// unknown, to its kernels.
 bool RunsIn16Bits(const Job& job, const LaunchingOperator& op) {
   const auto is_half = [](DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; };
   if (const OperatorCost* cost = job.CostOf(op.op); cost != nullptr)

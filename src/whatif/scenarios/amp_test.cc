@@ -67,8 +67,8 @@ std::vector<double> InsertedUs(JobBuilder b, std::string_view scenario) {
 }
 
 TEST(AmpTest, ToFloat32ACastTakesTwiceAsLong) {
-  // Casts of 51.4 million elements move 308 MB. Those of the images before the convolution reach 90
-  // % of the bandwidth, those of its result before a softmax 44 %.
+  // Casts of 51.4 million elements move 308 MB. Casts of the images before the convolution reach 90
+  // % of the bandwidth. Casts of its result before a softmax reach 44 %.
   const auto inserted_us = [](std::string_view op, std::string_view scenario) {
     const std::vector<double> times = InsertedUs(Network(160, op, kImages, 300), scenario);
     return std::accumulate(times.begin(), times.end(), 0.0) / 2;
@@ -117,7 +117,7 @@ TEST(AmpTest, WhatCheckpointingRunsAgainIsAForwardWithCastsOfItsOwn) {
   b.Recomputed("aten::mm", "[[4096, 1024], [1024, 2048]]", 400, 1, kGemm);
   const std::vector<double> times = InsertedUs(std::move(b), "amp:dtype=bf16");
   ASSERT_EQ(times.size(), 4u);
-  // Both forward passes cast to 16 bits, and none casts back.
+  // Both forward passes cast to 16 bits, and neither casts back.
   EXPECT_EQ(times[2], times[0]);
   EXPECT_EQ(times[3], times[1]);
 }

@@ -71,8 +71,7 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job) {
     if (extent) ++(copy ? copied : has_bias ? multiplied : used)[*extent];
   }
   const auto& forward = used.empty() ? multiplied : used;
-  // A copied extent that never leads a forward input is not the batch, if another copied extent
-  // does.
+  // If some copied extents are also leading extents of forward inputs, only these can be the batch.
   const auto is_input = [&](const auto& count) { return forward.contains(count.first); };
   if (std::any_of(copied.begin(), copied.end(), is_input))
     std::erase_if(copied, [&](const auto& count) { return !is_input(count); });

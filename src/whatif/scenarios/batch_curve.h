@@ -37,8 +37,8 @@ struct BatchCurve {
   std::optional<std::int64_t> knee;
 };
 
-/// Returns the batch sizes of a curve: the recorded and the requested size, halves down to a
-/// quarter, and doubles up to 16 times the recorded size.
+/// Returns the batch sizes of a curve: the recorded and the requested size, whole halves of the
+/// recorded size down to a quarter, and doubles up to 16 times.
 std::vector<std::int64_t> BatchSizesOfCurve(std::int64_t recorded, std::int64_t asked);
 
 /// Returns BatchCurve::knee. Interpolates the throughput over the logarithm of samples.

@@ -32,10 +32,10 @@ constexpr double kBlocksAtOnce = 2;
 /// Relative error of the GPU times for twice or half the batch; multiplied by the number of
 /// doublings.
 constexpr double kBatchSizeError = 0.07;
-/// Share that an algorithm with fewer FLOPs may save in a convolution. A profile does not show
-/// which algorithm the library will choose.
+/// Share of a convolution's time that an algorithm with fewer FLOPs may save. A profile does not
+/// show which algorithm the library will choose.
 constexpr double kFastAlgorithm = 0.3;
-/// Upper bound of the relative error. Below 1, because no work is instantaneous.
+/// Upper bound of the relative error; below 1, because no work is instantaneous.
 constexpr double kMaxError = 0.9;
 /// Beyond this ratio of batch sizes, the library may choose different kernels.
 constexpr double kFarAway = 4;
@@ -68,7 +68,7 @@ std::optional<double> WavesOf(const Job& job, const DeviceSpec* device, TaskInde
 /// Returns the share of a product's time that does not shrink with fewer samples, because few
 /// blocks fill their last wave of multiprocessors poorly.
 double LostShare(const Job& job, const DeviceSpec* device, TaskIndex task, const Edit& edit) {
-  // The recorded blocks are not those of a kernel in another precision.
+  // A kernel in another precision has other blocks than the recorded ones.
   if (edit.PrecisionOf(task)) return 0;
   const SustainedShares& shares = job.calibration().kernels;
   const std::optional<double> waves = WavesOf(job, device, task);
@@ -99,7 +99,7 @@ double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
   const TaskIndex longest = *std::max_element(
       products.begin(), products.end(),
       [&](TaskIndex a, TaskIndex b) { return edit.DurationOf(a) < edit.DurationOf(b); });
-  // The recorded blocks are not those of a kernel in another precision.
+  // A kernel in another precision has other blocks than the recorded ones.
   const std::optional<double> waves = changed ? std::nullopt : WavesOf(job, device, longest);
   const RanAs ran{.math_dtype = dtype, .tensor_cores = tensor_cores, .time = time, .waves = waves};
   return ShareThatStays(*call, ran, *device).value_or(0);

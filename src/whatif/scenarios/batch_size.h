@@ -1,4 +1,4 @@
-// Effect of another number of samples per step on its work.
+// Effect of another number of samples per step on the step's work.
 #pragma once
 
 #include "base/time.h"

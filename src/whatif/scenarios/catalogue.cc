@@ -47,8 +47,8 @@ constexpr std::array kBlueConnect = {
 constexpr std::array kDgc = {kGpus, kBandwidth, kLatency,
                              ScenarioKey{.name = "ratio", .otherwise = "270"}};
 
-// In the order in which the parts of A+B are applied. Changes of the set of kernels come first,
-// then changes of their times, of the number of samples, and of launches and waits.
+// Sorted in the order in which the parts of A+B are applied. Changes to the set of kernels come
+// first, then changes to their times, to the number of samples, and to launches and waits.
 constexpr std::array kScenarios = {
     Scenario{"fused-optimizer", "One kernel per step, or a few over lists, update all parameters",
              kOptimizer, ApplyFusedOptimizer},
@@ -67,7 +67,7 @@ constexpr std::array kScenarios = {
              {},
              ApplyRestructuredBatchnorm},
     Scenario{"metaflow",
-             "Merges products of one input; runs bias and ReLU inside convolutions",
+             "Merges products with the same input; runs bias and ReLU inside convolutions",
              {},
              ApplyMetaflow},
     Scenario{"fuse-pointwise",

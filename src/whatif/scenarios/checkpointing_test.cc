@@ -60,15 +60,15 @@ TEST(CheckpointingTest, EachBlockRunsAgainBeforeItsBackward) {
   Applied applied(b.Build(), "checkpointing");
   ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
   ASSERT_EQ(applied.edit.inserted().size(), 3u * 9);
-  // The order follows the backward: each insertion is before the right task. A block's last product
-  // has a backward of 40 us.
+  // The insertions follow the order of the backward: each is before the right task. A block's last
+  // product has a backward of 40 us.
   for (const Edit::NewKernel& kernel : applied.edit.inserted()) {
     EXPECT_EQ(applied.edit.DurationOf(kernel.before_task), Us(40));
     EXPECT_TRUE(kernel.per_sample);
   }
   EXPECT_EQ(applied.edit.inserted()[0].duration, Us(20));
   EXPECT_EQ(applied.edit.inserted()[1].duration, Us(6));
-  // The host time to save and restore the random state, once per block.
+  // Saving and restoring the random state takes host time, once per block.
   EXPECT_GE(applied.edit.inserted()[0].host_work, Us(120));
   EXPECT_LT(applied.edit.inserted()[1].host_work, Us(120));
   EXPECT_EQ(applied.Times().size(), 3u * 16);

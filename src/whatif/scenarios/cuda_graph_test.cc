@@ -25,7 +25,7 @@ StoreBuilder WithBlock(bool waits = false) {
 TEST(CudaGraphTest, ARegionIsLaunchedWithItsFirstCall) {
   TestForecasts job(WithBlock());
   EXPECT_DOUBLE_EQ(job.StepUs(), 500);
-  // 200 us outside the range stay, and the call that launches the graph.
+  // The 200 us outside the range remain. The call that launches the graph takes 1 us.
   EXPECT_DOUBLE_EQ(job.StepUs("cuda-graph:region=^block$"), 200 + 1);
   const Forecast forecast = job.Ask("cuda-graph:region=^block$");
   EXPECT_NE(forecast.why.find("graphs, 1 per step, replace 75 % of its launches"),
@@ -66,7 +66,7 @@ TEST(CudaGraphTest, TheLoaderOfARegionStays) {
 
 TEST(CudaGraphTest, NothingOfARegionBeginsBeforeItsLaunch) {
   // A range has two kernels after 400 us of host work. The second runs 300 us on a separate stream,
-  // and the host waits for it. Two steps of 740 us.
+  // and the host waits for it. Both steps take 740 us.
   StoreBuilder b;
   for (int step = 0; step < 2; ++step) {
     const int host = 740 * step;

@@ -1,4 +1,4 @@
-// data-parallel: the job on N GPUs, each with its recorded batch. Ring all-reduces sum the
+// data-parallel: the job on N GPUs, each with the recorded batch. Ring all-reduces sum the
 // gradients in buckets and overlap the backward pass (Li et al., "PyTorch Distributed", VLDB 2020).
 // Readers of the gradients wait for the last bucket.
 #include "whatif/scenarios/catalogue.h"

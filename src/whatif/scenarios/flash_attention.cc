@@ -15,7 +15,7 @@ namespace headroom {
 namespace {
 
 constexpr double kFlashAttentionError = 0.12;
-/// Error without dropout, for which the fused kernel's rate is a published figure.
+/// Error without dropout. The fused kernel's rate is then a published figure.
 constexpr double kPublishedError = 0.25;
 
 /// One kernel that replaces several.

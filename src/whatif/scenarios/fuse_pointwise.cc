@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-/// Large, because a profile does not show which tensors a later operator still needs.
+/// This error is large, because a profile does not show which tensors a later operator still needs.
 constexpr double kFusePointwiseError = 0.3;
 
 /// One elementwise kernel of a chain.
@@ -54,8 +54,8 @@ std::optional<ChainLink> LinkOf(const Job& job, const LaunchingOperator& op, con
                    .element_bytes = static_cast<double>(BytesPerElement(first->dtype))};
 }
 
-/// Finds the next task on the stream of each GPU task, and waits of the host for the GPU between
-/// their launches.
+/// Finds the next task on each GPU task's stream, and whether the host waits for the GPU between
+/// the launches of the two.
 class Neighbours {
  public:
   explicit Neighbours(const Job& job) : waits_before_(job.graph().tasks.size() + 1) {

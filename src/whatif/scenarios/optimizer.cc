@@ -1,7 +1,7 @@
 // fused-optimizer: one kernel per step (kind=fused) or a few over lists of parameters
-// (kind=foreach) replace several kernels per parameter. The update is memory-bound. Its time is the
-// bytes that it must move per parameter, at the sustained bandwidth. If shapes or the GPU are
-// unknown, the time is that of the recorded kernels without repeated traffic.
+// (kind=foreach) replace several kernels per parameter. The update is memory-bound. Its time
+// follows from the bytes that it must move per parameter and the sustained bandwidth. If shapes or
+// the GPU are unknown, the time is that of the recorded kernels without repeated traffic.
 #include <fmt/format.h>
 
 #include <algorithm>

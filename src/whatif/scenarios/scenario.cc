@@ -147,7 +147,7 @@ bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
          kMeasuredTogether.end();
 }
 
-/// Returns the scenario that frameworks and users know by another name; empty if none does.
+/// Returns the scenario for a name that frameworks or users give it; empty if there is none.
 std::string_view OtherNameOf(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"mixed-precision", "amp"},
@@ -174,6 +174,7 @@ std::string_view OtherNameOf(std::string_view name) {
   return "";
 }
 
+/// @param whole  the whole combination, for messages
 Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
   const std::string_view name = text.substr(0, text.find(':'));
   if (name.empty()) {
@@ -187,7 +188,7 @@ Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
     std::vector<std::string_view> near = NearNames(name, ScenarioNames());
     if (const std::string_view other = OtherNameOf(name); !other.empty()) near = {other};
     if (name.find(',') != std::string_view::npos)
-      return Status::Usage(fmt::format("there is no scenario \"{}\"; join scenarios by +", name));
+      return Status::Usage(fmt::format("there is no scenario \"{}\"; join scenarios with +", name));
     return Status::Usage(
         fmt::format("there is no scenario \"{}\"{}{} (headroom whatif --list shows all)", name,
                     near.empty() ? "" : "; did you mean ", fmt::join(near, ", ")));

@@ -93,8 +93,8 @@ struct Scenario {
   std::string_view summary;
   std::span<const ScenarioKey> keys;
   Effect (*apply)(const Job& job, const Arguments& arguments, Edit& edit);
-  /// If true, the ranking by savings leaves it out, because it has another purpose, such as memory
-  /// or more GPUs.
+  /// If true, the ranking by savings omits the scenario, because it has another purpose, such as
+  /// memory or more GPUs.
   bool by_name_only = false;
 };
 
@@ -116,7 +116,7 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
 
 /// Parses `NAME[:key=value,...][+NAME...]` into catalogue order: `A+B` and `B+A` are the same. A
 /// comma or plus without a key or name after it belongs to the value, so regular expressions need
-/// no escapes. Fails with kUsage and similar names or keys.
+/// no escapes. Fails with kUsage; the message suggests similar names or keys.
 Result<std::vector<ScenarioCall>> ParseScenario(std::string_view text);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Matrix products and convolutions that could run on tensor cores, and their times on them.
+// Matrix products and convolutions that could run on tensor cores, and their times there.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace headroom {
 /// cores.
 std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job);
 
-/// Gives an operator's tasks their total time on tensor cores in a type. Returns false if the
-/// shapes do not give that time, or if TF32 would not be faster. Also returns false for
+/// Sets the total time of an operator's tasks to their time on tensor cores in a type. Returns
+/// false if that time is unknown, or if TF32 would not be faster. Also returns false for
 /// convolutions with few channels, which run without tensor cores. In 16 bits, their times still
 /// shrink.
 bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskIndex>& tasks,

@@ -20,7 +20,7 @@ std::string WhyNone(const Job& job) {
   const auto is_product = [&](const LaunchingOperator& op) { return IsProduct(job, op); };
   if (!HasAny(job, is_product))
     return WhyNotFound(job, "the job has no matrix products or convolutions");
-  // Without shapes, kernels show the use of tensor cores.
+  // Without shapes, an operator's kernels still show whether it uses tensor cores.
   return WhyNotFound(job, "no matrix product or convolution runs in float32 without tensor cores",
                      {"matrix products and convolutions", [&](const LaunchingOperator& op) {
                         return is_product(op) &&

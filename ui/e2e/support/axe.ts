@@ -1,8 +1,8 @@
-// What axe finds on a page.
+// Accessibility violations that axe finds on a page.
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
-/** What is serious or critical, with the first place of each. */
+/** Returns the serious and critical violations, each with its first element. */
 export async function seriousFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   return page.evaluate(async () => {

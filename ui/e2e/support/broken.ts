@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** What of the names has become more than text, or turns around what stands beside them. */
+/** Returns the names that act as more than text: markup, scripts, and names that reorder the text around them. */
 export function broken(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const found: string[] = [];

@@ -1,27 +1,26 @@
-// How much two pictures differ, and whether that is more than another way of drawing letters (docs/ui.md: what was
-// measured).
+// Measures how much two pictures differ, and whether font rendering can explain it (docs/ui.md has the measurements).
 import pixelmatch from "pixelmatch";
 import { PNG } from "pngjs";
 
-/** Of pixelmatch, from 0 to 1: letters that are drawn in another way have few pixels beyond this. */
+/** Threshold of pixelmatch, from 0 to 1. Font rendering makes few pixels differ by more than this. */
 const STRONG = 0.4;
-/** Nor many beyond this in one place; a surface of another colour has. */
+/** Lower threshold. Font rendering makes few pixels of one patch differ by more; an area of another colour, many. */
 const WEAK = 0.1;
 
 const PATCH = { width: 64, height: 32 };
 
-/** Pixels: in all, as a share; in the patch that has most, as a share of it. */
+/** Limits, as a share of all pixels, or of the pixels of the patch with the most. */
 export const MOST = { strong: 0.001, strongInPatch: 0.022, weakInPatch: 0.2 };
 
 export interface Difference {
   strong: number;
   strongInPatch: number;
   weakInPatch: number;
-  /** What differs strongly, in red over the first picture, as PNG; null: their sizes differ. */
+  /** Strong differences, in red over the first picture, as PNG; null: the sizes differ. */
   drawn: Buffer | null;
 }
 
-/** @param threshold  as pixelmatch has it */
+/** @param threshold  as in pixelmatch */
 function differing(one: PNG, other: PNG, threshold: number): { mask: PNG; count: number } {
   const mask = new PNG({ width: one.width, height: one.height });
   const count = pixelmatch(one.data, other.data, mask.data, one.width, one.height, {
@@ -33,7 +32,7 @@ function differing(one: PNG, other: PNG, threshold: number): { mask: PNG; count:
   return { mask, count };
 }
 
-/** The largest share of a patch; patches overlap by half, so that none cuts what lies together. */
+/** Returns the largest share of a patch. Patches overlap by half, so no boundary splits every patch of a difference. */
 function mostInPatch(mask: PNG): number {
   let most = 0;
   for (let top = 0; top < mask.height; top += PATCH.height / 2) {
@@ -42,7 +41,7 @@ function mostInPatch(mask: PNG): number {
       for (let y = top; y < Math.min(mask.height, top + PATCH.height); ++y) {
         for (let x = left; x < Math.min(mask.width, left + PATCH.width); ++x) {
           const at = 4 * (y * mask.width + x);
-          // Red; yellow are those that pixelmatch takes for the edges of letters.
+          // Counts red pixels. Yellow marks pixels that pixelmatch regards as edges of letters.
           if (mask.data[at + 3] !== 0 && mask.data[at + 1] === 0) ++count;
         }
       }
@@ -52,7 +51,7 @@ function mostInPatch(mask: PNG): number {
   return most / (PATCH.width * PATCH.height);
 }
 
-/** Of two pictures in PNG. */
+/** Compares two PNG pictures. */
 export function differenceOf(kept: Buffer, now: Buffer): Difference {
   const [one, other] = [PNG.sync.read(kept), PNG.sync.read(now)];
   if (one.width !== other.width || one.height !== other.height)
@@ -68,7 +67,7 @@ export function differenceOf(kept: Buffer, now: Buffer): Difference {
   };
 }
 
-/** What is more than it may be, in words; empty: nothing. */
+/** Describes the measures that exceed their limits; empty: none. */
 export function excessOf(difference: Difference): string[] {
   const percent = (share: number) => `${(100 * share).toFixed(2)} %`;
   const words: Record<keyof typeof MOST, string> = {

@@ -1,8 +1,8 @@
-// A trace whose every name wants to be more than text.
+// A trace in which every name tries to be more than text.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Sets `pwned` wherever it runs. */
+/** Sets `pwned` if the page runs it. */
 const SCRIPT = "globalThis.pwned=1";
 
 export const NAMES = [
@@ -24,7 +24,7 @@ export const NAMES = [
   "",
 ];
 
-/** Long enough to break whatever does not. */
+/** Breaks any layout that does not wrap or cut names. */
 const LONG = "x".repeat(100_000);
 
 interface Event {
@@ -39,7 +39,7 @@ interface Event {
   args?: Record<string, unknown>;
 }
 
-/** What one name makes: a range, an operator, its launch, its kernel, in one step. */
+/** Returns the events of one name in one step: a range, an operator, its launch, its kernel, ... */
 function eventsOf(name: string, at: number, correlation: number): Event[] {
   const args = { correlation, "External id": correlation };
   return [

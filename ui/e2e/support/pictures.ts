@@ -1,5 +1,5 @@
-// The pictures of the page that docs/images/ keeps, and how each is made: the same wherever it is made, as far as fonts
-// are.
+// The pictures of the page in docs/images/, and how to make each. The result is the same on every machine, except for
+// font rendering.
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { ROOT, startUi, type Ui } from "./program";
@@ -7,8 +7,8 @@ import { launch, NARROW, type SCHEMES, Visit, WIDE } from "./visit";
 
 export interface Picture {
   name: string; // docs/images/ui-NAME.png
-  address: string; // Behind the "#".
-  trace: string; // In the checkout, as the page's header shows it.
+  address: string; // The part after "#".
+  trace: string; // Path in the checkout, which the page's header shows.
   size: typeof WIDE;
   colorScheme: (typeof SCHEMES)[number];
 }
@@ -18,7 +18,7 @@ const VIEWS = ["overview", "timeline", "what-if", "tables", "roofline", "memory"
 
 const wide = (view: string): Picture => ({ name: view, address: view, trace: BERT, size: WIDE, colorScheme: "light" });
 
-/** Of the sample trace: views in a wide window, some in a narrow one, some in the dark. */
+/** Pictures of the sample trace: wide windows, some narrow ones, some dark ones. */
 export const PICTURES: Picture[] = [
   ...VIEWS.map(wide),
   ...["overview", "timeline", "tables", "roofline"].map((view) => ({
@@ -36,7 +36,7 @@ export const fileOf = (picture: Picture): string => join(ROOT, "docs/images", `u
 /** A browser with one font. */
 export const launchForPictures = (): Promise<Browser> => launch({ FONTCONFIG_FILE: join(__dirname, "fonts.conf") });
 
-/** Whether the font is there; says so where it is not. */
+/** Returns true if the font is installed; otherwise prints a warning. */
 export async function isFontThere(browser: Browser): Promise<boolean> {
   const page = await browser.newPage();
   const isThere = await page.evaluate(() => {
@@ -58,9 +58,11 @@ export async function isFontThere(browser: Browser): Promise<boolean> {
   return isThere;
 }
 
-/** As PNG.
+/**
+ * Returns the picture as PNG.
  *
- * @param change  what is done to the page before */
+ * @param change  alters the page before the picture is taken
+ */
 export async function take(
   browser: Browser,
   ui: Ui,
@@ -75,7 +77,7 @@ export async function take(
     timezoneId: "UTC",
   });
   try {
-    // Neither a pointer nor a focus that was there by chance.
+    // Moves the pointer away from elements that would react to it.
     await visit.page.mouse.move(0, 0);
     await change?.(visit.page);
     return await visit.page.screenshot({ animations: "disabled", caret: "hide", scale: "css" });
@@ -84,7 +86,7 @@ export async function take(
   }
 }
 
-/** One running page for each trace that pictures are of. */
+/** Starts one server for each trace of the pictures. */
 export async function startAll(
   pictures: Picture[],
 ): Promise<{ of: (picture: Picture) => Ui; stop: () => Promise<void> }> {

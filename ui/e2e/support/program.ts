@@ -1,4 +1,4 @@
-// The program under test, run as its user runs it.
+// Runs the program under test as a user runs it.
 import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,10 +9,10 @@ import type { Readable } from "node:stream";
 export const ROOT = resolve(__dirname, "../../..");
 export const BINARY = resolve(process.env.HEADROOM_BINARY ?? join(ROOT, "build/release/headroom"));
 
-/** What was learned on this machine would change figures. */
+/** Data that Headroom learned on this machine would change figures. */
 const LOCAL = "--no-local-state";
 
-/** What `headroom ARGS` prints on stdout. */
+/** Returns the stdout of `headroom ARGS`. */
 export function headroom(...args: string[]): string {
   return execFileSync(BINARY, args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
 }
@@ -26,10 +26,10 @@ export interface Ui {
   stop: () => Promise<void>;
 }
 
-/** `headroom ui TRACE`, once it has printed its link. A path may start at the checkout. */
+/** Starts `headroom ui TRACE`, and waits for its link. Relative paths begin at the checkout. */
 export const startUi = (trace: string): Promise<Ui> => startUiIn(ROOT, trace);
 
-/** `headroom ui ARGS` in a folder. */
+/** Starts `headroom ui ARGS` in a folder. */
 export async function startUiIn(cwd: string, ...args: string[]): Promise<Ui> {
   const program = spawn(BINARY, ["ui", ...args, LOCAL, "-q"], { cwd, stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<number | null>((done) => program.once("exit", done));
@@ -49,7 +49,7 @@ function firstLine(program: ChildProcessByStdio<null, Readable, null>): Promise<
   return new Promise((done) => createInterface(program.stdout).once("line", done));
 }
 
-/** A folder for the time of `use`. */
+/** Calls `use` with a temporary folder. */
 export async function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "headroom-e2e-"));
   try {

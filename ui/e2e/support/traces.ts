@@ -1,4 +1,4 @@
-// The traces that the page is opened on.
+// The traces on which tests open the page.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ROOT } from "./program";
@@ -11,7 +11,7 @@ export const LOADER = join(ROOT, "data/samples/loader_one_worker.pftrace.gz");
 
 const DATA = resolve(process.env.HEADROOM_DATA ?? join(ROOT, "../shared"));
 
-/** Each of a kind of its own: what is missing in one is there in another. */
+/** Traces of different kinds: each lacks data that another has. */
 const IN_CHECKOUT = {
   "host-bound": BERT,
   "GPU-bound": RESNET,
@@ -34,10 +34,10 @@ export interface Trace {
 
 export const TRACES: Trace[] = Object.entries(IN_CHECKOUT).map(([name, path]) => ({ name, path }));
 
-/** Those of HEADROOM_DATA. */
+/** The traces in HEADROOM_DATA. */
 export const MORE_TRACES: Trace[] = Object.entries(IN_DATA).map(([name, path]) => ({ name, path: join(DATA, path) }));
 
-/** Whether it is there; says so where it is not. */
+/** Returns true if the trace exists; otherwise prints a warning. */
 export function isThere(trace: Trace): boolean {
   if (existsSync(trace.path)) return true;
   process.stderr.write(`!! A TRACE IS MISSING, its tests are SKIPPED: ${trace.path}; set HEADROOM_DATA\n`);

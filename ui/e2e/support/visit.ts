@@ -1,15 +1,17 @@
-// A page in Chromium, and all that goes wrong in it.
+// A page in Chromium, and all faults that occur in it.
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 export const WIDE = { width: 1280, height: 800 };
 export const NARROW = { width: 390, height: 844 };
 export const SCHEMES = ["light", "dark"] as const;
 
-/** Debian's; none is downloaded.
+/**
+ * Starts Debian's Chromium; downloads nothing.
  *
- * @param environment  what it is started with beside what is there */
+ * @param environment  variables in addition to those of this process
+ */
 export function launch(environment: Record<string, string> = {}): Promise<Browser> {
-  const asRoot = process.getuid?.() === 0; // Where Chromium has no sandbox.
+  const asRoot = process.getuid?.() === 0; // As root, Chromium has no sandbox.
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     env: { ...process.env, ...environment },
@@ -17,14 +19,14 @@ export function launch(environment: Record<string, string> = {}): Promise<Browse
   });
 }
 
-/** One visitor with cookies of its own. */
+/** One visitor with separate cookies. */
 export class Visit {
   /**
-   * What a user would find in the console: errors, what the content policy refused, requests that went elsewhere or
-   * failed.
+   * Faults that a user would find in the console: errors, violations of the content policy, and requests that failed or
+   * went to another server.
    */
   readonly faults: string[] = [];
-  /** Addresses that were asked for. */
+  /** Requested addresses. */
   readonly requests: string[] = [];
   private pending = 0;
 
@@ -52,9 +54,7 @@ export class Visit {
     return this.page.context().close();
   }
 
-  /**
-   * Waits until the report is there, nothing is asked any more, and nothing waits for an answer to what will be asked.
-   */
+  /** Waits until the report has arrived, no request is pending, and no view announces a later answer. */
   async settle(): Promise<void> {
     await this.page.waitForFunction(() => {
       const text = document.querySelector("main")?.textContent?.trim() ?? "";
@@ -68,12 +68,12 @@ export class Visit {
     await this.drawn();
   }
 
-  /** True while a view says that its answer is under way: "Replaying the job …". */
+  /** Returns true while a view announces an answer: "Replaying the job …". */
   private async announces(): Promise<boolean> {
     return (await this.page.locator("main p.dim", { hasText: / …$/ }).count()) > 0;
   }
 
-  /** Waits for the next picture. */
+  /** Waits for the next frame. */
   async drawn(): Promise<void> {
     await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   }
@@ -82,7 +82,7 @@ export class Visit {
     return this.page.getByRole("navigation", { name: "Views" }).getByRole("link");
   }
 
-  /** The names of all views, in the order of their links. */
+  /** Returns the names of all views, in the order of their links. */
   views(): Promise<string[]> {
     return this.links().allInnerTexts();
   }
@@ -95,12 +95,12 @@ export class Visit {
     await this.settle();
   }
 
-  /** The view whose link is the current one. */
+  /** Returns the view whose link is the current one. */
   current(): Promise<string> {
     return this.links().and(this.page.locator('[aria-current="page"]')).innerText();
   }
 
-  /** By how many pixels the page is wider than the window, once drawings have had time to follow it. */
+  /** Returns how many pixels the page is wider than the window, once drawings have had time to adapt. */
   async overflow(): Promise<number> {
     const now = () =>
       this.page.evaluate(() =>
@@ -119,12 +119,12 @@ export class Visit {
 
   private failed(url: string, why: string): void {
     --this.pending;
-    // A view takes back a question that another one follows.
+    // A view cancels a request when a newer one replaces it.
     if (why !== "net::ERR_ABORTED") this.blame(`${url}: ${why}`);
   }
 
   private blame(fault: string): void {
-    // That a question has no answer for this trace is an answer, which views show.
+    // Status 400 means that this trace has no answer to the request, which is an answer that views show.
     if (!/^Failed to load resource: .* status of 400/.test(fault)) this.faults.push(fault);
   }
 }

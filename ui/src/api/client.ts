@@ -17,7 +17,7 @@ export function askOf(generation: number): void {
   shown = generation;
 }
 
-/** @param call  callback after a request about an older generation than the server has */
+/** @param call  called after a request about an older generation than the server has */
 export function whenReadAgain(call: () => void): void {
   onOther = call;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Latest } from "./latest";
 
-/** Answers when the test resolves it. */
+/** A server that answers only when the test resolves a request. */
 function slow() {
   const asked: string[] = [];
   const waiting: { resolve: (value: string) => void; reject: (error: Error) => void }[] = [];

@@ -2,7 +2,7 @@
 
 /**
  * Sends one request at a time. Of the requests that arrive meanwhile, it sends only the last, so outdated requests
- * never delay it. `told` receives every answer.
+ * never delay the newest one. `told` receives every answer.
  */
 export class Latest<Question, Answer> {
   private busy = false;

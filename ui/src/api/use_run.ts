@@ -5,7 +5,7 @@ const IDLE_MS = 2000;
 const BUSY_MS = 500;
 
 export interface RunState {
-  run: Run | null; // null: no program, or unknown as yet.
+  run: Run | null; // null: no program, or not yet known.
   refused: string; // Why the last press had no effect; empty: it had one.
   begin: () => void;
   stop: () => void;

@@ -3,7 +3,7 @@ import { ask } from "./client";
 import { embeddedAnswers } from "./embedded";
 
 export interface StateOfFiles {
-  generation: number | null; // null: unknown as yet; answers to requests made now would be discarded.
+  generation: number | null; // null: not yet known; answers to requests made now would be discarded.
   problem: string | null;
   can_run: boolean; // The program can be recorded again.
 }
@@ -48,7 +48,7 @@ export function useStateOfFiles(): KnownState & { look: () => void } {
   useEffect(() => {
     if (embeddedAnswers() !== null) return;
     const glance = () => document.visibilityState === "visible" && look();
-    look(); // Also for a page in the background, which would otherwise have nothing to show.
+    look(); // Looks even if the page is in the background: otherwise it would have nothing to show.
     const timer = setInterval(glance, INTERVAL_MS);
     return () => clearInterval(timer);
   }, []);

@@ -46,7 +46,7 @@ export const hasSteps = (before: ComparedReport, after: ComparedReport): boolean
 
 /**
  * Returns values by name. With steps: the trace's total, including work between steps, divided by steps and ranks.
- * Without: the mean share over the ranks.
+ * Without steps: the mean share over the ranks.
  */
 function valuesOf(report: ComparedReport, rows: TimeRow[], ofStep: boolean): Map<string, number> {
   const values = new Map<string, number>();

@@ -26,7 +26,7 @@ function ofClass(report: Known, name: string, find?: string): FindingEvents | nu
   return { find: longest.name, title: "The longest of its kernels in the timeline" };
 }
 
-/** By the finding's id; null: the trace has no such events. */
+/** Events of each finding, by its id; null: the trace has no such events. */
 const EVENTS: Record<string, (report: Known) => FindingEvents | null> = {
   "late-launches": ({ idle }) =>
     idle.some((row) => (row.host_wait_ms ?? 0) > 0) ? ofAll("idle: launched too late") : null,

@@ -151,7 +151,7 @@ export interface WorkersCurve {
   asked: ChartPoint[];
 }
 
-/** Returns the throughput over the number of workers. Its band is the inverse of the step's. */
+/** Returns the throughput over the number of workers. Its band is the inverse of the band of the step time. */
 export function curveOf(
   forecast: LoadingForecast,
   loader: Loader,

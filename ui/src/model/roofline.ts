@@ -43,7 +43,7 @@ export function placedOf(operators: AttributedRow[]): Placed[] {
 export interface Roof {
   label: string;
   flopsPerS: number;
-  main: boolean; // Type of most arithmetic.
+  main: boolean; // True for the type of most arithmetic.
 }
 
 /** Returns roofs, highest first; types with equal peaks share a roof. */

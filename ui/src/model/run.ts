@@ -12,7 +12,7 @@ export function elapsed(seconds: number): string {
 
 export interface Told {
   text: string;
-  isBad: boolean; // The earlier result stays visible.
+  isBad: boolean; // True: the run gave no new result, and the page keeps the earlier one.
 }
 
 /** Returns the state of the current or the last run; null: there was none. */

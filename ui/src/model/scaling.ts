@@ -108,7 +108,7 @@ export function toldOf(points: ScalePoint[]): ScalePoint[] {
   return points.filter((point) => point.step_ms.mid !== null && point.efficiency_pct !== null);
 }
 
-/** The band of the throughput is the inverse of the step's. */
+/** Adds the band of the throughput: the inverse of the band of the step time. */
 function banded(point: ScalePoint, y: number): ChartPoint {
   const { low, mid, high } = point.step_ms;
   const known = low !== null && mid !== null && high !== null && low > 0 && high > 0;

@@ -49,7 +49,7 @@ export function bySavings(catalogue: Scenario[], savesMs: (name: string) => numb
 
 /**
  * Inverse of textOf(); drops names that the catalogue lacks. Values of regular expressions may contain any character
- * except the separators. The page writes no others.
+ * except the separators; the page writes only such values.
  */
 export function choiceOf(text: string, catalogue: Scenario[]): Choice {
   const choice: Choice = {};

@@ -5,7 +5,7 @@ export type Cell = number | string | null;
 /** Properties of a column that follow from its rows. */
 export interface Trait {
   isNumber: boolean;
-  isWorthIt: boolean; // Some row has a value, and rows differ if the column may be hidden.
+  isWorthIt: boolean; // True if rows differ, or if one value in all rows is worth a column.
 }
 
 /**

@@ -1,5 +1,5 @@
-// The contribution of each part of a combination. Forecasts of the first part, the first two, and so on, in the order
-// in which they apply, give the contributions.
+// Computes the contribution of each part of a combination, from forecasts of the first part, the first two parts, and
+// so on, in the order in which they apply.
 import type { Forecast, Scenario } from "../api/types";
 import { type Choice, textOf } from "./scenario";
 
@@ -20,8 +20,10 @@ export interface Bar {
 }
 
 /**
- * @param prefixes  forecasts of prefixesOf(); one that does not apply is drawn with the next
- * @param whole     forecast of the combination; null: it does not apply
+ * Returns null if the combination does not apply.
+ *
+ * @param prefixes  forecasts of prefixesOf(); a part that does not apply alone is drawn with the next
+ * @param whole     forecast of the combination
  */
 export function barsOf(baselineMs: number, prefixes: Forecast[], whole: Forecast): Bar[] | null {
   if (!whole.applies || whole.step_ms.mid === null) return null;

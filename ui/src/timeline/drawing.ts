@@ -35,7 +35,7 @@ export class Drawing {
     return this.scroller.scrollTop;
   }
 
-  /** Returns both contexts, in CSS pixels, and the pixels of the larger one. */
+  /** Returns both contexts, in CSS pixels, and an image with the pixels of the main canvas. */
   begin(): {
     context: CanvasRenderingContext2D;
     ruler: CanvasRenderingContext2D;

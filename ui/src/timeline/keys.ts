@@ -3,7 +3,7 @@
 /** Elements in which keys type text or choose an option. */
 const FIELDS = "input, select, textarea, [contenteditable]";
 
-export type KeyActions = Record<string, () => void>; // By KeyboardEvent.key, letters in lower case.
+export type KeyActions = Record<string, () => void>; // Indexed by KeyboardEvent.key; letters in lower case.
 
 /** Runs the action of a key. */
 export function act(event: KeyboardEvent, actions: KeyActions): void {

@@ -106,7 +106,7 @@ function paintRow(
       continue;
     }
     row.fill(fill < 0.95 ? mix(colour, palette.stripe, 0.3 + 0.7 * fill) : colour, first, last + 1);
-    // An edge separates neighbours of one colour; not at the start of a tile.
+    // An edge separates neighbours of one colour, except at the start of a tile.
     if (end - begin > 3 && start >= left) row[first] = mix(palette.dark ? 0xff000000 : 0xffffffff, colour, 0.5);
   }
 }

@@ -22,7 +22,7 @@ interface Family {
   faint?: boolean; // Almost as pale as an empty lane.
 }
 
-/** By style number. */
+/** Indexed by style number. */
 const FAMILIES: Family[] = [
   { name: "Python", hue: 215, spread: 20, saturation: 0.2 },
   { name: "annotation", hue: 180, spread: 20, saturation: 0.4 },
@@ -43,7 +43,7 @@ const FAMILIES: Family[] = [
 const SHADES = 16;
 
 export interface Palette {
-  /** By style x SHADES + shade of the name. */
+  /** Indexed by style x SHADES + shade of the name. */
   fills: Uint32Array;
   background: number;
   stripe: number; // An empty lane.

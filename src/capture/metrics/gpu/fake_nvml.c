@@ -1,5 +1,5 @@
 /* A small NVML for tests, opened like the real one. GPU 0 works. GPU 1 does not report its
-   utilization. GPU 2 is lost after its first reading. GPU 3 fails to report its power every second
+   utilization. GPU 2 is lost after its first reading. GPU 3 fails to report its power every other
    time. With FAKE_NVML_HANGS=reading, GPU 0 never answers its second reading. With
    FAKE_NVML_HANGS=opening, the library never opens. */
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are the

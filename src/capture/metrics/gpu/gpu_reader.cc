@@ -94,7 +94,7 @@ class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
     return std::chrono::nanoseconds(time.ns());
   }
 
-  /// REQUIRES, for all functions up to the next note: the lock is held.
+  /// The functions up to "Called without the lock" require that the lock is held.
   template <typename Body>
   void StartThread(Body body) {
     ++threads_;

@@ -25,8 +25,8 @@ class GpuReader : public MetricSource {
   /// Opens a vendor's library. Returns null if the library is missing.
   using Open = std::function<std::unique_ptr<GpuSource>()>;
 
-  /// Returns when the library is open, or after patience.to_open. In the second case, its metrics
-  /// are added once it is open.
+  /// Returns when the library is open, or after patience.to_open. If the library is not open by
+  /// then, its metrics are added later.
   explicit GpuReader(Open open, MetricBoard& board, GpuPatience patience = GpuPatience());
   /// Closes the library. Detaches threads that are blocked in the driver.
   ~GpuReader() override;

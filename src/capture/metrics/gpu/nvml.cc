@@ -33,8 +33,8 @@ GpuCall Outcome(nvml::Return result) {
   }
 }
 
-/// Finds the entry points. Returns false if one is missing that every driver of the last ten years
-/// has.
+/// Finds the entry points. Returns false if the library lacks an entry point that every driver of
+/// the last ten years has.
 bool FindEntries(const SharedLibrary& library, nvml::Api& api) {
   const bool enough = library.Find("nvmlInit_v2", api.init) &&
                       library.Find("nvmlShutdown", api.shutdown) &&

@@ -13,8 +13,8 @@
 
 namespace headroom {
 
-/// A limit is the smallest of the group and its parents. Throttling is the largest of the group and
-/// its parents, in each interval.
+/// The reported limit is the smallest among the group and its parents. The reported throttling is
+/// the largest among them in each interval.
 class CgroupSource : public MetricSource {
  public:
   CgroupSource(const Cgroups& groups, MetricBoard& board);

@@ -167,7 +167,7 @@ TEST(PressureSource, TakesRatesOfTheTotals) {
   EXPECT_TRUE(none.board.metrics().empty());
 }
 
-// The energy counter of a package wraps after some minutes.
+// The energy counter of a package wraps after a few minutes.
 TEST(RaplSource, CountsAcrossAWrapOfItsCounter) {
   const TestRoot root("linux-5.15-cgroup-v2");
   TestBoard board;

@@ -18,7 +18,7 @@ std::optional<CpuTimes> ParseTimes(Fields& fields) {
     *column = *ticks;
     ++read;
   }
-  constexpr int kOldest = 4;  // Linux 2.4 ended with idle.
+  constexpr int kOldest = 4;  // The line of Linux 2.4 ends with idle.
   return read >= kOldest ? std::optional(times) : std::nullopt;
 }
 

@@ -1,5 +1,4 @@
-// Reads the RDMA traffic of /sys/class/infiniband, which the counters of network interfaces
-// exclude.
+// Reads the RDMA traffic from /sys/class/infiniband. The counters of network interfaces exclude it.
 #pragma once
 
 #include <vector>

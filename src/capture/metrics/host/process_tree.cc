@@ -183,8 +183,8 @@ void ProcessTreeSource::Read(SampleRun& run) {
 }
 
 void ProcessTreeSource::Bury() {
-  // Visits children before their parents, so that a parent that has ended passes on its children's
-  // values too.
+  // Visits children before their parents, so that an exited parent also passes on its children's
+  // values.
   for (std::size_t left = order_.size(); left > 0;) {
     const auto member = members_.find(order_[--left]);
     if (!member->second.gone) continue;

@@ -65,9 +65,9 @@ class ProcessTreeSource : public MetricSource {
     /// Part of the increase of `now` that was already counted, for children that ended since the
     /// previous sample.
     std::uint64_t owed = 0;
-    /// Part of `owed` that had not appeared at the previous sample. If a child ends after its
-    /// parent was read and before it is read itself, its counters appear at the parent one sample
-    /// later. The kernel added any remainder after that to no process.
+    /// Part of `owed` that had not appeared at the previous sample. A sample reads the parent
+    /// before the child. If the child ends between the two reads, its counters appear at the parent
+    /// one sample later. If a part is still missing then, the kernel added it to no process.
     std::uint64_t owed_before = 0;
   };
   struct Member {
@@ -86,8 +86,8 @@ class ProcessTreeSource : public MetricSource {
   std::optional<OwnMetrics> TakeMetrics(const std::string& instance, MetricBoard& board);
   /// Returns false if the process has exited.
   bool ReadMember(std::int64_t pid, Member& member, SampleRun& run);
-  /// Removes exited processes, and adds their values that were already counted to the parent's
-  /// `owed`.
+  /// Removes exited processes. Adds the values already counted for each one to the `owed` of its
+  /// parent.
   void Bury();
   /// Adds to the sums the increase of `member` and its ended children since the previous sample.
   void AddGrowth(Member& member);

@@ -228,8 +228,8 @@ TEST_F(EndedChildren, HideNothingThatTheirParentTookItself) {
   EXPECT_EQ(Counted(), 50);
 }
 
-// Between two samples, process 13 ends and 12 collects its time. Then 12 ends and 10 collects the
-// time of both.
+// Between two samples, process 13 ends and 12 collects its time. Then 12 ends, and 10 collects the
+// time of 12 and 13.
 TEST_F(EndedChildren, MayEndTogether) {
   tree_.Adopt(ScanProcesses(root_.path(), board_.buffer));
   EXPECT_EQ(Counted(), 0);

@@ -59,9 +59,9 @@ Effect ApplyBlueConnect(const Job& job, const Arguments& arguments, Edit& edit) 
     gather.after = {{.task = edit.Insert(std::move(between))}};
     edit.Insert(std::move(gather));
   }
-  effect.AlsoBecause(
-      fmt::format("in machines of {}, whose GPUs share that link and are connected at {} Gbit/s",
-                  inside, arguments.Text("link-gbps")));
+  effect.AlsoBecause(fmt::format(
+      "the {} GPUs of a machine share its link and are connected to each other at {} Gbit/s",
+      inside, arguments.Text("link-gbps")));
   return effect;
 }
 

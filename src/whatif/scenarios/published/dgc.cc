@@ -1,7 +1,7 @@
 // dgc: sends only the largest gradients, and accumulates the other gradients locally (Lin et al.,
-// "Deep Gradient Compression", ICLR 2018). Kernels select these before each exchange, and add the
-// received gradients after it. All-gathers replace all-reduces, because each member sends different
-// elements.
+// "Deep Gradient Compression", ICLR 2018). Kernels select the largest gradients before each
+// exchange, and add the received gradients after it. All-gathers replace all-reduces, because each
+// member sends different elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 namespace headroom {
 namespace {
 
-/// Passes over the gradient to compress it, by the paper's algorithm. The momentum reads two
+/// Passes over the gradient that the paper's algorithm needs to compress it. The momentum reads two
 /// tensors and writes one, and so does the sum. The threshold reads one; the mask reads one and
 /// clears two.
 constexpr double kCompressPasses = 10;
-/// Passes to decompress it: clearing one tensor.
+/// Passes to decompress the gradient: one, which clears a tensor.
 constexpr double kDecompressPasses = 1;
 
 /// Compression of all transfers that wait for the same task.
@@ -93,7 +93,7 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
     Edit::NewKernel kernel =
         KernelBefore(job, next, MemoryPassTime(kCompressPasses * compression.bytes, *job.device()));
     kernel.after = {{.task = ready}};
-    kernel.in_front = true;  // Kernels inserted before that task earlier may wait for the transfer.
+    kernel.in_front = true;  // Kernels already inserted there may wait for the transfer.
     compression.kernel = edit.Insert(std::move(kernel));
   }
   for (Edit::ChannelTask& send : edit.channel_tasks()) {

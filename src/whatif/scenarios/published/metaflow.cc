@@ -97,9 +97,9 @@ class Substitutions {
     return job_.graph().tasks[forward_[op].tasks.front()].step;
   }
 
-  /// Returns one past the consecutive products with equal rows and inner dimensions. Assumes that
-  /// these read the same input, because networks do not multiply twice in a row without a function
-  /// between.
+  /// Returns the index after the last of the consecutive products with equal rows and inner
+  /// dimensions. Assumes that these read the same input, because networks do not multiply twice in
+  /// a row without a function between.
   std::size_t EndOfParallel(std::size_t first) const {
     const std::optional<GemmShape> shape = ProductOf(job_, forward_[first], edit_);
     std::size_t end = first + 1;

@@ -42,7 +42,7 @@ Effect ApplyRestructuredBatchnorm(const Job& job, const Arguments& /*arguments*/
     if (!IsBatchNorm(name)) continue;
     ++norms;
     for (const TaskIndex task : operators[i].tasks) edit.Scale(task, kTraffic);
-    // The activation follows a norm of the forward, and precedes one of the backward.
+    // The activation follows the norm in the forward, and precedes the norm in the backward.
     const bool backward = job.ContextOf(operators[i].tasks.front()).phase == Phase::kBackward;
     if (backward ? i == 0 : i + 1 == operators.size()) continue;
     const LaunchingOperator& beside = operators[backward ? i - 1 : i + 1];
