@@ -54,8 +54,8 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kBadDuration, "bad-duration", kWarning, \
     "a span's duration is not a number; it was set to 0", "busy time of those events", "") \
   X(kOverflowingDuration, "overflowing-duration", kWarning, \
-    "an event seems to end far after the trace; it was clipped to the next start on its track, or to the last " \
-    "start of the trace", \
+    "an event seems to end far after the trace; it was clipped to the next start on its track, or to the start " \
+    "of the last event", \
     "busy time of those events", "") \
   X(kDuplicateEvent, "duplicate-event", kWarning, \
     "an event is recorded twice (same track, name, time and ids); the copy was dropped", "", "") \

@@ -25,13 +25,16 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
   }
   const JobMemory& memory = *baseline.memory;
   const MemoryParts& parts = memory.peak.parts;
+  const std::string optimizer =
+      memory.model->optimizer().empty()
+          ? ""
+          : fmt::format(", optimizer state {} ({})", FormatBytes(parts.optimizer_state),
+                        memory.model->optimizer());
   std::string text = fmt::format(
-      "{} at the peak: parameters {}, gradients {}, state of {} {}, activations {}, other tensors "
-      "{}, workspaces {}; reserved {}",
+      "{} at the peak: parameters {}, gradients {}{}, activations {}, other tensors {}, workspaces "
+      "{}; reserved {}",
       FormatBytes(memory.peak.peak_bytes), FormatBytes(parts.parameters),
-      FormatBytes(parts.gradients),
-      memory.model->optimizer().empty() ? "no optimizer" : memory.model->optimizer(),
-      FormatBytes(parts.optimizer_state), FormatBytes(parts.activations),
+      FormatBytes(parts.gradients), optimizer, FormatBytes(parts.activations),
       FormatBytes(parts.temporaries), FormatBytes(parts.workspace),
       FormatBytes(memory.reserved_bytes));
   if (memory.recorded_bytes && !memory.recorded)

@@ -34,12 +34,12 @@ TraceExtent ExtentOfStarts(const TraceStore& store);
 
 /// Clips host events that end beyond the limit to the next start on their thread, or to the last
 /// start of the trace. Without clipping they would become parents of all later events. Clips waits
-/// to the last start of the trace. Does nothing if the extent is empty. Requires that `store` is
+/// to the start of the last event. Does nothing if the extent is empty. Requires that `store` is
 /// not frozen.
 void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store);
 
 /// Clips GPU tasks that end beyond the limit. The new end is the start of the next task on their
-/// stream, or the last start of the trace. Call it after TraceStore::Freeze(). Does nothing if the
+/// stream, or the start of the last event. Call it after TraceStore::Freeze(). Does nothing if the
 /// extent is empty.
 void ClipOverflowingTasks(const TraceExtent& extent, TraceStore& store);
 
