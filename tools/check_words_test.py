@@ -44,6 +44,10 @@ class Words(unittest.TestCase):
         self.assertEqual(
             self.found("a.cc", 'f("http://seldom", x);\ng();  /// Alike.\n'), [(1, "seldom"), (2, "Alike")]
         )
+        self.assertEqual(
+            self.found("a.cc", """j.Key("seldom").String("alike"); f("// seldom", '"', "cannot be told");\n"""),
+            [(1, "alike"), (1, "seldom"), (1, "cannot be told")],
+        )
         self.assertEqual(self.found("a.py", '# seldom\nx = "It is told so."\n"""\nBoth are alike."""\n')[0][1], "alike")
         self.assertEqual(self.found("a.tsx", "// seldom\n<p>Both are alike</p>\n"), [(2, "alike"), (1, "seldom")])
 

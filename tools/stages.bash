@@ -12,22 +12,17 @@ skipped=0
 over_budget=()
 began=$SECONDS
 
-# run TITLE COMMAND...: runs a command, and keeps its output, exit code and time for tell.
-run() {
-  local log=$logs/${1// /-}.log began=$SECONDS status
-  shift
+# stage TITLE BUDGET_S COMMAND...
+stage() {
+  local title=$1 budget=$2 log=$logs/${1// /-}.log begin=$SECONDS status word counts taken
+  shift 2
+  printf '%-24s ' "$title"
   # The call is not in a condition, because bash ignores -e there.
   set +e
   (set -e; "$@") >"$log" 2>&1 </dev/null
   status=$?
   set -e
-  echo "$status $((SECONDS - began))" >"$log.result"
-}
 
-# tell TITLE BUDGET_S: prints the outcome of a stage that has run, and adds its counts.
-tell() {
-  local title=$1 budget=$2 log=$logs/${1// /-}.log status word counts taken
-  read -r status taken <"$log.result"
   counts=$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
   case $status in
     0) word=ok counts=${counts:-1 0 0} ;;
@@ -38,6 +33,7 @@ tell() {
   [[ $word != FAIL || $f -gt 0 ]] || f=1 # The counts show no failure, but the stage failed.
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 
+  taken=$((SECONDS - begin))
   printf '%-4s %4d s of %4d' "$word" "$taken" "$budget"
   [[ $taken -le $budget ]] || over_budget+=("$title took $taken s of $budget s")
   [[ $word != ok || $((p + f + s)) -eq 1 ]] || printf '  %s passed, %s skipped' "$p" "$s"
@@ -47,27 +43,6 @@ tell() {
     tail -n 200 "$log" | sed 's/^/    /'
     printf '    (full log: %s)\n' "$log"
   fi
-}
-
-# stage TITLE BUDGET_S COMMAND...
-stage() {
-  printf '%-24s ' "$1"
-  run "$1" "${@:3}"
-  tell "$1" "$2"
-}
-
-# begin TITLE COMMAND...: runs a stage beside the following ones, until `end TITLE BUDGET_S`. Its output must not depend
-# on theirs.
-declare -A beside
-begin() {
-  run "$@" &
-  beside[$1]=$!
-}
-
-end() {
-  wait "${beside[$1]}"
-  printf '%-24s ' "$1"
-  tell "$1" "$2"
 }
 
 # finish BUDGET_S: lists the stages over budget and prints the counts. Fails if a test failed.

@@ -137,6 +137,11 @@ class AllSteps(support.ProgramTest):
         first, *others = report["findings"]
         self.assertIn("cpu_adam::adam_update, 55.0 ms (once)", " ".join(first["evidence"]))
         self.assertNotIn("costly-syncs", [f["id"] for f in others])
+        # Fusing kernels does not move the optimizer to the GPU.
+        trace = support.data_file("cases/19-cpu-optimizer-charged-to-the-wait/cpu_adam.json.gz")
+        (forecast,) = support.headroom("whatif", trace, "fused-optimizer", "--json").json()["scenarios"]
+        self.assertFalse(forecast["applies"])
+        self.assertIn("runs on the CPU", forecast["why"])
 
     def test_a_copy_that_holds_the_queue(self):
         """The next kernel was launched at 0.12 ms and began at 463.38 ms. From 0.36 ms on, the host is in the copy."""

@@ -346,16 +346,29 @@ class Folders(support.ProgramTest):
             outcome = support.headroom(*command, "--quiet", self.scratch)
             self.assertEqual(outcome.code, 0, outcome)
             self.assertIn("2026_01_01/host.json", outcome.text)
+        self.write("args.json", '{"batch_size": 32}')  # No trace, although its name could be one.
+        self.assertIn("2026_01_01/host.json", support.headroom("report", "--json", "--quiet", self.scratch).text)
         other = folder.with_name("2026_01_02")
         shutil.copytree(folder, other)
         self.assert_refused(support.headroom("report", self.scratch), 3, "2 folders below it", other.name)
         shutil.copy(trace, folder / "other.json")
         self.assert_refused(support.headroom("whatif", folder), 3, "holds 2 traces", "other.json")
 
+    def test_files_of_different_jobs_are_no_ranks(self):
+        for sample in ("bert_base_amp_fp16_h200.json.gz", "resnet50_fp32_h200.json.gz"):
+            shutil.copy(support.ROOT / "data/samples" / sample, self.scratch)
+        report = self.report(self.scratch)
+        self.assertEqual([row["rank"] for row in report["inputs"]], [None])
+        self.assertIn("resnet50", report["inputs"][0]["path"])
+        self.assertIn("other-job", [issue["code"] for issue in report["health"]["issues"]])
+        text = support.headroom("report", self.scratch).text
+        self.assertIn("Only this file is reported, the slowest of 2", " ".join(text.split()))
+
     def test_a_profile_and_its_timeline_are_one_recording(self):
         profile = support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb")
         shutil.copy(profile, self.scratch / "host.xplane.pb")
-        (self.scratch / "host.trace.json.gz").write_bytes(b"not read")
+        for copy in ("host.trace.json.gz", "perfetto_trace.json.gz"):
+            (self.scratch / copy).write_bytes(b"not read")
         self.assertEqual(len(self.report(self.scratch)["inputs"]), 1)
 
     def test_exports_of_nsight(self):

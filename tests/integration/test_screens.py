@@ -74,14 +74,21 @@ class Screens(support.ProgramTest):
         text = self.text(80, "whatif", trace)
         self.assertIn("No forecast: a replay of the unchanged step takes", text)
         self.assertLess(len(text.splitlines()), 12)
+        # The self-check says which of its parts fail.
+        outcome = support.headroom("whatif", trace, "--self-check")
+        self.assertEqual(outcome.code, 1, outcome)
+        self.assertRegex(outcome.text, r"identity")
 
     def test_changes_to_make_together_are_a_command(self):
+        commands = 0
         for trace in (*SAMPLES, support.GOLDEN / "host-bound-two-steps/trace.json"):
             text = self.text(200, "whatif", trace) if ".pftrace" not in trace.name else ""
             for command in re.findall(r"^Together: headroom (.*)$", text, re.MULTILINE):
+                commands += 1
                 with self.subTest(command):
                     outcome = support.headroom(*shlex.split(command))
                     self.assertEqual(outcome.code, 0, outcome)
+        self.assertGreater(commands, 0)
 
     def test_a_report_of_several_ranks(self):
         folder = support.data_file("cases/41-pass-pipeline-bubble/pipe")

@@ -151,17 +151,21 @@ struct Wait {
   Verdict verdict;
   DurationNs time;
   std::string_view meaning;
+  std::string_view short_name = {};
 };
 
 /// Returns the waits, longest first.
 std::array<Wait, 5> RankWaits(const CauseTimes& causes) {
   std::array<Wait, 5> waits = {{
-      {Verdict::kHost, causes.host, "the GPU is idle because the next kernel is not launched yet"},
-      {Verdict::kInput, causes.input,
-       "the GPU waits for data: the loader, or copies to the device"},
-      {Verdict::kCommunication, causes.communication, "exposed communication"},
-      {Verdict::kCallback, causes.callback, "the GPU is idle while a callback runs"},
-      {Verdict::kSynchronization, causes.synchronization, "the GPU is idle after a blocking call"},
+      {Verdict::kHost, causes.host, "the GPU is idle because the next kernel is not launched yet",
+       "waits for launches"},
+      {Verdict::kInput, causes.input, "the GPU waits for data: the loader, or copies to the device",
+       "waits for data"},
+      {Verdict::kCommunication, causes.communication, "exposed communication",
+       "exposed communication"},
+      {Verdict::kCallback, causes.callback, "the GPU is idle while a callback runs", "callbacks"},
+      {Verdict::kSynchronization, causes.synchronization, "the GPU is idle after a blocking call",
+       "blocking calls"},
   }};
   std::stable_sort(waits.begin(), waits.end(),
                    [](const Wait& a, const Wait& b) { return a.time > b.time; });
@@ -306,9 +310,11 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
 Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& causes,
                          std::span<const Wait> waits) {
   std::vector<Wait> all(waits.begin(), waits.end());
-  all.push_back(
-      {Verdict::kBalanced, causes.queue, "the GPU is idle although the next kernel is launched"});
-  all.push_back({Verdict::kBalanced, causes.device_to_host, "exposed copies to the host"});
+  all.push_back({Verdict::kBalanced, causes.queue,
+                 "the GPU is idle although the next kernel is launched",
+                 "launched kernels that do not start"});
+  all.push_back({Verdict::kBalanced, causes.device_to_host, "exposed copies to the host",
+                 "copies to the host"});
   std::stable_sort(all.begin(), all.end(),
                    [](const Wait& a, const Wait& b) { return a.time > b.time; });
   Bottleneck verdict;
@@ -316,7 +322,11 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& cause
   verdict.confidence = "medium";
   verdict.evidence = {BusyLine(breakdown)};
   if (SharePct(waits[0].time, breakdown.wall) >= kClearPct) {
-    verdict.balance = "no cause clearly leads";
+    const auto share = [&](const Wait& wait) {
+      return fmt::format("{} {}", wait.short_name,
+                         FormatPercent(SharePct(wait.time, breakdown.wall)));
+    };
+    verdict.balance = fmt::format("the largest: {}, {}", share(all[0]), share(all[1]));
   } else if (SharePct(all[0].time, breakdown.wall) >= kClearPct) {
     // The largest cause is not a wait, but idle time in the queue or copies to the host.
     verdict.balance = fmt::format("mostly {}", all[0].meaning);

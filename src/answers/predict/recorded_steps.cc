@@ -80,6 +80,15 @@ bool IsNamed(const GpuModels& models, const Job& job) {
   });
 }
 
+/// Widens a step that the host limits to the relative range of the recorded step, because the host
+/// is the same.
+PredictedMs AtLeastAsUncertain(PredictedMs step, const PredictedMs& recorded) {
+  if (recorded.mid <= 0) return step;
+  step.low = std::min(step.low, step.mid * recorded.low / recorded.mid);
+  step.high = std::max(step.high, step.mid * recorded.high / recorded.mid);
+  return step;
+}
+
 }  // namespace
 
 Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const std::string& trace,
@@ -173,7 +182,10 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
     const bool same = target.device->short_name == source.device->short_name;
     // Same GPU and host: uses the job as recorded, with the range of its baseline.
     const bool as_recorded = same && question.host_factor == 1;
-    const PredictedMs& taken = as_recorded ? step : prediction.step;
+    const bool host_bound = prediction.host_ms > prediction.gpu_ms;
+    const PredictedMs taken = as_recorded  ? step
+                              : host_bound ? AtLeastAsUncertain(prediction.step, step)
+                                           : prediction.step;
     const std::optional<StepEnergy> energy =
         as_recorded && measured
             ? measured
@@ -199,7 +211,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
          .samples = samples,
          .measured_operators = target.correction ? target.correction->size() : 0,
          .measured_share = prediction.measured_share,
-         .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
+         .limited_by = host_bound ? "host" : "gpu",
          .why = std::move(why),
          .doubt = std::move(doubt)});
     if (gpus == 1) {

@@ -148,6 +148,10 @@ TEST(AddRecordedStep, TheRecordedGpuKeepsTheBaselineUnlessTheHostChanges) {
   EXPECT_EQ(h200.limited_by, "gpu");
   const RecordedJob short_kernels(Steps({.kernel_us = 5}));
   EXPECT_EQ(Predicted(short_kernels, {"H200"}).targets[0].limited_by, "host");
+  const PredictReport of_host = Predicted(short_kernels, {"H100"});
+  const PredictedMs& step = of_host.targets[0].step;
+  EXPECT_LE(step.low, 0.9 * step.mid) << "the recorded host is just as uncertain there";
+  EXPECT_GE(step.high, 1.2 * step.mid);
   EXPECT_EQ(h200.samples, 32);
   const PredictReport faster = Predicted(recorded, {"H200"}, {.trace = "a.json", .host_factor = 2});
   EXPECT_GE(faster.targets[0].step.mid, 9.98) << "what the kernel takes";

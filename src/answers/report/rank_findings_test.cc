@@ -75,6 +75,8 @@ TEST(BubbleFinding, IsWorthAtMostTheMeanBubble) {
   EXPECT_DOUBLE_EQ(found->finding.saves_ms->mid, 4);
   EXPECT_DOUBLE_EQ(found->finding.saves_ms->low, 0);
   EXPECT_EQ(found->finding.place, "more micro-batches");
+  // Two stages with four micro-batches idle 1 / 5 of the step, with eight 1 / 9.
+  EXPECT_NE(found->finding.action.find("a bubble of about 11.1 %"), std::string::npos);
 }
 
 TEST(BubbleFinding, NamesTheStageThatComputesLongest) {
@@ -91,6 +93,25 @@ TEST(BubbleFinding, NoneWithoutAPipelineOrBelowOnePercent) {
   JobRanks job = PipelineOf(DurationNs(12'000'000));
   job.pipeline->bubble_share = 0.009;
   EXPECT_FALSE(FindBubble(job).has_value());
+}
+
+TEST(AddRankFindings, KeepTheOrderOfSavings) {
+  std::vector<TraceReport> files(2);
+  files[0].input.rank = 0;
+  files[1].input.rank = 1;
+  for (const double saves : {9.0, 2.0}) {
+    Finding finding;
+    finding.id = "other";
+    finding.saves_ms = MsInterval{0, saves, saves};
+    files[1].findings.push_back(finding);
+  }
+  AddRankFindings(PipelineOf(DurationNs(10'000'000)), files);  // Rank 1 waits longest: 5 ms.
+  EXPECT_TRUE(files[0].findings.empty());
+  ASSERT_EQ(files[1].findings.size(), 3u);
+  EXPECT_EQ(files[1].findings[1].id, "pipeline-bubble");
+  files.pop_back();
+  AddRankFindings(PipelineOf(DurationNs(10'000'000)), files);
+  EXPECT_TRUE(files[0].findings.empty()) << "the late rank has no file";
 }
 
 }  // namespace rank_findings_test

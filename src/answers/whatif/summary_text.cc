@@ -56,7 +56,9 @@ void AddTogether(const std::string& change, std::vector<std::string>& changes) {
 
 std::vector<Span> RowOf(const Forecast& forecast) {
   const StepInterval& step = forecast.step_ms;
-  const std::string bound = forecast.at_best ? "up to " : "";
+  // Code that no longer waits for a value must do without the value.
+  const bool is_bound = forecast.at_best || Includes(forecast.name, "remove-syncs");
+  const std::string bound = is_bound ? "up to " : "";
   return {{forecast.name},
           {FormatTimeBetween(step.mid, step.low, step.high)},
           {bound + FormatUncertainTime(forecast.saves_ms, 0, forecast.saves_ms)},

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -125,11 +126,32 @@ void RemoveCopies(std::vector<std::string>& sorted) {
   });
 }
 
+/// Returns true for a small JSON object without events, such as the arguments of a run.
+bool IsSettingsFile(const std::string& path) {
+  constexpr std::uintmax_t kSmall = 1 << 20;
+  std::error_code error;
+  if (!path.ends_with(".json") || fs::file_size(path, error) > kSmall || error) return false;
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != std::string::npos && text[begin] == '{' &&
+         text.find("\"traceEvents\"") == std::string::npos &&
+         text.find("\"rocprofiler-sdk-tool\"") == std::string::npos;
+}
+
 Status AddFolder(const std::string& folder, TraceFiles& files) {
   std::vector<std::string> found;
   if (Status status = ListFolder(folder, found, files.skipped); !status.ok()) return status;
-  if (found.empty()) {
-    const std::vector<std::string> below = FoldersWithTraces(folder);
+  if (std::ranges::all_of(found, IsSettingsFile)) {
+    std::vector<std::string> below = FoldersWithTraces(folder);
+    std::erase_if(below, [&](const std::string& path) {
+      std::error_code unknown;
+      return fs::equivalent(path, folder, unknown);
+    });
+    if (!below.empty()) {
+      files.skipped.insert(files.skipped.end(), found.begin(), found.end());
+      found.clear();
+    }
     if (below.size() > 1) {
       return Status::BadInput(
           fmt::format("{}: has no trace itself, but {} folders below it have; name one: {}",

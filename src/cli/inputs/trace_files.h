@@ -19,6 +19,7 @@ struct TraceFiles {
 /// Replaces each folder with its trace files, sorted by name. Names of trace files end in .json,
 /// .pftrace, .pb, .perfetto-trace, .et, .sqlite, .nsys-rep or results.db, plain or compressed, or
 /// in .pftrace.PID. A folder without trace files stands for the only folder below it that has some.
+/// Small JSON files without events do not count if such a folder exists.
 /// Fails with kBadInput if a folder is unreadable, or has no trace or several folders of traces.
 Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named);
 

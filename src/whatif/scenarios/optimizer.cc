@@ -30,6 +30,14 @@ bool Uses(const Job& job, const OptimizerStep& step, std::string_view part) {
   });
 }
 
+/// Returns true if no kernel belongs to the step: it only copies gradients to the host and
+/// parameters back.
+bool RunsOnCpu(const Job& job, const OptimizerStep& step) {
+  return std::none_of(step.tasks.begin(), step.tasks.end(), [&](TaskIndex task) {
+    return job.store().gpu_tasks.kind[job.graph().tasks[task].row] == GpuTaskKind::kKernel;
+  });
+}
+
 }  // namespace
 
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit) {
@@ -38,6 +46,8 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   if (steps.empty())
     return Effect::Abstain(
         "no optimizer step was recorded (expected a range \"Optimizer.step#...\")");
+  if (RunsOnCpu(job, steps.front()))
+    return Effect::Abstain("the optimizer runs on the CPU: its step has no kernel");
   if (Uses(job, steps.front(), "_fused_")) return Effect::Abstain("the optimizer is already fused");
   if (Uses(job, steps.front(), "_foreach_")) {
     return Effect::Abstain(fused ? "the optimizer already works on lists (foreach), and the trace "
