@@ -70,7 +70,7 @@ class HostEvents(Table):
     correlation: NullableArray
     """Joins an API call to its GPU tasks."""
     external_id: NullableArray
-    """The profiler's id of the operator, or for a call the id of the operator that made it."""
+    """The profiler's id of the operator; for a call, the id of the operator that made the call."""
     sequence: NullableArray
     """Autograd sequence number: joins forward to backward."""
     forward_thread: NullableArray
@@ -133,7 +133,7 @@ class GpuTasks(Table):
     args: TextColumn
     """Members of `args` that have no column, as JSON text."""
     launch_id: NullableArray
-    """The call that launched the task, joined by correlation (see launches.h), or none. A row of host_events."""
+    """The call that launched the task, joined by correlation, or none. A row of host_events."""
 
 class Syncs(Table):
     id: NDArray[np.uint32]
@@ -149,7 +149,7 @@ class Syncs(Table):
     correlation: NullableArray
     """Joins to the API call."""
     wait_on_stream: NullableArray
-    """Stream number whose event is waited for."""
+    """Number of the stream whose event is waited for."""
     wait_on_correlation: NullableArray
     """Correlation of the call that recorded the event."""
     args: TextColumn
@@ -197,9 +197,9 @@ class MemoryEvents(Table):
     bytes: NullableArray
     """bytes. Allocated bytes; negative for a free."""
     total_allocated_bytes: NullableArray
-    """bytes. Bytes that the framework has allocated after the event."""
+    """bytes. Total bytes allocated by the framework, right after the event."""
     total_reserved_bytes: NullableArray
-    """bytes. Bytes that the caching allocator has reserved after the event."""
+    """bytes. Total bytes reserved by the caching allocator, right after the event."""
     device_type: NullableArray
     """0 host, 1 CUDA, 6 HIP."""
     device: NullableArray
@@ -257,7 +257,7 @@ class HostAttribution(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     phase: TextColumn
-    """Phase of the step at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
+    """Step phase of the event or task. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
     communication."""
     operator_id: NullableArray
     """Innermost operator around the event, or around the task's launch. A row of host_events."""
@@ -272,9 +272,9 @@ class HostAttribution(Table):
     line: TextColumn
     """Name of that frame: file, line, function."""
     step: NullableArray
-    """Number of the step in which it runs or was launched."""
+    """Number of the step in which the event begins or the task was launched."""
     forward_id: NullableArray
-    """In backward: the forward operator that created the innermost enclosing node. A row of host_events."""
+    """In backward: the forward operator that created the innermost enclosing autograd node. A row of host_events."""
     recomputed: NDArray[np.bool_]
     """1 inside a forward operator that runs again in backward (checkpointing)."""
 
@@ -282,7 +282,7 @@ class GpuAttribution(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     phase: TextColumn
-    """Phase of the step at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
+    """Step phase of the event or task. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
     communication."""
     operator_id: NullableArray
     """Innermost operator around the event, or around the task's launch. A row of host_events."""
@@ -297,7 +297,7 @@ class GpuAttribution(Table):
     line: TextColumn
     """Name of that frame: file, line, function."""
     step: NullableArray
-    """Number of the step in which it runs or was launched."""
+    """Number of the step in which the event begins or the task was launched."""
 
 class StepTimes(Table):
     id: NDArray[np.uint32]
@@ -307,7 +307,7 @@ class StepTimes(Table):
     start_ns: NDArray[np.int64]
     """ns. Start of `wall_ns`."""
     wall_ns: NDArray[np.int64]
-    """ns. Time between the ends of GPU work of the previous step and this step."""
+    """ns. Time from the end of the previous step's GPU work to the end of this step's."""
     gpu_busy_ns: NullableArray
     """ns. Time in `wall_ns` in which the GPU is busy."""
     host_start_ns: NDArray[np.int64]
@@ -319,9 +319,9 @@ class StepTimes(Table):
     tasks: NDArray[np.int64]
     """GPU tasks launched in the step."""
     queue_depth_mean: NDArray[np.float64]
-    """tasks. Mean number of launched but not started tasks, at launches of the step."""
+    """tasks. Mean number of tasks launched but not started, over the launches of the step."""
     queue_depth_max: NDArray[np.int64]
-    """tasks. Maximum number of launched but not started tasks, at launches of the step."""
+    """tasks. Maximum number of tasks launched but not started, over the launches of the step."""
     whole: NDArray[np.bool_]
     """0 if the step lost tasks, which makes its times unreliable."""
 

@@ -279,7 +279,8 @@ TEST(Health, WhatTheRecordingOfGpuActivitySaysIsTold) {
   EXPECT_NE(warning->detail.find("(cupti_failed: 999)"), std::string::npos) << warning->detail;
   const auto recorder = find(health, ImportIssue::kRecorder);
   ASSERT_NE(recorder, health.issues.end());
-  EXPECT_NE(recorder->detail.find("GPU activity took 2.0 ms in the program"), std::string::npos)
+  EXPECT_NE(recorder->detail.find("recording GPU activity took 2.0 ms of CPU time in the program"),
+            std::string::npos)
       << recorder->detail;
   EXPECT_EQ(find(health, ImportIssue::kDroppedRecords), health.issues.end());
 

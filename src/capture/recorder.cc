@@ -224,7 +224,10 @@ void Recorder::Greet(int connection) {
   Result<SharedMemory> mapped = SharedMemory::Map(received.front());
   const std::lock_guard lock(mutex_);
   if (peer.pid <= 0) {
-    remarks_.emplace_back("a process of another container is not recorded: its pid is unknown");
+    remarks_.emplace_back(
+        "a process of another container is not recorded: its pid is unknown; run headroom record "
+        "in "
+        "that container");
   } else if (!mapped.ok()) {
     remarks_.push_back(
         fmt::format("process {} is not recorded: {}", peer.pid, mapped.status().message()));

@@ -13,9 +13,10 @@ namespace headroom {
 /// value is checked where it is used. Offsets are checked once and copied.
 class SharedMemory {
  public:
-  /// @param memory  descriptor that the process sent; closed by this call
   /// Fails with kBadInput if this version cannot read the memory, and with kEnvironment if the
   /// memory cannot be mapped.
+  ///
+  /// @param memory  descriptor that the process sent; closed by this call
   static Result<SharedMemory> Map(int memory);
 
   SharedMemory(SharedMemory&& other) noexcept;

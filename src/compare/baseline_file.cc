@@ -141,7 +141,7 @@ void ReadRanks(const Field& root, JobProfile& profile) {
 
 JobProfile ProfileOf(const Field& root) {
   if (!root.Has("schema"))
-    throw WrongBaseline{fmt::format("it has no 'schema'; a baseline has {}", kBaselineSchema)};
+    throw WrongBaseline{fmt::format("it has no 'schema', which must be {}", kBaselineSchema)};
   if (root.At("schema").Text() != kBaselineSchema)
     throw WrongBaseline{fmt::format("its schema is not {}", kBaselineSchema)};
   JobProfile profile;

@@ -29,11 +29,11 @@ constexpr std::array kFacts = {
     FactDoc{"gpus_used", "GPUs that ran work", true, 0, ""},
     FactDoc{"world_size", "ranks of the job", true, 0, ""},
     FactDoc{"ranks", "ranks with traces", true, 0,
-            "the figures cover only these ranks; pass the traces of the same ranks"},
+            "the figures cover only these ranks; pass the traces of the same ranks for A and B"},
     FactDoc{"batch", "samples per step", true, 0,
             "headroom whatif A batch-size:n=N forecasts the step of another batch size"},
     FactDoc{"math_dtype", "type of most arithmetic", true, 0,
-            "headroom whatif TRACE amp forecasts the 16-bit step of the 32-bit trace"},
+            "headroom whatif TRACE amp forecasts the 16-bit step from the 32-bit trace"},
     FactDoc{"flops_per_step", "FLOPs per step", true, 0.01,
             "the shapes or the model differ, so the work is not the same"},
     FactDoc{"operators", "operators in common", true, 0, "the models differ"},
@@ -42,11 +42,11 @@ constexpr std::array kFacts = {
             "shapes and most with stacks; compare the corrected steps"},
     FactDoc{"format", "recorded by", true, 0, "profilers slow a job down by different amounts"},
     FactDoc{"power_limit", "GPU power limit", true, 0.01,
-            "below its maximum, a GPU lowers its clock under arithmetic-bound work"},
+            "with a power limit below its maximum, a GPU lowers its clock for compute-bound work"},
     FactDoc{"sm_clock", "GPU clock, mean", true, 0.05,
-            "arithmetic-bound kernels take longer in proportion to the clock"},
+            "the time of compute-bound kernels is inversely proportional to the clock"},
     FactDoc{"memory_clock", "GPU memory clock, mean", true, 0.05,
-            "memory-bound kernels take longer in proportion to the clock"},
+            "the time of memory-bound kernels is inversely proportional to the clock"},
     FactDoc{"layers", "layer ranges", false, 0, "each range slows the recorded host by a few us"},
     FactDoc{"cuda_driver", "CUDA version of the driver", false, 0, ""},
     FactDoc{"version.pytorch", "PyTorch", false, 0, ""},
@@ -69,7 +69,7 @@ constexpr std::array kFacts = {
             "0 keeps fp32 matrix products off the tensor cores; headroom whatif A tf32 forecasts "
             "the step with them"},
     FactDoc{"env.OMP_NUM_THREADS", "OMP_NUM_THREADS", false, 0,
-            "1 slows work on the CPU; high values make loader workers compete"},
+            "1 slows work on the CPU; high values make loader workers compete for cores"},
 };
 
 const FactDoc* DocOfFact(std::string_view name) {

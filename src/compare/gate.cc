@@ -31,7 +31,7 @@ struct MetricDoc {
 };
 constexpr std::array kMetrics = {
     MetricDoc{"step_ms", "ms", kSteps},
-    MetricDoc{"corrected_step_ms", "ms", "steps that can be replayed"},
+    MetricDoc{"corrected_step_ms", "ms", "steps that the simulator can replay"},
     MetricDoc{"mean_step_ms", "ms", kSteps},
     MetricDoc{"slowest_rank_step_ms", "ms", kRanks},
     MetricDoc{"busiest_rank_compute_ms", "ms", kRanks},
@@ -148,9 +148,10 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
       std::vector<std::string_view> near = NearNames(name, names);
       // Printed tables omit parameters: "softmax<float>" for "void softmax<float, 4>(int)".
       if (near.empty()) near = NearNames(name.substr(0, name.find_first_of("<(")), names);
-      const std::string why = "neither run has that row (--json lists whole names)";
-      return WrongRule(rule.text,
-                       near.empty() ? why : fmt::format("{}; near: {}", why, JoinNames(near)));
+      const std::string why = "neither run has that row (--json lists the full names)";
+      return WrongRule(rule.text, near.empty()
+                                      ? why
+                                      : fmt::format("{}; similar names: {}", why, JoinNames(near)));
     }
     const auto& changes = diff.*table->changes;
     const bool told = std::any_of(changes.begin(), changes.end(), [&](const RowChange& row) {
@@ -167,7 +168,8 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
     take(std::span(&of_a, 1), std::span(&of_b, 1));
     // If a library renames its kernels, an upper limit would otherwise pass forever.
     if (b == nullptr) {
-      result.why = fmt::format("B has no such row; '{}>=1us' would require it", rule.metric);
+      result.why =
+          fmt::format("B has no such row; the rule '{}>=1us' fails without the row", rule.metric);
     } else if (a == nullptr) {
       result.why = "A has no such row";
     }
@@ -185,7 +187,7 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
   const std::vector<Estimate> a = all_of(diff.a), b = all_of(diff.b);
   if (b.empty() || (a.empty() && rule.kind != GateRule::Limit::kValue)) {
     result.verdict = GateVerdict::kMissing;
-    result.why = fmt::format("not recorded in {}: it requires {}",
+    result.why = fmt::format("not recorded in {}; the metric requires {}",
                              !b.empty()  ? "A"
                              : a.empty() ? "A and B"
                                          : "B",

@@ -176,8 +176,8 @@ class DeviceFile {
                        (kMultiplyAndAdd * *spec.sm_count * *spec.fp32_lanes_per_sm) / kGiga;
     if (ghz > kMaxGhz || ghz < kMinGhz) {
       return Bad("fp32_tflops",
-                 fmt::format("implies a clock of {:.3g} GHz with sm_count and "
-                             "fp32_lanes_per_sm; correct the wrong figure",
+                 fmt::format("implies, with sm_count and fp32_lanes_per_sm, an impossible clock of "
+                             "{:.3g} GHz; correct the wrong figure",
                              ghz),
                  figures.get("fp32_tflops"));
     }

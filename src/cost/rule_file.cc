@@ -46,9 +46,10 @@ std::optional<NameRule> ReadRule(const toml::node& node, const RuleFormat& forma
 }
 
 std::string KeysOf(const RuleFormat& format) {
-  return fmt::format("{}{}, match (non-empty strings in quotes){} and examples (a list of them)",
-                     format.value_key, format.explained ? ", about" : "",
-                     format.explained ? ", not" : "");
+  return fmt::format(
+      "{}{}, match (non-empty strings in quotes){} and examples (a list of such strings)",
+      format.value_key, format.explained ? ", about" : "",
+      format.explained ? ", not (a list of such strings)" : "");
 }
 
 Result<std::vector<NameRule>> ReadList(const NamedText& file, const toml::table& table,

@@ -450,11 +450,14 @@ class ChakraMaker {
       const ChakraNode& node = out_.nodes[i];
       for (const ChakraNodeIndex dep : out_.DepsOf(node)) {
         if (dep >= i || EndOf(dep) > out_.Micros(node.start))
-          return Wrong(fmt::format("node {} depends on node {}, which ends later", i, dep));
+          return Wrong(fmt::format(
+              "node {0} depends on node {1}, which ends after the start of node {0}", i, dep));
       }
       if (node.caller != kNoChakraNode &&
           (node.caller >= i || EndOf(node.caller) > out_.Micros(node.start)))
-        return Wrong(fmt::format("node {} is called by node {}, which ends later", i, node.caller));
+        return Wrong(
+            fmt::format("node {0} is called by node {1}, which ends after the start of node {0}", i,
+                        node.caller));
     }
     for (std::size_t row = 0; row < task_done_.size(); ++row) {
       if (!task_done_[row]) return Wrong(fmt::format("GPU task {} has no node", row));

@@ -42,7 +42,7 @@ std::int64_t BytesOf(const std::string& path) {
 void TellUnfinished(const std::string& path, bool has_log, ImportLog& log) {
   if (has_log && BytesOf(path + "-wal") > 0) {
     log.Add(ImportIssue::kTruncated, -1,
-            "the latest rows are in its -wal file: close the program that has the database open, "
+            "the latest rows are in the -wal file: close the program that has the database open, "
             "or run "
             "sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'");
   } else if (BytesOf(path + "-journal") > 0) {
@@ -84,7 +84,7 @@ class TemporaryFile {
       if (error_ != 0) {
         return Status::Environment(
             fmt::format("{}: cannot write the unpacked database: {}; free disk space, "
-                        "or name another folder with TMPDIR",
+                        "or set TMPDIR to another folder",
                         path_, std::strerror(error_)));
       }
     }

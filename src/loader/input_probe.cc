@@ -115,7 +115,7 @@ void AddUncertainty(const TraceStore& store, std::span<const Interval> spans, In
   };
   check("the loop alone", probe.loop, kTurns, "turns");
   check("the loader alone", probe.loader, kGroups, "groups of batches");
-  check("the same samples again", probe.again, kGroups, "groups of batches");
+  check("the loader with cached samples", probe.again, kGroups, "groups of batches");
   double others = 0;
   for (const Sample& sample : SamplesOf(store, "loader.probe_other_size", spans))
     others += sample.value;

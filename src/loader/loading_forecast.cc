@@ -147,7 +147,7 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
     if (std::ranges::find(kKeys, key) == kKeys.end()) return refuse(part, "unknown key");
     if (std::ranges::find(said, key) != said.end())
       return refuse(part,
-                    "a key can occur once per change; add a second change for the other value");
+                    "the key occurs twice in one change; write the other value as a second change");
     said.push_back(key);
     std::string_view value = part.substr(equals + 1);
     if (key == "stage") {
@@ -240,7 +240,7 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
   if (model.batches.size() < kMin || model.steps.size() < kMin) {
     return Status::NoAnswer(
         fmt::format("{} batches and {} steps were recorded after warm-up; a forecast requires "
-                    "{} of each",
+                    "at least {} of each; record more steps",
                     model.batches.size(), model.steps.size(), kMin));
   }
   const auto steps = static_cast<std::int64_t>(model.steps.size());

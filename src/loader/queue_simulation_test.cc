@@ -761,8 +761,9 @@ RC_GTEST_PROP(QueueSimulationProperty, CoresForAllAreNeverSlower, ()) {
 }
 
 TEST(QueueSimulationTest, MoreCoresAreHardlyEverSlower) {
-  // More cores are occasionally slower. A worker that gets ahead competes with the batch that the
-  // loop waits for, or is pinned before it. Real machines behave the same way.
+  // More cores are occasionally slower. A worker that gets ahead takes CPU time from the
+  // batch that the loop waits for. Its batch may also be copied to pinned memory first. Real
+  // machines behave the same way.
   int slower = 0;
   double worst = 0;
   constexpr int kCases = 3000;

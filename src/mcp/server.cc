@@ -193,8 +193,8 @@ class Server {
       }
       const json* capabilities = Meta(message, kCapabilitiesKey);
       if (capabilities == nullptr || !capabilities->is_object()) {
-        return refuse(kInvalidParams,
-                      fmt::format("Invalid params: _meta has no {}, an object", kCapabilitiesKey));
+        return refuse(kInvalidParams, fmt::format("Invalid params: _meta requires {}, an object",
+                                                  kCapabilitiesKey));
       }
       if (batch) return refuse(kInvalidRequest, NoBatches(kStateless));
       request.version = kStateless;
@@ -207,7 +207,7 @@ class Server {
       return Reply(Answer(message.id, json::object()), batch);
     if (request.version.empty()) {
       return refuse(kInvalidRequest,
-                    fmt::format("Invalid Request: requires initialize first, or {} ({}) in _meta",
+                    fmt::format("Invalid Request: send initialize first, or put {} ({}) into _meta",
                                 kVersionKey, kStateless));
     }
     if (message.method == "tools/list") return ListTools(request);

@@ -39,9 +39,7 @@ Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::
   }
   if (!(per_byte > 0)) {
     return Status::NoAnswer(
-        "no link explains how the times grow with the bytes; measure again while nothing else uses "
-        "the "
-        "network");
+        "the times do not grow with the bytes; measure again while nothing else uses the network");
   }
   NetworkFit fit;
   fit.link = {.bytes_per_ns = 1 / per_byte, .latency = DurationNs(std::llround(latency))};

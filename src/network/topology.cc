@@ -146,9 +146,10 @@ Result<Topology> ReadTopology(const NamedText& file) {
     if (!inside.ok()) return inside.status();
     topology.inside = inside.value();
   } else if (root.value().contains("inside")) {
-    return Status::BadInput(fmt::format(
-        "{}: remove [inside], or raise gpus_per_node: a machine with one GPU has no inner link",
-        file.name));
+    return Status::BadInput(
+        fmt::format("{}: [inside] requires gpus_per_node = 2 or more, because a machine with one "
+                    "GPU has no inner link; remove [inside] or raise gpus_per_node",
+                    file.name));
   }
   if (root.value().contains("between")) {
     const Result<Link> between = ReadLink(file, root.value(), "between", "adapters");

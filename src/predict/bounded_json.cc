@@ -145,11 +145,11 @@ Status ForEachJsonElement(std::string_view text, const std::string& name, std::s
           fmt::format("{}, line {}: a number is out of range; correct it", name, line));
     case Failure::kNoArray: {
       const std::size_t begin = text.find_first_not_of(" \t\r\n");
-      return Status::BadInput(fmt::format("{}: is {}, not an array of {}s; write an array", name,
-                                          text.substr(std::min(begin, text.size())).starts_with('{')
-                                              ? "one JSON object"
-                                              : "one JSON value",
-                                          element));
+      return Status::BadInput(fmt::format(
+          "{}: is {}, not an array; write an array in which each element is one {}", name,
+          text.substr(std::min(begin, text.size())).starts_with('{') ? "one JSON object"
+                                                                     : "one JSON value",
+          element));
     }
     case Failure::kTooLarge:
       return Status::BadInput(fmt::format(

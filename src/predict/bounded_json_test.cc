@@ -62,8 +62,10 @@ TEST(BoundedJson, SaysWhereItIsWrong) {
   };
   for (const Case& c :
        {Case{"[1,\n2", "line 2: not JSON"}, Case{"[1,\n2] 3", "line 2: not JSON"},
-        Case{"{\"a\": 1}", "one JSON object, not an array of rows"}, Case{"7", "one JSON value"},
-        Case{"", "line 1: not JSON"}, Case{"[1e999]", "out of range"}}) {
+        Case{"{\"a\": 1}",
+             "one JSON object, not an array; write an array in which each element is one row"},
+        Case{"7", "one JSON value"}, Case{"", "line 1: not JSON"},
+        Case{"[1e999]", "out of range"}}) {
     const auto elements = Elements(c.text);
     ASSERT_FALSE(elements.ok()) << c.text;
     EXPECT_NE(elements.status().message().find(c.says), std::string::npos)

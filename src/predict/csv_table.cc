@@ -92,7 +92,7 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
   }
   if (filling.stored > kMaxCells) {
     return Status::BadInput(
-        fmt::format("{}: more than {} million cells (each row counts as two more); "
+        fmt::format("{}: more than {} million cells (each row counts as two additional cells); "
                     "split the table",
                     name, kMaxCells / 1'000'000));
   }

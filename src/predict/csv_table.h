@@ -28,7 +28,7 @@ struct CsvTable {
 /// - the file is not a table
 /// - a row has more or fewer cells than the header
 /// - a column occurs twice
-/// - there are more than 16 million cells; each row counts as two more
+/// - there are more than 16 million cells; each row counts as two additional cells
 Result<CsvTable> ReadCsv(const std::string& path);
 
 /// Parses text in the same format; `name` is for messages.

@@ -70,10 +70,9 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
   }
   if (samples.empty()) {
     return Status::BadInput(
-        fmt::format("{}: no row of {} is usable: a call must take at least {} ms, or {} ms if "
-                    "timing is stream, "
-                    "and the data sheet must have a peak for its type; check that latency_ms is in "
-                    "milliseconds",
+        fmt::format("{}: no row for {} is usable: latency_ms must be at least {}, or {} if timing "
+                    "is stream, and the data sheet must have a peak for the dtype; check that "
+                    "latency_ms is in milliseconds",
                     table.name, device, kMinCallMs, kMinStreamMs));
   }
   return std::shared_ptr<const LocalCorrection>(

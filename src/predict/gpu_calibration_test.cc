@@ -76,7 +76,7 @@ TEST(GpuCalibration, SaysWhatIsWrongWithATable) {
             std::string::npos);
   EXPECT_NE(DevicesOf(Table("op,device\nadd,\n")).status().message().find("here.csv, line 2"),
             std::string::npos);
-  EXPECT_NE(why("device,op,rows,cols,latency_ms\nV100,add,10,10,0.02\n").find("no row of V100"),
+  EXPECT_NE(why("device,op,rows,cols,latency_ms\nV100,add,10,10,0.02\n").find("no row for V100"),
             std::string::npos);
   EXPECT_NE(why("device,op,rows,cols,timing,latency_ms\nV100,add,10,10,warm,1\n")
                 .find("neither call nor stream"),

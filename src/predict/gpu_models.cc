@@ -144,9 +144,9 @@ std::string GpuModels::WhyExtrapolated(const DeviceRates& rates) const {
   }
   if (!rates.guessed.empty()) {
     why += fmt::format("{}its device file lacks {}: {}", why.empty() ? "" : "; ", rates.guessed,
-                       rates.device->tdp_w
-                           ? "a typical value is assumed"
-                           : "enough power for its clock is assumed, and typical values otherwise");
+                       rates.device->tdp_w ? "typical values are assumed"
+                                           : "enough power for its clock is assumed, and typical "
+                                             "values for other missing figures");
   }
   return why;
 }

@@ -60,8 +60,8 @@ std::string WhatLimits(const JobPrediction& prediction) {
   const double host = prediction.host_ms, gpu = prediction.gpu_ms;
   std::string why =
       host > gpu ? fmt::format(
-                       "the host is the limit: it takes {} per step to launch the work, the "
-                       "GPU {}",
+                       "host-bound: the host takes {} per step to launch the work, and the GPU "
+                       "takes {} to run it",
                        Text(host), Text(gpu))
                  : fmt::format("the GPU takes {} per step, the host {}", Text(gpu), Text(host));
   // Neither the host nor the GPU runs ahead, for instance because the host reads each result.
@@ -570,14 +570,14 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   }
   if (const double unknown = same ? 0 : UnknownTypeShare(target); unknown > kSome) {
     prediction.doubt += fmt::format(
-        "{}{:.0f} % of the GPU time is in types without a data-sheet peak: assumed memory-bound",
+        "{}{:.0f} % of the GPU time is in types without a data-sheet peak and is assumed to be "
+        "memory-bound",
         prediction.doubt.empty() ? "" : "; ", 100 * unknown);
   }
   if (const double lost = same ? 0 : LostTensorCoreShare(target); lost > kSome) {
     prediction.doubt += fmt::format(
-        "{}{:.0f} % of the GPU time is on tensor cores, which that GPU lacks for these types: "
-        "assumed "
-        "float32",
+        "{}{:.0f} % of the GPU time is on tensor cores, which that GPU lacks for these types; "
+        "float32 is assumed",
         prediction.doubt.empty() ? "" : "; ", 100 * lost);
   }
   for (std::size_t i = 0; i < kWorkClasses && !same; ++i) {

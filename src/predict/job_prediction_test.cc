@@ -54,7 +54,7 @@ TEST(JobPrediction, WhereTheHostIsTheLimitAFasterGpuBuysNothingAndAFasterHostDoe
   const double as_it_is = Forecaster(job).baseline().corrected.mid;
   const JobPrediction faster = predictor.Predict(b200, 1);
   EXPECT_NEAR(faster.step.mid, as_it_is, 0.03 * as_it_is);
-  EXPECT_NE(faster.why.find("the host is the limit"), std::string::npos);
+  EXPECT_NE(faster.why.find("host-bound: the host takes"), std::string::npos);
   EXPECT_LT(predictor.Predict(h200, 2).step.mid, 0.7 * as_it_is);
 }
 

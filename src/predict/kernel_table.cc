@@ -291,7 +291,8 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
       row.Fail(fmt::format("dtype '{}' is not one of fp32, tf32, fp16, bf16", type));
     op.work = ReadWork(known->form, dtype == kTypes.end() ? DType::kF32 : dtype->second, row);
     if (row.status().ok() && Operations(op.work) > kMaxOperations)
-      row.Fail(fmt::format("exceeds {:g} operations; correct its dimensions", kMaxOperations));
+      row.Fail(fmt::format("the operator exceeds {:g} operations; correct its dimensions",
+                           kMaxOperations));
     const std::string& timing = row.Text("timing");
     op.in_stream = timing == "stream";
     if (!timing.empty() && !op.in_stream && timing != "call")

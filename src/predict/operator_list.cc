@@ -193,18 +193,21 @@ class RowWorks {
 
   Status AddKernels(StepPhase phase, const Json& kernels) {
     if (!kernels.is_array())
-      return Bad(row_.place,
-                 "kernels must be a list of [kind, dimensions], as [[\"VECrelu\", [64, 128]]]");
+      return Bad(
+          row_.place,
+          "kernels must be a list of [kind, dimensions], such as [[\"VECrelu\", [64, 128]]]");
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const Json& kernel = kernels[i];
       if (!kernel.is_array() || kernel.size() != 2 || !kernel[0].is_string() ||
           !kernel[1].is_array())
-        return Bad(row_.place,
-                   "kernels must be a list of [kind, dimensions], as [[\"VECrelu\", [64, 128]]]");
+        return Bad(
+            row_.place,
+            "kernels must be a list of [kind, dimensions], such as [[\"VECrelu\", [64, 128]]]");
       const auto& kind = kernel[0].get_ref<const std::string&>();
       constexpr std::size_t kLongestKind = 64;
       if (kind.empty() || kind.size() > kLongestKind)
-        return Bad(row_.place, fmt::format("the kind of kernel {} is not a name", i + 1));
+        return Bad(row_.place,
+                   fmt::format("the kind of kernel {} is empty or too long; correct it", i + 1));
       if (Status status = AddKernel(phase, kind, kernel[1], i); !status.ok()) return status;
     }
     return Status::Ok();
@@ -569,8 +572,8 @@ Result<std::vector<OperatorList>> ReadOperatorLists(const std::string& path) {
     return ReadTable(table.value());
   }();
   if (lists.ok() && lists.value().empty())
-    return Status::BadInput(fmt::format(
-        "{}: lists no operator; each row after the header is one (docs/predict.md)", path));
+    return Status::BadInput(
+        fmt::format("{}: lists no operators; add at least one (docs/predict.md)", path));
   return lists;
 }
 

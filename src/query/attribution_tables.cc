@@ -117,7 +117,7 @@ TableColumn RowColumn(std::string_view name, std::string_view refers, std::strin
 
 std::vector<TableColumn> PlaceColumns() {
   return {
-      LabelColumn("phase", kPhases, "Phase of the step at that time."),
+      LabelColumn("phase", kPhases, "Step phase of the event or task."),
       RowColumn("operator_id", "host_events",
                 "Innermost operator around the event, or around the task's launch."),
       MakeColumn("operator", ColumnKind::kString, "", true, "Name of that operator."),
@@ -130,7 +130,7 @@ std::vector<TableColumn> PlaceColumns() {
       MakeColumn("line", ColumnKind::kString, "", true,
                  "Name of that frame: file, line, function."),
       MakeColumn("step", ColumnKind::kInt64, "", true,
-                 "Number of the step in which it runs or was launched.")};
+                 "Number of the step in which the event begins or the task was launched.")};
 }
 
 void PointAt(const Places& places, std::span<TableColumn> columns) {
@@ -181,13 +181,13 @@ std::vector<Table> AttributionTables::Declared(const TraceStore& store) {
   Table host;
   host.name = "host_attribution";
   host.sentence =
-      "Phase, operator, layer, line and step of each host event: the row `id` of host_events. "
+      "Phase, operator, layer, line and step of each host event. `id` is its row in host_events. "
       "Computed at first use.";
   host.rows = store.host_events.rows();
   host.columns = PlaceColumns();
-  host.columns.push_back(
-      RowColumn("forward_id", "host_events",
-                "In backward: the forward operator that created the innermost enclosing node."));
+  host.columns.push_back(RowColumn(
+      "forward_id", "host_events",
+      "In backward: the forward operator that created the innermost enclosing autograd node."));
   host.columns.push_back(
       MakeColumn("recomputed", ColumnKind::kFlag, "", false,
                  "1 inside a forward operator that runs again in backward (checkpointing)."));
@@ -195,7 +195,7 @@ std::vector<Table> AttributionTables::Declared(const TraceStore& store) {
   Table gpu;
   gpu.name = "gpu_attribution";
   gpu.sentence =
-      "Launch context and kind of work of each GPU task: the row `id` of gpu_tasks. Computed at "
+      "Launch context and kind of work of each GPU task. `id` is its row in gpu_tasks. Computed at "
       "first use.";
   gpu.rows = store.gpu_tasks.rows();
   gpu.columns = PlaceColumns();
@@ -212,16 +212,18 @@ std::vector<Table> AttributionTables::Declared(const TraceStore& store) {
   steps.columns = {
       MakeColumn("number", ColumnKind::kInt64, "", false, "Step number, as in the columns `step`."),
       ns("start_ns", false, "Start of `wall_ns`."),
-      ns("wall_ns", false, "Time between the ends of GPU work of the previous step and this step."),
+      ns("wall_ns", false,
+         "Time from the end of the previous step's GPU work to the end of this step's."),
       ns("gpu_busy_ns", true, "Time in `wall_ns` in which the GPU is busy."),
       ns("host_start_ns", false, "Start of the step on the host."),
       ns("host_ns", true, "Length of the annotation."),
       ns("host_wait_ns", false, "GPU idle time caused by late launches."),
       MakeColumn("tasks", ColumnKind::kInt64, "", false, "GPU tasks launched in the step."),
       MakeColumn("queue_depth_mean", ColumnKind::kReal, "tasks", false,
-                 "Mean number of launched but not started tasks, at launches of the step."),
-      MakeColumn("queue_depth_max", ColumnKind::kInt64, "tasks", false,
-                 "Maximum number of launched but not started tasks, at launches of the step."),
+                 "Mean number of tasks launched but not started, over the launches of the step."),
+      MakeColumn(
+          "queue_depth_max", ColumnKind::kInt64, "tasks", false,
+          "Maximum number of tasks launched but not started, over the launches of the step."),
       MakeColumn("whole", ColumnKind::kFlag, "", false,
                  "0 if the step lost tasks, which makes its times unreliable.")};
   std::vector<Table> tables;

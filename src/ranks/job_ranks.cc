@@ -73,8 +73,9 @@ bool FindOtherJobs(JobRanks& job) {
   if (!odd.empty()) {
     job.issues.push_back(
         {ImportIssue::kOtherJob, static_cast<std::int64_t>(odd.size()),
-         fmt::format("{}{}, but the job has {} ranks: not compared", odd.front(),
-                     odd.size() > 1 ? fmt::format(" and {} more", odd.size() - 1) : "",
+         fmt::format("{}{}, but the job has {} ranks; files of such ranks are not compared",
+                     odd.front(),
+                     odd.size() > 1 ? fmt::format(" (further such files: {})", odd.size() - 1) : "",
                      *sizes.begin())});
   }
   return job.ranks.empty();
@@ -95,7 +96,7 @@ void FindUnaligned(JobRanks& job) {
       {ImportIssue::kUnalignedRanks, static_cast<std::int64_t>(unaligned.size()),
        fmt::format("rank {}: fewer than {} collectives that all ranks leave together (all-reduce, "
                    "all-gather, reduce-scatter) match those of other ranks by communicator, kind, "
-                   "size and step; the rank is not compared",
+                   "size and step; such a rank is not compared",
                    SomeOf(unaligned), kMinMatches)});
 }
 

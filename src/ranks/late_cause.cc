@@ -105,7 +105,7 @@ class CauseFinder {
                           "lateness: its host, data loader or network makes it start late.",
                           NumberOf(rank),
                           longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
-                          : longer < -kAlike ? "less than"
+                          : longer < -kAlike ? "for less time than"
                                              : "as long as")};
     }
     const std::string times =

@@ -29,10 +29,11 @@ struct LateReason {
 /// Finds the cause for each late rank. The rank that costs the others most determines the cause of
 /// the job.
 ///
-/// A late rank computes longer if its excess over the median rank is at least half of the time that
-/// it costs the others. Such a rank has a slow GPU, or more work if the relative excess of its work
-/// is at least half that of its time. Equal input bytes do not show which of the two it is. Any
-/// other late rank starts late.
+/// The cause for a late rank is one of these:
+/// - Late start: the excess of its computing time over the median rank is less than half of the
+///   time that the rank costs the others.
+/// - More work: otherwise, if the relative excess of its work is at least half that of its time.
+/// - Slow GPU: otherwise. Equal input bytes do not separate the last two.
 ///
 /// If the late rank changes from step to step, the cause is one of these:
 /// - Late start: the longest computing time exceeds the mean of its step by less than half of the

@@ -173,7 +173,8 @@ TEST_F(LateCauseTest, LessToComputeIsNoReason) {
   Hold(2, 20);
   const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kLateStart);
-  EXPECT_NE(work.why.find("computes less than the median rank"), std::string::npos) << work.why;
+  EXPECT_NE(work.why.find("computes for less time than the median rank"), std::string::npos)
+      << work.why;
 }
 
 TEST_F(LateCauseTest, StepsOfOneRankAloneAreNotCompared) {

@@ -14,14 +14,14 @@ Result<AskedTexts> AskedTexts::Compile(const std::vector<std::string>& words,
   AskedTexts asked;
   for (const std::string& word : words) {
     if (word.size() < 2)
-      return Status::Usage(fmt::format("--word '{}': give at least two letters", word));
+      return Status::Usage(fmt::format("--word '{}': give at least two characters", word));
     asked.words_.push_back(LowerCase(word));
   }
   for (const std::string& pattern : patterns) {
     auto regex = std::make_shared<const re2::RE2>(pattern, re2::RE2::Quiet);
     if (!regex->ok()) {
-      return Status::Usage(
-          fmt::format("--pattern '{}': give a valid RE2 expression ({})", pattern, regex->error()));
+      return Status::Usage(fmt::format(
+          "--pattern '{}': not a valid RE2 expression ({}); correct it", pattern, regex->error()));
     }
     if (re2::RE2::FullMatch("", *regex)) {
       return Status::Usage(fmt::format(

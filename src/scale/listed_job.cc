@@ -209,7 +209,9 @@ ScaledStep ListedJob::On(const Topology& topology, const Placement& placement,
                          std::optional<std::int64_t> samples) {
   if (samples) {
     ScaledStep step;
-    step.no_answer = "a list of operators covers one batch; pass a list of each GPU's share";
+    step.no_answer =
+        "--strong: a list of operators covers only one batch size; leave out --strong and pass the "
+        "operators of one GPU's share of the batch";
     return step;
   }
   WorkChain& chain = placement.gpus > 1 ? shared_ : whole_;

@@ -74,9 +74,10 @@ ScaledStep PipelinedJob::On(const Topology& topology, const Placement& placement
                              times.exchange_ms;
   step.bubble_ms = (1 - stages.largest_share) * std::max(0.0, alone_ms - stages.update_ms);
   step.why = fmt::format(
-      "{}, the longest of which has {} of a batch's forward and backward time; {}{}",
+      "{}, the longest of which takes {} of a micro-batch's forward and backward time; {}{}",
       Plural(split.stages, "stage"), FormatPercent(100 * stages.largest_share),
-      split.micro_batches == 1 ? "one batch" : fmt::format("{} batches", split.micro_batches),
+      split.micro_batches == 1 ? "one micro-batch"
+                               : fmt::format("{} micro-batches", split.micro_batches),
       of_batch ? " of " + Plural(*of_batch, "sample") : "");
   if (!micro.why.empty()) step.why += "; " + micro.why;
   return step;

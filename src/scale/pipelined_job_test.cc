@@ -97,14 +97,12 @@ TEST_F(PipelinedJobTest, BucketsAreWholeGradients) {
 }
 
 TEST_F(PipelinedJobTest, WhatItSays) {
-  EXPECT_EQ(
-      Ask({.stages = 4, .micro_batches = 2}, kStages, 4).why,
-      "4 stages, the longest of which has 30.0 % of a batch's forward and backward time; 2 batches "
-      "of 8 samples");
-  EXPECT_EQ(
-      Ask({.stages = 4}, kStages, 4, 1).why,
-      "4 stages, the longest of which has 30.0 % of a batch's forward and backward time; one batch "
-      "of 1 sample");
+  EXPECT_EQ(Ask({.stages = 4, .micro_batches = 2}, kStages, 4).why,
+            "4 stages, the longest of which takes 30.0 % of a micro-batch's forward and backward "
+            "time; 2 micro-batches of 8 samples");
+  EXPECT_EQ(Ask({.stages = 4}, kStages, 4, 1).why,
+            "4 stages, the longest of which takes 30.0 % of a micro-batch's forward and backward "
+            "time; one micro-batch of 1 sample");
 }
 
 TEST_F(PipelinedJobTest, ExposedTransfersArePartOfAll) {

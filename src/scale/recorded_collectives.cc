@@ -184,10 +184,11 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
       fmt::format("{} recorded collectives scaled from {} to {} GPUs, {}", scaled,
                   recorded.placement.gpus, target.placement.gpus, WhatOfWaits(scaled, waits_known));
   if (without_bytes > 0)
-    effect.AlsoBecause(fmt::format("{} without recorded sizes: assumed 25 MiB", without_bytes));
+    effect.AlsoBecause(
+        fmt::format("for {} of them, no size was recorded and 25 MiB is assumed", without_bytes));
   if (scaled < tasks.size())
     effect.AlsoBecause(
-        fmt::format("{} of other kinds or of subgroups unchanged", tasks.size() - scaled));
+        fmt::format("left unchanged: {} of other kinds or of subgroups", tasks.size() - scaled));
   return effect;
 }
 

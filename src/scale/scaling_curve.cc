@@ -72,9 +72,9 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
     }
     if (placement.gpus % split.Gpus() != 0) {
       points.push_back(NoAnswer(
-          placement, fmt::format("a replica of the model requires {} GPUs, and {} are not a "
-                                 "multiple of that",
-                                 split.Gpus(), placement.gpus)));
+          placement,
+          fmt::format("a replica of the model requires {0} GPUs, and {1} is not a multiple of {0}",
+                      split.Gpus(), placement.gpus)));
       continue;
     }
     const std::int64_t batches = placement.gpus / split.Gpus() * split.micro_batches;
@@ -87,12 +87,12 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
         continue;
       }
       if (batches > *samples) {
-        points.push_back(
-            NoAnswer(placement, fmt::format("fewer samples per step ({}) than {} ({})", *samples,
-                                            split.micro_batches > 1 ? "batches of replicas"
-                                            : split.Gpus() > 1      ? "replicas"
-                                                                    : "GPUs",
-                                            batches)));
+        points.push_back(NoAnswer(
+            placement, fmt::format("fewer samples per step ({}) than {} ({})", *samples,
+                                   split.micro_batches > 1 ? "micro-batches of all replicas"
+                                   : split.Gpus() > 1      ? "replicas"
+                                                           : "GPUs",
+                                   batches)));
         continue;
       }
       each = (*samples + batches - 1) / batches;

@@ -48,8 +48,7 @@ class ShardedExchange {
     if (AccumulatesMoreThanItUpdates()) {
       return Effect::Abstain(
           "a step accumulates the gradients of several batches before it updates, and it is "
-          "unknown which of "
-          "them are exchanged");
+          "unknown which of these gradients are exchanged");
     }
     ShareUpdates();
     Effect effect = std::move(opened.effect);

@@ -124,7 +124,7 @@ Result<PipelineStages> TensorParallel::Stages(std::int64_t stages) const {
   if (gradients.empty()) {
     return Status::NoAnswer(fmt::format(
         "stages require training, and no shape shows the gradient of a parameter: record "
-        "training steps, with shapes: {}",
+        "training steps, with shapes ({})",
         RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.recorded_as())));
   }
   std::vector<LayerWork> layers(layers_.size());

@@ -78,11 +78,11 @@ Status TracedLayers::AddForwards() {
     if (Status status = AddForward(forward); !status.ok()) return status;
   }
   if (shards_.empty()) {
-    return Status::NoAnswer(fmt::format(
-        "no shapes match transformer layers ({}): a product after batched "
-        "products or after a fused attention; only such layers can be split over GPUs or into "
-        "stages",
-        RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.recorded_as())));
+    return Status::NoAnswer(
+        fmt::format("no shapes match transformer layers (a product after batched products or after "
+                    "a fused attention), and only such layers can be split over GPUs or into "
+                    "stages; if no shapes were recorded, record them ({})",
+                    RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.recorded_as())));
   }
   if (HasBackward(job_) && !job_.attribution().KnowsForward()) {
     return Status::NoAnswer(

@@ -32,7 +32,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kTrailingGarbage, "trailing-garbage", kInfo, \
     "bytes after the end of the trace were ignored", "", "") \
   X(kLostEvent, "lost-event", kError, \
-    "an event could not be read and was skipped. Events that the damage erased entirely do not count", "exact counts and sums", "") \
+    "an event could not be read and was skipped. Events that the damage erased entirely are not counted", "exact counts and sums", "") \
   X(kRepairedEvent, "repaired-event", kWarning, \
     "an event had unescaped quotes or control characters; it was repaired", "", "update the profiler") \
   X(kBadArgument, "bad-argument", kWarning, \
@@ -109,9 +109,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "kernel launches have no recorded GPU task", "GPU busy time of the affected steps", \
     "let the profiler flush: synchronize before prof.stop(), or enlarge its buffers") \
   X(kMisplacedTask, "misplaced-task", kWarning, \
-    "GPU tasks start before their launch or out of stream order: a timestamp is wrong. The affected steps count in no median, FLOPs or MFU", "times of the affected steps,GPU time of the whole trace", "") \
+    "GPU tasks start before their launch or out of stream order: a timestamp is wrong. The affected steps are excluded from medians, FLOPs and MFU", "times of the affected steps,GPU time of the whole trace", "") \
   X(kStepWithoutKernels, "step-without-kernels", kWarning, \
-    "steps lack some of their GPU tasks, or the tasks' times; they count in no median, FLOPs or MFU", \
+    "steps lack some of their GPU tasks, or the tasks' times; they are excluded from medians, FLOPs and MFU", \
     "GPU time of those steps", \
     "synchronize before prof.stop()") \
   X(kNoSteps, "no-step-markers", kInfo, \
@@ -119,7 +119,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kNoGpu, "no-gpu", kInfo, "no GPU work was recorded", "all GPU figures", \
     "ProfilerActivity.CUDA, or `headroom record` on a machine with a GPU") \
   X(kNotUnderstood, "not-understood", kInfo, \
-    "spans have unknown categories, on tracks that are not host threads; they may be device work, but do not count", \
+    "spans have unknown categories, on tracks that are not host threads; they may be device work, but are not counted as such", \
     "GPU time of those tracks", "") \
   X(kNoHost, "no-host", kInfo, "no host events were recorded", "idle causes,operators,layers,data wait", \
     "ProfilerActivity.CPU") \
@@ -145,7 +145,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "record the same steps on all ranks, with at least three collectives") \
   X(kSeparateRanks, "separate-ranks", kWarning, \
     "some ranks share no synchronizing collective with the others", "waits between these groups of ranks", \
-    "pass the files of one job; Headroom compares pipeline stages that share nothing else separately") \
+    "pass the files of one job; Headroom compares pipeline stages separately if they share only sends and receives") \
   X(kDifferentSteps, "different-steps", kInfo, \
     "ranks recorded different numbers of steps; only steps that several ranks recorded are compared", "", \
     "record the same steps on all ranks") \
@@ -169,7 +169,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "use fewer or longer regions, fewer threads or a lower --level") \
   X(kTooManyNames, "too-many-names", kWarning, \
     "the program used more names than a recording can hold; the other names became \"(too many names)\"", \
-    "names of those regions", "leave numbers and paths that change each time out of keys") \
+    "names of those regions", "use keys without numbers or paths that change each time") \
   X(kFurtherProcesses, "further-processes", kInfo, \
     "the recording has one file per process, and this is one of them", "", \
     "`headroom report FILE FILE.PID ...` compares ranks") \
@@ -180,7 +180,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kRecorder, "recorder", kInfo, "the recorder reports its own statistics", "", "") \
   X(kSampledRanges, "sampled-ranges", kInfo, \
     "call stacks are recorded only where memory was allocated or freed: a frame or operator spans the first to the last such moment", \
-    "time of host events", "torch.profiler.profile(profile_memory=True, with_stack=True) records both") \
+    "time of host events", "torch.profiler.profile(profile_memory=True, with_stack=True) records memory and complete stacks") \
   X(kNoMemoryHistory, "no-memory-history", kWarning, \
     "the snapshot shows allocated memory, but no times: no history was recorded", \
     "memory over time,peak memory", "torch.cuda.memory._record_memory_history() before the run") \

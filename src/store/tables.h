@@ -83,7 +83,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(ThreadId,      thread,           "",   "never",   "Thread or device track.") \
   X(HostEventKind, kind,             "",   "never",   "Operator, call, annotation, frame, ...") \
   X(std::int64_t,  correlation,      "",   "unknown", "Joins an API call to its GPU tasks.") \
-  X(std::int64_t,  external_id,      "",   "unknown", "The profiler's id of the operator, or for a call the id of the operator that made it.") \
+  X(std::int64_t,  external_id,      "",   "unknown", "The profiler's id of the operator; for a call, the id of the operator that made the call.") \
   X(std::int64_t,  sequence,         "",   "unknown", "Autograd sequence number: joins forward to backward.") \
   X(std::int32_t,  forward_thread,   "",   "unknown", "The framework's number of the forward thread, for backward operators.") \
   X(std::int32_t,  python_id,        "",   "unknown", "Id of a Python frame.") \
@@ -114,7 +114,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(std::int64_t, graph_node,    "",      "unknown", "Node id within a launched CUDA graph.") \
   X(std::int64_t, bytes,         "bytes", "unknown", "Bytes copied or set.") \
   X(StringId,     args,          "",      "none",    "Members of `args` that have no column, as JSON text.") \
-  X(HostEventId,  launch,        "",      "computed", "The call that launched the task, joined by correlation (see launches.h), or none.")
+  X(HostEventId,  launch,        "",      "computed", "The call that launched the task, joined by correlation, or none.")
 
 #define HEADROOM_SYNC_COLUMNS(X) \
   X(TimeNs,       start,               "ns", "never",   "Start of the wait.") \
@@ -122,7 +122,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(SyncKind,     kind,                "",   "never",   "Object of the wait: a context, a stream or an event.") \
   X(StreamId,     stream,              "",   "none",    "Stream that is synchronized or waits.") \
   X(std::int64_t, correlation,         "",   "unknown", "Joins to the API call.") \
-  X(std::int64_t, wait_on_stream,      "",   "unknown", "Stream number whose event is waited for.") \
+  X(std::int64_t, wait_on_stream,      "",   "unknown", "Number of the stream whose event is waited for.") \
   X(std::int64_t, wait_on_correlation, "",   "unknown", "Correlation of the call that recorded the event.") \
   X(StringId,     args,                "",   "none",    "Members of `args` that have no column, as JSON text.")
 
@@ -146,8 +146,8 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(ThreadId,     thread,                "",      "never",   "Thread that allocates or frees.") \
   X(std::int64_t, address,               "",      "unknown", "Address.") \
   X(std::int64_t, bytes,                 "bytes", "unknown", "Allocated bytes; negative for a free.") \
-  X(std::int64_t, total_allocated_bytes, "bytes", "unknown", "Bytes that the framework has allocated after the event.") \
-  X(std::int64_t, total_reserved_bytes,  "bytes", "unknown", "Bytes that the caching allocator has reserved after the event.") \
+  X(std::int64_t, total_allocated_bytes, "bytes", "unknown", "Total bytes allocated by the framework, right after the event.") \
+  X(std::int64_t, total_reserved_bytes,  "bytes", "unknown", "Total bytes reserved by the caching allocator, right after the event.") \
   X(std::int32_t, device_type,           "",      "unknown", "0 host, 1 CUDA, 6 HIP.") \
   X(std::int32_t, device,                "",      "unknown", "Device number; -1 for the host.") \
   X(std::int32_t, event_index,           "",      "unknown", "The profiler's sequential number of the event.")

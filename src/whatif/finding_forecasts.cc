@@ -212,7 +212,7 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   constexpr double kRounding = 1.01;
   const double holds = finding.share_pct.value_or(100) / 100 * step_ms;
   if (RemovesTasks(finding.remedy) && saves.mid > holds * kRounding)
-    finding.saves_note += "; more than its time, because the host also finishes earlier";
+    finding.saves_note += "; more than the finding's time, because the host also finishes earlier";
   return true;
 }
 
@@ -259,7 +259,8 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
       if (!told.ok()) return told.status();
       if (told.value()) break;
     }
-    if (!finding.saves_ms) finding.saves_note = "unknown: the replayed steps contain none of it";
+    if (!finding.saves_ms)
+      finding.saves_note = "unknown: this finding does not occur in the replayed steps";
   }
   // Compares whole nanoseconds, so findings with equal savings stay sorted by their time.
   const auto rank = [](const Finding& finding) -> std::int64_t {
@@ -396,9 +397,9 @@ Status ForecastAll(const TraceStore& store, const ReferenceData& reference, cons
   engine.events = window->events;
   engine.calibration = truth.from;
   if (report.stretch && window->events > kMaxWindowEvents) {
-    Abstain(fmt::format("the recording has no steps, and its {} events are too many to replay as "
-                        "one",
-                        window->events),
+    Abstain(fmt::format(
+                "the recording has no steps, and its {} events are too many to replay as one step",
+                window->events),
             report);
     return Status::Ok();
   }

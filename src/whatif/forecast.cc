@@ -291,7 +291,7 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.speedup = forecast.step_ms.mid > 0 ? baseline_.corrected.mid / forecast.step_ms.mid : 0;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
   if (effect.work != 1 && forecast.step_ms.mid > 0) {
-    forecast.why += fmt::format("; {:.3g} times the work per step: {:.2f} times the throughput",
+    forecast.why += fmt::format("; {:.3g} times the work per step and {:.2f} times the throughput",
                                 effect.work, effect.work * forecast.speedup);
   }
   forecast.limits = LimitsOf(edited_.plan, forecast.step_ms.mid);
@@ -302,8 +302,8 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   also(limit);
   if (forecast.at_best) {
     also(
-        "nothing marks the steps, so start-up counts as host work that the change removes, "
-        "although it stays: the real gain depends on how much start-up there is");
+        "nothing marks the steps, so the forecast also removes the host work of start-up, which a "
+        "real change would not: the real gain depends on how much start-up there is");
   }
   if (attempt.memory && attempt.memory->bytes > 0) also(WhyNoRoom(job_, *attempt.memory));
   if (attempt.memory && attempt.memory->workspace_uncertain) {

@@ -76,8 +76,8 @@ Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::strin
     if (scenario && saved.scenario != *scenario) continue;
     if (!scenario && found != nullptr && found->scenario != saved.scenario) {
       return Status::Usage(
-          fmt::format("several forecasts of {} are saved (\"{}\", \"{}\"): name the one to score "
-                      "after the two traces",
+          fmt::format("several forecasts of {} are saved (\"{}\", \"{}\"); choose one: --score "
+                      "BEFORE AFTER SCENARIO",
                       trace, found->scenario, saved.scenario));
     }
     found = &saved;

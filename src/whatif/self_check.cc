@@ -145,7 +145,7 @@ SelfCheck Work(const Job& job, double step) {
   return {.name = "all work halved",
           .expectation =
               "halving all work makes the step twice as fast, except for latencies and gaps on the "
-              "path",
+              "critical path",
           .figure = told / path.step_ms,
           .unit = "x",
           .low = told / longest * (1 - kReplayPct / 100),
@@ -225,14 +225,14 @@ std::vector<SelfCheck> CheckSelf(const Job& job, double replay_error_pct) {
   checks.push_back(GpuBound(plan, step, busy));
   checks.push_back(HostBound(plan, step, busy));
   checks.push_back({.name = "monotonicity",
-                    .expectation = "shorter tasks make no moment of a cycle later",
+                    .expectation = "shortening a task makes no task of a step start or end later",
                     .figure = static_cast<double>(LaterThanBefore(
                         plan, plan.tasks(),
                         [](Plan& changed, std::size_t task) { changed.duration[task] = 0; })),
                     .unit = "",
                     .high = 0});
   checks.push_back({.name = "edge removal",
-                    .expectation = "removing an edge makes no moment of a cycle later",
+                    .expectation = "removing an edge makes no task of a step start or end later",
                     .figure = static_cast<double>(LaterThanBefore(
                         plan, plan.lag.size(),
                         [](Plan& changed, std::size_t edge) { changed.lag[edge] = kNoEdge; })),

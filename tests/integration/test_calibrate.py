@@ -149,7 +149,7 @@ class CalibrateGpu(support.ProgramTest):
             {(row["device"], row["dtype"], row["timing"]) for row in rows}, {("NVIDIA L4", "fp32", "stream")}
         )
         self.assertTrue(all(float(row["latency_ms"]) > 0 for row in rows))
-        for word in ("linear", "times the model", "--gpu L4 --gpu-calibration"):
+        for word in ("linear", "measured / model", "--gpu L4 --gpu-calibration"):
             self.assertIn(word, " ".join(outcome.text.split()))
         predicted = support.headroom("predict", "--json", SAMPLE, "--gpu", "L4", "--gpu-calibration", table).json()[
             "targets"

@@ -124,7 +124,7 @@ class Data(loading.Recorded):
                 # The report leaves out the loaders that the probe created.
                 self.assertEqual(len(report["loaders"]), 1)
                 self.assertEqual(report["loaders"][0]["epochs"], 1)
-                self.assertIn("a step with the last batch again", support.headroom("data", self.file).text)
+                self.assertIn("a step that reuses the last batch", support.headroom("data", self.file).text)
 
     def test_probes_over_short_epochs_streams_and_batches_that_the_loop_changes(self):
         setup = """

@@ -226,7 +226,7 @@ class Late(Images):
             "workers=2  ",
             "as recorded",
             "cheapest setting within 2 %",
-            "Check: the simulation of the recorded setting takes",
+            "Check: a step of the recorded setting takes",
         ):
             self.assertIn(piece, outcome.text)
         self.assertLessEqual(max(map(len, outcome.text.splitlines())), 100)

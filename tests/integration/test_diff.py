@@ -508,7 +508,7 @@ class Baselines(DiffTest):
         step = {key: value for key, value in saved["step"].items() if key != "p50_ms"}
         kernels = [{**saved["kernels"][0], "ms": "a"}, *saved["kernels"][1:]]
         for content, what in (
-            ({"a": 1}, "it has no 'schema'; a baseline has headroom.baseline/1"),
+            ({"a": 1}, "it has no 'schema', which must be headroom.baseline/1"),
             ({**saved, "step": step}, "step has no 'p50_ms'"),
             ({**saved, "kernels": kernels}, "kernels[0].ms is not a valid number"),
             ({**saved, "runs": {}}, "runs is not a valid list"),

@@ -78,7 +78,8 @@ class Bombs(support.ProgramTest):
         self.assert_defused("brackets.json.gz", gzip_bomb(HEAD, b"[" * MEBI, 2048))
 
     def test_gzip_of_two_gigabytes_of_zeros_is_no_trace(self):
-        # The file lacks even the start of a trace, so it is refused at once, for either reason.
+        # The file does not begin like a trace, and it exceeds the size limit. Either reason suffices to refuse it at
+        # once.
         path = self.write("zeros.json.gz", gzip_bomb(b"", bytes(MEBI), 2048))
         outcome = support.headroom("report", path, processor_s=10, address_space=ADDRESS_SPACE)
         self.assert_refused(outcome, 3, path.name)
@@ -207,7 +208,7 @@ class References(support.ProgramTest):
         }.items():
             with self.subTest(name):
                 issues = self.assert_bounded("long.xplane.pb", self.plane(events, *texts), "oversized-event")
-                self.assertIn("arguments dropped", issues["oversized-event"]["detail"])
+                self.assertIn("arguments were dropped", issues["oversized-event"]["detail"])
 
     def test_stats_that_all_events_share(self):
         shared = put(5, put(1, 2) + put(4, 5)) * 100_000
@@ -252,7 +253,7 @@ class References(support.ProgramTest):
             with self.subTest(name):
                 data = self.packets(texts, *(self.slice_event(1000 + i, 3, *argument(i)) for i in range(3000)))
                 issues = self.assert_bounded("long.pftrace", data, "oversized-event")
-                self.assertIn("arguments dropped", issues["oversized-event"]["detail"])
+                self.assertIn("arguments were dropped", issues["oversized-event"]["detail"])
 
     def test_many_arguments_of_one_event(self):
         names = put(12, b"".join(put(3, put(1, i) + put(2, f"n{i}")) for i in range(1, 200_001)))

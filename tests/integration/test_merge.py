@@ -37,7 +37,7 @@ class Merge(support.ProgramTest):
             for r in range(3)
         ]
         merged, message, path = self.merge(self.folder(*made))
-        self.assertRegex(message, r"3 ranks, [0-9,]+ events; clocks aligned within [0-9.]+ us")
+        self.assertRegex(message, r"3 ranks, [0-9,]+ events; clocks aligned to within [0-9.]+ us")
         names = {e["pid"]: e["args"]["name"] for e in merged["traceEvents"] if e["name"] == "process_name"}
         of_rank = {pid: int(name.split()[1]) for pid, name in names.items()}
         self.assertIn("rank 1 on node1: GPU 0", names.values())

@@ -94,7 +94,7 @@ class Traces(PredictTest):
         for target in host_bound["targets"]:
             self.assertEqual(target["limited_by"], "host")
             self.assertAlmostEqual(target["speedup"], 1, delta=0.03)
-            self.assertIn("the host is the limit", target["why"])
+            self.assertIn("host-bound: the host takes", target["why"])
         faster_host = self.predict(HOST_BOUND, "--gpu", "H200", "--host-factor", "2")["targets"][0]
         self.assertGreater(faster_host["speedup"], 1.4)
         for factor in ("1.001", "3"):  # The host factor does not change how certain the recorded times are.
@@ -189,10 +189,10 @@ class Traces(PredictTest):
         """P100 has no tensor cores; T4 has them for 16-bit floats."""
         targets = {target["gpu"]: target for target in self.predict(HOST_BOUND, "--gpu", "P100,T4,H200")["targets"]}
         self.assertRegex(
-            targets["P100"]["extrapolated_why"], r"\d+ % of the GPU time is on tensor cores, .* assumed float32"
+            targets["P100"]["extrapolated_why"], r"\d+ % of the GPU time is on tensor cores, .* float32 is assumed"
         )
         for gpu in ("T4", "H200"):
-            self.assertNotIn("assumed float32", targets[gpu]["why"], gpu)
+            self.assertNotIn("float32 is assumed", targets[gpu]["why"], gpu)
 
     def test_a_gpu_without_a_power_limit_is_marked(self):
         t4 = (support.ROOT / "data/devices/nvidia_t4.toml").read_text()
@@ -268,7 +268,7 @@ class Operators(PredictTest):
         v100, a100 = result["targets"]
         self.assertEqual(v100["workload"], "tiny inf seq=128 batch=4")
         self.assertIsNone(v100["speedup"])
-        # 12 x 34.4 GFLOP of products, at most at the peak.
+        # The step has 12 products of 34.4 GFLOP. They run at most at the GPU's peak rate.
         self.assertGreater(v100["step_ms"]["mid"], 12 * 34.4 / 14.1)
         self.assertLess(v100["step_ms"]["mid"], 2 * 12 * 34.4 / 14.1)
         self.assertLess(a100["step_ms"]["mid"], v100["step_ms"]["mid"])
@@ -346,7 +346,7 @@ newer,inf,128,4,attn,FLASH,12,"[['FLASH', (64, 512)]]",[],[],[],[]
             ("op,fw\nx,oops\n", 3, ("line 2", "fw")),
             ("", 3, ("is empty; copy or write it again",)),
             (gzip.compress(b""), 3, ("is empty; copy or write it again",)),
-            ("op,fw\n", 3, ("lists no operator; each row",)),
+            ("op,fw\n", 3, ("lists no operators; add at least one",)),
             ("a,b\n1,2\n", 3, ("no column 'op'",)),
         ):
             self.assert_refused(
@@ -906,10 +906,10 @@ class Plans(PredictTest):
         plan = (trace, "--gpu", "P4,L4", "--total-steps", "1000", "--prices", prices)
         result = self.predict(*plan)
         self.assertEqual([option["instance"] for option in result["options"]], ["of L4"])
-        self.assertIn("P4: its buckets", result["not_scaled_out"])
+        self.assertIn("P4: the gradient buckets", result["not_scaled_out"])
         self.assertNotIn("L4", result["not_scaled_out"])
         text = support.headroom("predict", *plan[:2], "P4", *plan[3:]).text
-        self.assertIn("Instances of several GPUs are left out: P4: its buckets", " ".join(text.split()))
+        self.assertIn("Instances of several GPUs are left out: P4: the gradient buckets", " ".join(text.split()))
 
     def test_a_list_of_operators_is_scaled_out_where_it_trains(self):
         prices = self.write("p.toml", PRICES + PRICES.replace('"one"', '"of 8"').replace("gpus = 1", "gpus = 8"))

@@ -733,7 +733,7 @@ class Redact(support.ProgramTest):
             2,
             "not one of paths, hosts, users, arguments, names",
         )
-        self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "x"), 2, "two letters")
+        self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "x"), 2, "two characters")
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--json", "-q"), 2, "--quiet")
         self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "none/x.json"), 4, "none")
         # A word that marks steps. Without it there are no steps.

@@ -178,7 +178,7 @@ class Repair(support.ProgramTest):
             "repair", self.write("broken.json", data[:-60] + b"\x01"), "-o", self.scratch / "c.json"
         )
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertIn("Not repairable; the copy records it, too", outcome.text)
+        self.assertIn("Not repairable; the copy has this damage, too", outcome.text)
         self.assertRegex(
             outcome.text,
             r"1 x truncated: the file ends in the middle.*\n +at byte [0-9,]+: the event list is not closed\n +"

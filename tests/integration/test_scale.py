@@ -291,7 +291,7 @@ class SharedLayers(support.ProgramTest):
         point, whole = scale(self.TRACE, "--gpus", "6,8", "--tensor-parallel", "2", "--pipeline-parallel", "2")[
             "points"
         ]
-        self.assertIn("not a multiple of that", point["why"])
+        self.assertIn("6 is not a multiple of 4", point["why"])
         self.assertIsNone(point["step_ms"]["mid"])
         self.assertIsNotNone(whole["step_ms"]["mid"])
 
@@ -299,7 +299,7 @@ class SharedLayers(support.ProgramTest):
         text = support.headroom(
             "scale", self.TRACE, "--gpus", "4", "--pipeline-parallel", "4", "--micro-batches", "8", LOCAL
         ).text
-        self.assertIn("4 stages through which 8 batches go per step", text)
+        self.assertIn("4 stages through which 8 micro-batches go per step", text)
         self.assertIn("Experimental", text)
         self.assertIn("pipeline", text)
 
@@ -557,7 +557,7 @@ class ByOperators(support.ProgramTest):
         self.assertIn("no gradients", scale("--ops", listed, "--gpu", "V100")["why"])
         training = self.write("training.json", f"[{self.LINEAR % 6}]")
         self.assert_refused(
-            support.headroom("scale", "--ops", training, "--gpu", "V100", "--schedule", "p3"), 2, "only ddp, per-tensor"
+            support.headroom("scale", "--ops", training, "--gpu", "V100", "--schedule", "p3"), 2, "only --schedule ddp, per-tensor"
         )
         strong = scale("--ops", training, "--gpu", "V100", "--gpus", "4", "--strong")
         self.assertIn("one batch", strong["points"][0]["why"])

@@ -230,7 +230,7 @@ class Files(MadeRanks):
                 make_rank(0), make_rank(1), {**make_rank(2), "distributedInfo": {"rank": 9, "world_size": WORLD}}
             )
         )
-        self.assertIn("belongs to rank 9, but the job has 4 ranks: not compared", outcome.message)
+        self.assertIn("belongs to rank 9, but the job has 4 ranks; files of such ranks", outcome.message)
         self.assertEqual(outcome.json()["baseline"]["ranks"], 2)
 
     def test_jobs_of_one_gpu(self):

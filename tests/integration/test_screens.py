@@ -70,7 +70,7 @@ class Screens(support.ProgramTest):
         self.assertEqual((finding["id"], finding["saves_ms"], finding["whatif"]), ("stalled-copy", None, None))
         text = self.text(80, "report", trace)
         self.assertIn("Record several steps", text)
-        self.assertIn("Low confidence: no recorded work delays hipMemcpyWithStream", text)
+        self.assertIn("Low confidence: hipMemcpyWithStream blocks for", text)
         text = self.text(80, "whatif", trace)
         self.assertIn("No forecast: a replay of the unchanged step takes", text)
         self.assertLess(len(text.splitlines()), 12)

@@ -405,8 +405,8 @@ class Views(support.ProgramTest):
         self.assert_refused(
             support.headroom("whatif", "--score", FLOAT32, bert, environment=state),
             2,
-            "another job",
-            "nothing was recorded",
+            "a different job",
+            "the score was not saved",
         )
         self.assertEqual(ledger.read_bytes(), before)
 

@@ -185,7 +185,7 @@ constexpr int kFirstOperator = 5;  ///< Phases before this are ranges.
 /// Returns true if the bounds of the phase's ranges are exact.
 bool IsMarked(int phase) { return phase < kFirstOperator; }
 
-/// Generates consecutive host pieces of one thread.
+/// Generates host pieces on two threads. Pieces of one thread do not overlap.
 std::vector<HostPiece> AnyHost() {
   std::vector<HostPiece> pieces;
   for (int thread = 0; thread < 2; ++thread) {

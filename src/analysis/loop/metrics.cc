@@ -96,7 +96,7 @@ std::string GpuThrottled(const MetricRow& row) {
 std::string CpuThrottled(const MetricRow& row) {
   if (row.gpu || !Contains(row.name, "throttle") || row.max <= 0) return {};
   return fmt::format(
-      "the CPU quota of the job's container throttled it: {} was {} on average, at most {}",
+      "the CPU quota of the container throttled the job: {} was {} on average, at most {}",
       row.name, Amount(row, row.mean), Amount(row, row.max));
 }
 
@@ -117,7 +117,7 @@ std::string NoProcessor(const MetricRow& row) {
   constexpr double kOften = 10;
   if (row.name != "process_tree_runqueue_wait_pct" || row.mean < kOften) return {};
   return fmt::format(
-      "the job was ready to run but had no CPU core for {} of the time, at most {} ({})",
+      "the job was ready to run but had no CPU core: {} of the time on average, at most {} ({})",
       Amount(row, row.mean), Amount(row, row.max), row.name);
 }
 
@@ -127,7 +127,7 @@ std::string UnderPressure(const MetricRow& row) {
   const bool memory = row.name.ends_with("memory_pressure_full_pct");
   const bool files = row.name.ends_with("io_pressure_full_pct");
   if (!(memory && row.mean >= kOftenForMemory) && !(files && row.mean >= kOftenForFiles)) return {};
-  return fmt::format("all tasks waited for {} for {} of the time, at most {} ({})",
+  return fmt::format("all tasks waited for {}: {} of the time on average, at most {} ({})",
                      memory ? "memory (swapping)" : "files", Amount(row, row.mean),
                      Amount(row, row.max), row.name);
 }

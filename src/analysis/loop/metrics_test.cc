@@ -98,7 +98,7 @@ struct NoteCase {
 const NoteCase kNotes[] = {
     {"a quota that throttles",
      [](StoreBuilder& b) { b.Counter("cgroup_cpu_throttled", "", "%", 0, 12.5); },
-     "CPU quota of the job's container throttled it: cgroup_cpu_throttled was 12.5 %"},
+     "CPU quota of the container throttled the job: cgroup_cpu_throttled was 12.5 %"},
     {"a quota that does not",
      [](StoreBuilder& b) { b.Counter("cgroup_cpu_throttled", "", "%", 0, 0); }, ""},
     {"a GPU that is held down",
@@ -156,7 +156,7 @@ TEST(ExplainMachine, IsEvidenceOfWhatItMayExplain) {
   ASSERT_EQ(report.bottleneck.verdict, Verdict::kHost);
   std::string evidence;
   for (const std::string& text : report.bottleneck.evidence) evidence += text + "\n";
-  for (const char* word : {"no CPU core for 60.0 %", "quota", "waited for memory"})
+  for (const char* word : {"no CPU core: 60.0 %", "quota", "waited for memory"})
     EXPECT_NE(evidence.find(word), std::string::npos) << word << " in " << evidence;
   for (const char* word : {"waited for files", "GPU 0"})
     EXPECT_EQ(evidence.find(word), std::string::npos) << word << " in " << evidence;

@@ -700,8 +700,10 @@ FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names, bool up
       "{} of {} repetitions {}; the repetitions take {:.0f} % of the stream's kernel time{}",
       FormatCount(static_cast<std::int64_t>(std::min(repeated.exact, count))),
       FormatCount(static_cast<std::int64_t>(count)),
-      repeated.of_families ? "differ only in the sizes of products" : "are identical",
-      100 * repeated.covered, repeated.by_times ? "; only the timing shows where one ends" : "");
+      repeated.of_families ? "are identical except for the sizes of products and convolutions"
+                           : "are identical",
+      100 * repeated.covered,
+      repeated.by_times ? "; only the timing shows where a repetition ends" : "");
   for (std::size_t i = 0; i < count; ++i)
     found.steps.push_back({static_cast<std::int64_t>(i), repeated.spans[i]});
   return found;
@@ -717,9 +719,9 @@ FoundSteps FromOperatorSequence(const TraceStore& store) {
   found.marker = fmt::format("{} in the same order",
                              Plural(static_cast<std::int64_t>(repeated.operators), "operator"));
   found.confidence = "medium";
-  found.reason =
-      fmt::format("{} identical repetitions without other operators; no range marks them",
-                  FormatCount(std::ssize(repeated.spans)));
+  found.reason = fmt::format(
+      "{} identical repetitions, and no other operators; no range marks the repetitions",
+      FormatCount(std::ssize(repeated.spans)));
   for (std::size_t i = 0; i < repeated.spans.size(); ++i)
     found.steps.push_back({static_cast<std::int64_t>(i), repeated.spans[i]});
   return found;
@@ -752,7 +754,7 @@ Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker
   if (times.size() < 2) {
     return Status::Usage(
         fmt::format("--step-marker: {} event in the trace has a name that starts with the marker; "
-                    "steps require at least two",
+                    "use a marker that begins the names of at least two events",
                     times.empty() ? "no" : "only one"));
   }
   found.source = StepSource::kGiven;

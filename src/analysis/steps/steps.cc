@@ -505,7 +505,7 @@ Status SelectSteps(const AnalysisOptions& options, StepAnalysis& out) {
   }
   if (all.empty())
     return Status::Usage(
-        "--steps: the trace has no steps; name the range that begins one with --step-marker");
+        "--steps: the trace has no steps; use --step-marker to name the range that begins a step");
   if (out.steps.list.empty()) {
     return Status::Usage(fmt::format("--steps: no such step; the trace has steps {} to {}",
                                      all.front().index, all.back().index));
@@ -525,8 +525,12 @@ std::vector<bool> StreamsWithLaunches(const TraceStore& store) {
   return has_launches;
 }
 
-/// Assigns every task to the step in which it was launched. If steps are on the GPU's clock, or if
-/// no launch on the task's stream was recorded, assigns it to the step in which it began.
+/// Assigns tasks to steps:
+/// - by the launch of the task, if that was recorded
+/// - by the start of the task, if steps are on the GPU's clock or the task's stream has no recorded
+///   launch
+///
+/// Leaves out misplaced tasks, and tasks whose launch was lost.
 LaunchedWork AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
   const auto& tasks = store.gpu_tasks;
   const bool any_launch = !on_gpu && HasLaunches(store);

@@ -200,11 +200,12 @@ Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
   verdict.verdict = Verdict::kBalanced;
   verdict.share_pct.reset();
   verdict.LowerConfidence("recording may cause the wait");
-  verdict.balance =
-      fmt::format("the host takes {} of it, but only about {} without the cost of recording",
-                  FormatPercent(SharePct(host.time, wall)), FormatPercent(kept_pct));
+  verdict.balance = fmt::format(
+      "waits for launches take {} of it, but only about {} without the cost of recording",
+      FormatPercent(SharePct(host.time, wall)), FormatPercent(kept_pct));
   verdict.evidence.emplace_back(
-      "it is unknown whether the unprofiled job waits for the host: time it without the profiler");
+      "it is unknown whether the unprofiled job waits for the host: time the job without the "
+      "profiler");
   return verdict;
 }
 
@@ -329,7 +330,7 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& cause
     verdict.balance = fmt::format("the largest: {}, {}", share(all[0]), share(all[1]));
   } else if (SharePct(all[0].time, breakdown.wall) >= kClearPct) {
     // The largest cause is not a wait, but idle time in the queue or copies to the host.
-    verdict.balance = fmt::format("mostly {}", all[0].meaning);
+    verdict.balance = fmt::format("the largest cause: {}", all[0].meaning);
   } else {
     verdict.balance = "many causes each take a little";
   }
@@ -376,11 +377,11 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
     }
     if (first.verdict == Verdict::kSynchronization && causes.IsMostlyStalled()) {
       const std::string_view call = LongestStall(evidence);
-      verdict.LowerConfidence(
-          fmt::format("no recorded work delays {} for {}", call, FormatTime(causes.stalled)));
+      verdict.LowerConfidence(fmt::format("{} blocks for {} although no recorded work delays it",
+                                          call, FormatTime(causes.stalled)));
       verdict.evidence.push_back(
           fmt::format("{} blocks for {} although no recorded work delays it: work from before the "
-                      "recording, or of another process, may run then",
+                      "recording, or of another process, may run at that time",
                       call, FormatTime(causes.stalled)));
     }
     return verdict;
@@ -401,7 +402,7 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
             ? fmt::format("recording explains about {} of the waiting", FormatTime(by_profiler))
             : Holds(
                   waiting, breakdown,
-                  fmt::format("the GPU computes nothing for several reasons; the largest takes {}",
+                  fmt::format("the GPU does not compute, for several reasons; the largest takes {}",
                               FormatPercent(SharePct(longest, wall)))));
   }
   return verdict;
@@ -448,7 +449,7 @@ Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
   of_others.evidence.insert(of_others.evidence.begin(),
                             fmt::format("{}; the verdict covers those {}", longer, others.size()));
   if (of_others.verdict != Verdict::kUnknown) of_others.LowerConfidence(longer);
-  of_others.of = "the mean step without slow ones";
+  of_others.of = "the mean step excluding slow steps";
   return of_others;
 }
 
@@ -681,7 +682,8 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
         fmt::format("in step {} the host works for {}, far longer than the GPU", step.index,
                     FormatTime(*step.host));
     verdict.LowerConfidence(longer);
-    verdict.evidence.push_back(longer + "; no figure here covers the rest");
+    verdict.evidence.push_back(longer +
+                               "; no figure here includes the host's time after the GPU work ends");
   }
   if (const std::size_t devices = CountDevices(evidence); devices > 1) {
     verdict.LowerConfidence("one process uses several GPUs");

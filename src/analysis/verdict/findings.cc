@@ -211,8 +211,8 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
   if (many_launches) {
     if (idle.launch_calls > 0) {
       why.push_back(fmt::format(
-          "a launch call takes the host {}{}", mean(idle.launch_time, idle.launch_calls),
-          idle.operators > idle.launches ? ", the surrounding operators take longer" : ""));
+          "a launch call takes the host {} on average{}", mean(idle.launch_time, idle.launch_calls),
+          idle.operators > idle.launches ? "; the surrounding operators take longer" : ""));
     }
   } else if (SharePct(idle.most_expensive_time, idle.all) >= kWorthMentioningPct) {
     // A single event that accounts for most of its name's time is more specific than the name.
@@ -254,11 +254,11 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
                                          : "the loop waits {} {} for data"),
                         figure, Each(evidence)),
             "breakdown", figure,
-            loader_is_known ? "run headroom data on this file: it names the slow stage and "
-                              "sufficient workers and prefetch_factor"
+            loader_is_known ? "run headroom data on this file: it shows the slow stage, and "
+                              "how many workers and which prefetch_factor suffice"
             : !evidence.unmarked.empty()
-                ? "prefetch batches on another thread, or make fetching cheaper; mark it with "
-                  "record_function(\"dataloader_next\") to confirm"
+                ? "prefetch batches on another thread, or make fetching cheaper; to confirm that "
+                  "this time is fetching, mark it with record_function(\"dataloader_next\")"
             : is_own ? "prefetch batches on another thread, or make fetching cheaper: regions "
                        "inside it show what is slow"
                      : "use more DataLoader workers (num_workers), persistent_workers=True, a "
@@ -319,7 +319,7 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
   for (const GpuTimeRow& row : evidence.report.gpu_time) {
     if (!row.overlap_communication_pct) continue;
     ranked->finding.evidence.push_back(
-        fmt::format("device {}: compute hides {} of {} communication in the trace",
+        fmt::format("device {}: compute hides {} of the {} of communication in the trace",
                     row.device ? fmt::format("{}", *row.device) : "unknown",
                     FormatPercent(*row.overlap_communication_pct), FormatTime(row.communication)));
   }
@@ -451,9 +451,10 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
       fmt::format("the GPU idles {} {} after blocking calls, mostly after {}", figure,
                   Each(evidence), most_expensive->name),
       "bottleneck", figure,
-      reads_value ? "keep values on the GPU: log loss.detach() and call .item() only every N steps"
-                  : "remove it from the loop, or wait for one event instead of everything; avoid "
-                    ".cpu(), .nonzero() and branches on tensors",
+      reads_value
+          ? "keep values on the GPU: log loss.detach() and call .item() only every N steps"
+          : "remove the call from the loop, or wait for one event instead of all GPU work; avoid "
+            ".cpu(), .nonzero() and branches on tensors",
       Remedy::kSyncs);
   if (!ranked) return ranked;
   ranked->finding.place = reads_value ? most_expensive->where : most_expensive->name;
@@ -461,7 +462,7 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
     const std::string_view call = LongestStall(evidence);
     ranked->finding.id = "stalled-copy";
     ranked->finding.title =
-        fmt::format("the GPU idles {} {} after blocking calls, and no recorded work delays {}",
+        fmt::format("the GPU idles {} {} after blocking calls, although no recorded work delays {}",
                     figure, Each(evidence), call);
     ranked->finding.action =
         "record several steps after a warm-up: the call may wait for work that was launched before "
@@ -568,13 +569,15 @@ DurationNs LeftByTheHost(const Evidence& evidence) {
 /// Returns the action for products in `dtype` that do not use the device's tensor cores.
 std::string TensorCoreAction(const DeviceSpec& device, std::string_view dtype) {
   if (dtype == "fp16" || dtype == "bf16")
-    return "make sizes (batch, channels, vocabulary) multiples of 8 so that tensor cores apply";
+    return "make sizes (batch, channels, vocabulary) multiples of 8 so that kernels can use tensor "
+           "cores";
   std::string action;
   if (device.tf32_tensor_tflops && dtype == "fp32")
-    action = "torch.set_float32_matmul_precision('high') (TF32), or ";
-  action += device.bf16_tensor_tflops
-                ? "mixed precision: torch.autocast('cuda', dtype=torch.bfloat16)"
-                : "mixed precision: torch.autocast('cuda', dtype=torch.float16) with a GradScaler";
+    action = "call torch.set_float32_matmul_precision('high') (TF32), or ";
+  action +=
+      device.bf16_tensor_tflops
+          ? "use mixed precision: torch.autocast('cuda', dtype=torch.bfloat16)"
+          : "use mixed precision: torch.autocast('cuda', dtype=torch.float16) with a GradScaler";
   return action;
 }
 
@@ -607,9 +610,11 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
       "they take {} of the GPU time, in {}", FormatPercent(*use.tensor_core_eligible_pct),
       use.math_dtype.empty() ? "an unknown type" : use.math_dtype)};
   if (left < unused) {
-    ranked->finding.evidence.push_back(fmt::format(
-        "they take {} of the {}; the host's own work takes about {}", FormatTime(unused),
-        evidence.is_stretch ? "recording" : "step", FormatTime(Wall(evidence) - left)));
+    ranked->finding.evidence.push_back(
+        fmt::format("products and convolutions without tensor cores take {} of the {}; the host's "
+                    "own work takes about {}",
+                    FormatTime(unused), evidence.is_stretch ? "recording" : "step",
+                    FormatTime(Wall(evidence) - left)));
   }
   return ranked;
 }
@@ -701,13 +706,13 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
   if (waits) {
     ranked->finding.evidence = {
         fmt::format(
-            "{} of it in {}, {} each; a kernel takes only 1 to 2 us to start",
+            "{} of that idle time is in {}, {} on average; a kernel takes only 1 to 2 us to start",
             FormatTime(in_long_gaps),
             evidence.rows.size() > 1 ? Plural(long_gaps, "long gap") + " over all steps"
                                      : Plural(long_gaps, "long gap"),
             FormatTime(DurationNs(in_long_gaps.ns() *
                                   static_cast<std::int64_t>(evidence.rows.size()) / long_gaps))),
-        "so they wait for neither their launch nor the previous kernel"};
+        "the kernels after these gaps wait for neither their launch nor the previous kernel"};
   } else {
     ranked->finding.evidence = {
         "each kernel takes 1 to 2 us to start, and other streams may delay it"};
@@ -880,7 +885,8 @@ std::optional<Ranked> EvaluationInSteps(const Evidence& evidence, const Causes&)
                               Plural(evaluating, "step"), FormatTime(excess), FormatTime(all),
                               slowest->index, finding.figure);
   finding.check_section = "steps";
-  finding.action = "evaluate less often or on fewer batches; check what its loader waits for";
+  finding.action =
+      "evaluate less often or on fewer batches; check what the loader for evaluation waits for";
   finding.evidence = {
       fmt::format("the median training step takes {}; the rest of these steps is evaluation",
                   FormatTime(median))};

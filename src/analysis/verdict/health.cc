@@ -319,7 +319,8 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
     if (const auto ms = NumberOf(store, *last, "recorder_cpu_ms"))
       say(fmt::format("the recorder took {:.1f} ms of CPU time", *ms));
     if (activity.cpu_ns > 0)
-      say(fmt::format("GPU activity took {:.1f} ms in the program", activity.cpu_ns / kNsPerMs));
+      say(fmt::format("recording GPU activity took {:.1f} ms of CPU time in the program",
+                      activity.cpu_ns / kNsPerMs));
     log.Add(ImportIssue::kRecorder, -1, says);
     dropped += NumberOf(store, *last, "dropped").value_or(0);
     const auto add = [&](const char* member, std::string_view what) {

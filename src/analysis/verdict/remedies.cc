@@ -16,7 +16,7 @@ std::string RemedyForNsight(ImportIssue issue) {
     case ImportIssue::kNoGpu:
     case ImportIssue::kNoHost:
     case ImportIssue::kOrphanTask:
-      return "nsys profile --trace=cuda,nvtx,osrt, from before the step";
+      return "nsys profile --trace=cuda,nvtx,osrt, started before the step";
     case ImportIssue::kNoOperators:
       return "nsys profile --pytorch=autograd-nvtx, or torch.autograd.profiler.emit_nvtx() around "
              "the steps";
@@ -47,7 +47,7 @@ std::string RemedyForRocprof(ImportIssue issue) {
       return "rocprofv3 --kernel-trace --memory-copy-trace";
     case ImportIssue::kNoHost:
     case ImportIssue::kOrphanTask:
-      return "rocprofv3 --hip-trace, from before the step";
+      return "rocprofv3 --hip-trace, started before the step";
     case ImportIssue::kNoOperators:
       return "torch.autograd.profiler.emit_nvtx() around the steps, and rocprofv3 --marker-trace";
     case ImportIssue::kNoShapes:
@@ -77,8 +77,8 @@ std::string RemedyForXla(ImportIssue issue, std::string_view format) {
     case ImportIssue::kNoShapes:
       return "none with this profiler: it writes operations of compiled programs, without shapes";
     case ImportIssue::kNoDeviceProperties:
-      return "none: this profiler writes no product names; state it with `headroom predict --from "
-             "NAME`";
+      return "none: this profiler writes no product names; state the GPU with `headroom predict "
+             "--from NAME`";
     case ImportIssue::kNoStacks:
       return "python_tracer_level=1 in the profiler's options";
     case ImportIssue::kNoSteps:
@@ -93,7 +93,7 @@ std::string RemedyForXla(ImportIssue issue, std::string_view format) {
       return "see the profiler's log";
     case ImportIssue::kEventCap:
       return format == kXlaJsonFormat
-                 ? "the writer stops at 1,000,000 events; use the .xplane.pb next to it"
+                 ? "the writer stops at 1,000,000 events; use the .xplane.pb in the same folder"
                  : std::string();
     default:
       return std::string(DocOf(issue).remedy);
@@ -107,7 +107,7 @@ std::string RemedyForMemorySnapshot(ImportIssue issue) {
     case ImportIssue::kNoHost:
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
-      return "torch.profiler records it; a memory snapshot contains only the allocator's history";
+      return "record with torch.profiler: a memory snapshot contains only the allocator's history";
     case ImportIssue::kNoStacks:
       return "torch.cuda.memory._record_memory_history(stacks=\"all\")";
     case ImportIssue::kNoSteps:
@@ -124,8 +124,8 @@ std::string RemedyForMemorySnapshot(ImportIssue issue) {
 std::string RemedyForChakra(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
-      return "link PyTorch's execution trace with the profiler's before it is converted "
-             "(chakra_trace_link)";
+      return "link PyTorch's execution trace with the profiler's trace (chakra_trace_link) before "
+             "the conversion";
     case ImportIssue::kNoHost:
     case ImportIssue::kOrphanTask:
       return "include the host nodes (is_cpu_op) on which the GPU nodes depend";
@@ -146,7 +146,7 @@ std::string RemedyForChakra(ImportIssue issue) {
 std::string RemedyForChrome(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
-      return "a file of spans has no GPU work; a profiler that sees the GPU records it: `headroom "
+      return "a file of spans has no GPU work; record the GPU work with `headroom "
              "record`, torch.profiler, nsys or rocprofv3";
     case ImportIssue::kNoHost:
       return "write spans of the program's work (\"ph\": \"X\", or \"B\" and \"E\")";
@@ -197,7 +197,7 @@ std::string RemedyOf(ImportIssue issue, std::string_view format) {
 }
 
 std::string HowToTellSteps(std::string_view format) {
-  return fmt::format("{}, or name the range that begins one with --step-marker",
+  return fmt::format("{}, or use --step-marker to name the range that begins a step",
                      RemedyOf(ImportIssue::kNoSteps, format));
 }
 

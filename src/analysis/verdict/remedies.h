@@ -13,7 +13,7 @@ namespace headroom {
 /// another tool. Empty if there is no remedy.
 std::string RemedyOf(ImportIssue issue, std::string_view format);
 
-/// Returns the advice for a trace without steps: mark them, or name the range that begins one.
+/// Returns the advice for a trace without steps: mark them, or name the range that begins a step.
 std::string HowToTellSteps(std::string_view format);
 
 }  // namespace headroom

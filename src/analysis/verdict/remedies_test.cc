@@ -13,8 +13,8 @@ namespace remedies_test {
 
 TEST(Remedies, StepsAreMarkedByTheToolThatWroteTheTrace) {
   EXPECT_EQ(HowToTellSteps("pytorch-profiler-json"),
-            "call prof.step() after each iteration, or name the range that begins one with "
-            "--step-marker");
+            "call prof.step() after each iteration, or use --step-marker to name the range that "
+            "begins a step");
   EXPECT_NE(HowToTellSteps(kNsightFormat).find("nvtx.range_push"), std::string::npos);
   EXPECT_NE(HowToTellSteps(kPerfettoFormat).find("headroom.step()"), std::string::npos);
   for (const std::string_view format : {kXPlaneFormat, kXlaJsonFormat})

@@ -102,7 +102,8 @@ TEST(DataText, HasVerdictStagesAndSettings) {
         "  decode                    3.75 ms  75.0 %   90.0 %      8\n",
         "1.00x        100  as recorded\n", "1.33x        133  enough\n",
         "cheapest setting within 2 % of the best\n  one is workers=4,prefetch=1.\n",
-        "Check: the simulation of the recorded setting takes 40.0 ms, the recording 40.0 ms."})
+        "Check: a step of the recorded setting takes 40.0 ms in the simulation, 40.0 ms in the "
+        "recording."})
     ExpectHas(text, words);
 }
 
@@ -160,7 +161,7 @@ TEST(DataText, WarnsOfCrowdedCoresMemoryAndGuesses) {
   for (const char* words :
        {"asked for, oversubscribed, ",
         "oversubscribed: more threads want to run than there are cores (1).\n",
-        "too much memory: workers=64 has 2.00 GB of batches in flight, and 1.00 GB were free",
+        "too much memory: workers=64 keeps 2.00 GB of batches in flight, but only 1.00 GB was free",
         "The simulation is far off", "a rough guess. A recording with one worker measures it",
         "storage=N sets how many", "cores=N sets it"})
     ExpectHas(text, words);

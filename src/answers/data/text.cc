@@ -140,8 +140,8 @@ void WriteProbe(TextPage& page, const InputProbe& probe) {
   };
   std::vector<Row> rows;
   for (const auto& [what, time] : {std::pair("a normal step", &probe.step),
-                                   std::pair("a step with the last batch again", &probe.loop),
-                                   std::pair("a batch of the loader alone", &probe.loader),
+                                   std::pair("a step that reuses the last batch", &probe.loop),
+                                   std::pair("a batch from the loader alone", &probe.loader),
                                    std::pair("the same samples again", &probe.again)}) {
     if (*time) rows.push_back({what, &**time});
   }
@@ -169,9 +169,10 @@ void WriteProbe(TextPage& page, const InputProbe& probe) {
                                      FormatMs(probe.storage->high)));
   }
   if (const std::optional<double> limit = probe.LimitMs()) {
-    page.Paragraph("  ", fmt::format("With these workers no step gets below {}, the slower of loop "
-                                     "and preparation, even with cached samples.",
-                                     FormatMs(*limit)));
+    page.Paragraph(
+        "  ", fmt::format("With these workers, a step takes at least {} even with cached samples: "
+                          "the time of the loop or of the preparation, whichever is longer.",
+                          FormatMs(*limit)));
   }
   for (const std::string& doubt : probe.doubts) page.Paragraph("  - ", doubt + ".");
 }
@@ -257,8 +258,8 @@ void WriteOptions(TextPage& page, const DataReport& report) {
     if (!row.option->exceeds_memory) continue;
     page.Paragraph(
         "  ",
-        fmt::format("too much memory: {} has {} of batches in flight, and {} were free (/dev/shm, "
-                    "machine or control group): the system would kill workers.",
+        fmt::format("too much memory: {} keeps {} of batches in flight, but only {} was free "
+                    "(/dev/shm, machine or control group), so the system would kill workers.",
                     row.option->name, FormatBytes(row.option->memory_bytes),
                     FormatBytes(*report.model->memory_bytes)),
         Style::kPlain, Style::kDim);
@@ -275,16 +276,16 @@ void WriteOptions(TextPage& page, const DataReport& report) {
   page.Paragraph(
       "  ",
       fmt::format(
-          "Check: the simulation of the recorded setting takes {}, the recording {}.",
+          "Check: a step of the recorded setting takes {} in the simulation, {} in the recording.",
           FormatMs(static_cast<double>(report.model->period.ns()) / kNsPerMs / report.correction),
           FormatTime(report.model->period)),
       Style::kPlain, Style::kDim);
   constexpr double kFarOff = 1.25;
   if (std::max(report.correction, 1 / report.correction) > kFarOff) {
     page.Paragraph("  - ",
-                   "The simulation is far off. Other programs probably used these cores. All "
-                   "forecasts include their effect and hold only while it lasts. headroom report "
-                   "names the programs on the machine.");
+                   "The simulation is far off, probably because other programs used these cores. "
+                   "All forecasts include the effect of those programs and hold only while they "
+                   "run. headroom report names the programs on the machine.");
   }
   if (report.model->pickling_guessed) {
     page.Paragraph(
@@ -293,11 +294,10 @@ void WriteOptions(TextPage& page, const DataReport& report) {
         "loop is a rough guess. A recording with one worker measures it.");
   }
   if (report.model->storage_guessed) {
-    page.Paragraph(
-        "  - ",
-        "It is unknown whether what batches wait for (storage, network or locks) scales "
-        "with workers; the intervals cover both cases. storage=N sets how many it serves "
-        "at once.");
+    page.Paragraph("  - ",
+                   "Batches wait for storage, network or locks. It is unknown whether more workers "
+                   "lengthen these waits; the intervals cover both cases. storage=N sets how many "
+                   "workers can wait at once without slowing each other down.");
   }
   if (report.model->machine_guessed)
     page.Paragraph("  - ", "The number of cores was not recorded: cores=N sets it.");

@@ -85,9 +85,10 @@ Result<JobProfile> JoinRunsOfRanks(std::vector<ProfiledTrace> files) {
   const std::size_t runs = by_rank.begin()->second.size();
   for (const auto& [rank, of_rank] : by_rank) {
     if (of_rank.size() == runs) continue;
-    return Status::Usage(fmt::format(
-        "rank {} has {} files and rank {} has {}: give each run's traces of the same ranks",
-        by_rank.begin()->first, runs, rank, of_rank.size()));
+    return Status::Usage(
+        fmt::format("each run needs one trace of every rank, but the numbers of files differ (rank "
+                    "{}: {}, rank {}: {}); add the missing files, or leave out the incomplete run",
+                    by_rank.begin()->first, runs, rank, of_rank.size()));
   }
   std::vector<JobProfile> jobs;
   for (std::size_t run = 0; run < runs; ++run) {

@@ -64,7 +64,8 @@ std::string StepSentence(const JobDiff& diff) {
 
 std::string NoiseSentence(const JobDiff& diff) {
   const Difference& step = diff.step;
-  if (!step.bounded) return "One step has no spread, so noise hides any change: record more steps.";
+  if (!step.bounded)
+    return "One step has no spread, so any change may be noise: record more steps.";
   const std::string on =
       step.of_runs ? fmt::format("the spread over {} runs", diff.a.runs.size() + diff.b.runs.size())
                    : fmt::format(

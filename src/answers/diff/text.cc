@@ -283,7 +283,7 @@ class DiffText {
     if (rows.size() < ranks.size()) {
       page_.Paragraph(
           "  ",
-          fmt::format("{} more, whose computing changed less; --json has every rank",
+          fmt::format("{} not shown, with a smaller change in compute time; --json has every rank",
                       Plural(static_cast<std::int64_t>(ranks.size() - rows.size()), "rank")),
           Style::kPlain, Style::kDim);
     }
@@ -321,7 +321,7 @@ class DiffText {
     if (left_out > 0) {
       page_.Paragraph(
           "  ",
-          fmt::format("{} more, {} in total; --json has every row",
+          fmt::format("{} not shown, {} in total; --json has every row",
                       Plural(static_cast<std::int64_t>(left_out), "row"), ChangeMsText(rest)),
           Style::kPlain, Style::kDim);
     }

@@ -155,8 +155,8 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices) {
     for (const InstancePrice& price : prices_) providers.push_back(price.provider);
     std::sort(providers.begin(), providers.end());
     providers.erase(std::unique(providers.begin(), providers.end()), providers.end());
-    return Status::Usage(fmt::format("--provider {}: the list of prices has {}", question_.provider,
-                                     fmt::join(providers, ", ")));
+    return Status::Usage(fmt::format("--provider {}: not in the price list, which has {}",
+                                     question_.provider, fmt::join(providers, ", ")));
   }
   std::erase_if(prices_, std::not_fn(is_chosen));
   const bool one_currency = std::all_of(
@@ -164,8 +164,8 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices) {
       [&](const InstancePrice& price) { return price.currency == prices_.front().currency; });
   if (question_.max_money && !one_currency) {
     return Status::Usage(
-        "--max-money has one currency, but the price list has several; leave the others out, or "
-        "choose a --provider");
+        "--max-money is an amount in one currency, but the price list has several; remove the "
+        "instances in other currencies, or choose a provider with --provider");
   }
   for (const InstancePrice& price : prices_) {
     const DeviceSpec* device = devices.Find(price.gpu);
@@ -202,8 +202,9 @@ Status JobPlan::FindMachines() {
     if (price.cluster.empty()) cluster = named(ClusterNameOf(price));
     if (cluster != clusters.value().end() && cluster->gpus_per_node < price.gpus) {
       if (!price.cluster.empty()) {
-        return Refuse(price, fmt::format("has {} GPUs, but a machine of {} has {}", price.gpus,
-                                         cluster->name, cluster->gpus_per_node));
+        return Refuse(
+            price, fmt::format("has {} GPUs, but a machine of {} has {}; correct gpus or cluster",
+                               price.gpus, cluster->name, cluster->gpus_per_node));
       }
       cluster = clusters.value().end();  // The instance only shares the name of this cluster.
     }
@@ -230,7 +231,7 @@ JobPlan::Place JobPlan::PlaceOf(const InstancePrice& price) const {
               .pue = question_.pue.empty() && overhead != nullptr ? overhead->value : pue_value_};
   const bool unknown = question_.region.empty() && there == nullptr;
   place.text =
-      fmt::format("{}{} ({:.0f} g per kWh, {}), times {:.2f}", place.grid->name,
+      fmt::format("{}{} ({:.0f} g per kWh, {}), PUE {:.2f}", place.grid->name,
                   unknown ? fmt::format(", because the grid of '{}' is unknown", price.region) : "",
                   place.grid->g_co2_per_kwh, place.grid->year, place.pue);
   return place;
@@ -263,9 +264,9 @@ void JobPlan::Make(PredictReport& report) const {
   for (PredictedTarget& target : report.targets) AddMoneyPerSample(target);
   if (!question_.total_steps) return;
   report.total_steps = static_cast<double>(*question_.total_steps);
-  report.carbon = fmt::format("{} ({:.0f} g per kWh, {}, {}: {}), times {:.2f} for the data centre",
-                              grid_->name, grid_->g_co2_per_kwh, grid_->basis, grid_->year,
-                              grid_->source, pue_value_);
+  report.carbon =
+      fmt::format("{} ({:.0f} g per kWh, {}, {}: {}), PUE {:.2f}", grid_->name,
+                  grid_->g_co2_per_kwh, grid_->basis, grid_->year, grid_->source, pue_value_);
   for (std::size_t begin = 0, end = 0; begin < report.targets.size(); begin = end) {
     while (end < report.targets.size() && report.targets[end].group == report.targets[begin].group)
       ++end;

@@ -121,7 +121,7 @@ TEST_F(JobPlanTest, RefusesWithTheFlagAndTheRemedy) {
       {{.prices_path = prices_, .pue = "much"}, StatusCode::kUsage, "--pue much: neither a number"},
       {{.prices_path = prices_, .provider = "c"},
        StatusCode::kUsage,
-       "--provider c: the list of prices has a, b"}};
+       "--provider c: not in the price list, which has a, b"}};
   for (const auto& c : kCases) {
     const Status status = LoadOf(c.question);
     EXPECT_EQ(status.code(), c.code) << c.words;

@@ -36,8 +36,8 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
   const TableUncertainty doubts = UncertaintyOf(operators, source, models.constants());
   if (doubts.implausible > 0) {
     remarks.push_back(
-        fmt::format("{}: {} has a time that {} cannot reach, or 100 times the expected one; "
-                    "latency_ms is in milliseconds",
+        fmt::format("{}: the time in {} is shorter than {} can reach, or over 100 times the "
+                    "expected time; latency_ms is in milliseconds",
                     table.Place(doubts.first),
                     doubts.implausible == 1
                         ? "the row"
@@ -50,7 +50,7 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
         Plural(on_tensor_cores, "row"), kTensorCoreDoubt));
   }
   if (elsewhere > 0) {
-    remarks.push_back(fmt::format("{} measured on another device than {}, so without a prediction",
+    remarks.push_back(fmt::format("{} without a prediction: not measured on {}",
                                   Plural(elsewhere, "row"), source.device->short_name));
   }
   if (without_model > 0)

@@ -97,8 +97,9 @@ Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const s
     // The user's --from is more reliable than a GPU that was inferred from its size.
     if (job.device() != nullptr && IsNamed(models, job) &&
         models.devices().Find(from) != models.devices().Find(job.device()->short_name)) {
-      return Status::Usage(fmt::format("--from {}: {} states that it was recorded on {}", from,
-                                       trace, job.device()->name));
+      return Status::Usage(
+          fmt::format("--from {}: {} states that it was recorded on {}; leave out --from", from,
+                      trace, job.device()->name));
     }
     return models.RatesNamed(from);
   }
@@ -193,7 +194,8 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
     std::string why = prediction.why;
     if (energy && energy->carried) {
       why += fmt::format(
-          "; energy is the model's times {:.2f}, the ratio of measured to modelled energy on {}",
+          "; energy is the model's value multiplied by {:.2f}, the ratio of measured to modelled "
+          "energy on {}",
           *energy->carried, source.device->short_name);
     }
     std::string doubt = same ? "" : models.WhyExtrapolated(target);
@@ -222,7 +224,8 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
           report.targets.back().machines.push_back(
               {.price = machine.price,
                .step = {},
-               .no_answer = "its buckets, as large as its gradients, do not fit next to the job"});
+               .no_answer = "the gradient buckets, as large as the gradients, do not fit in GPU "
+                            "memory next to the job"});
       } else {
         PredictedJob several(job, predictor, target, question.host_factor, taken);
         AddMachineSteps(

@@ -105,7 +105,7 @@ TEST(SourceGpuOf, TheTraceOrElseTheUserNamesIt) {
       {named, "", "H200"},
       {named, "NVIDIA H200 SXM", "H200"},
       {named, "T4", nullptr, StatusCode::kUsage,
-       "--from T4: a.json states that it was recorded on NVIDIA H200"},
+       "--from T4: a.json states that it was recorded on NVIDIA H200; leave out --from"},
       {sized, "", "T4"},
       {sized, "H200", "H200"},
       {beside_unnamed, "", "H200"},
@@ -201,9 +201,10 @@ TEST(AddRecordedStep, OtherGpusCarryWhatTheModelIsOffBy) {
   const PredictedTarget by_model = Predicted(modelled, {"T4"}).targets[0];
   const PredictedTarget carried = Predicted(measured, {"T4"}).targets[0];
   EXPECT_NEAR(carried.energy->joules, by_model.energy->joules / 2, kTolerance);
-  EXPECT_EQ(carried.why, by_model.why +
-                             "; energy is the model's times 0.50, the ratio of measured to "
-                             "modelled energy on H200");
+  EXPECT_EQ(carried.why,
+            by_model.why +
+                "; energy is the model's value multiplied by 0.50, the ratio of measured to "
+                "modelled energy on H200");
 }
 
 TEST(AddRecordedStep, IgnoresAWorldSizeAboveAMillion) {
@@ -265,8 +266,9 @@ TEST(AddRecordedStep, OnlyAJobOfOneGpuThatFitsIsScaledOut) {
   const PredictReport report = Predicted(one, {"T4"}, question, machines);
   ASSERT_EQ(report.targets[0].machines.size(), 1u);
   EXPECT_EQ(report.targets[0].machines[0].price, 6u);
-  EXPECT_EQ(report.targets[0].machines[0].no_answer,
-            "its buckets, as large as its gradients, do not fit next to the job");
+  EXPECT_EQ(
+      report.targets[0].machines[0].no_answer,
+      "the gradient buckets, as large as the gradients, do not fit in GPU memory next to the job");
 }
 
 // 700 W for 100 ms is 70 J.

@@ -161,8 +161,7 @@ std::string RenderPredictSummary(const PredictReport& report, const PageStyle& s
   }
   page.Blank();
   if (extrapolated) {
-    page.Paragraph("* ", "not measured on this GPU; --full gives the reason.", Style::kPlain,
-                   Style::kDim);
+    page.Paragraph("* ", "less certain; --full gives the reason.", Style::kPlain, Style::kDim);
   }
   if (priced) page.Paragraph("Prices: ", PricesNote(report), Style::kDim, Style::kDim);
   page.Paragraph("More: ", "--gpu all, --full, --batch-curve, --total-steps N", Style::kDim,

@@ -108,10 +108,10 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
                    fmt::format("{} per step, 80 % interval of {:.0f} % to either side ({})",
                                FormatEnergy(baseline.energy->joules), 100 * baseline.energy->error,
                                baseline.energy->source == EnergySource::kModel
-                                   ? "by a model of its work and the card's power limit"
+                                   ? "modelled from the work of the step and the card's power limit"
                                : baseline.energy->source == EnergySource::kCounter
                                    ? "measured by the GPU's energy counter"
-                                   : "measured as power, integrated"),
+                                   : "integrated from power samples"),
                    Style::kBold);
     WriteEnergyParts(page, *baseline.energy, baseline.gpus, baseline.samples);
   }
@@ -293,11 +293,12 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
     return target.energy && target.energy->carried;
   });
   if (carried != targets.end()) {
-    page.Paragraph("  ",
-                   fmt::format("Unmeasured energy: the model times {:.2f}, the ratio of measured "
-                               "to modelled energy on the recorded GPU.",
-                               *carried->energy->carried),
-                   Style::kPlain, Style::kDim);
+    page.Paragraph(
+        "  ",
+        fmt::format("Energy that was not measured is the model's value multiplied by {:.2f}, the "
+                    "ratio of measured to modelled energy on the recorded GPU.",
+                    *carried->energy->carried),
+        Style::kPlain, Style::kDim);
   }
   WriteGrouped(page, targets, &PredictedTarget::doubt);
   WriteCalibrated(page, targets);
@@ -311,7 +312,7 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
     page.Blank();
     page.Paragraph("  ",
                    "Beyond the knee, doubling the batch adds less than 10 % throughput. Tight: "
-                   "less than a tenth of the memory is unreserved.",
+                   "less than 10 % of the memory is unreserved.",
                    Style::kPlain, Style::kDim);
   }
 }
@@ -426,8 +427,8 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
                   [](const PlannedOption& planned) { return planned.option.instances > 1; });
   if (spread) {
     page.Paragraph("  ",
-                   "Communication between GPUs takes as long as recorded, even across instances "
-                   "with slower networks: headroom scale models networks.",
+                   "Communication between GPUs is assumed to take as long as recorded, even across "
+                   "instances with slower networks. To model a network, use headroom scale.",
                    Style::kPlain, Style::kDim);
   }
   page.Paragraph(

@@ -66,8 +66,10 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
       return;
     }
     if (const auto found = scan.LeakedText(text))
-      leaked =
-          fmt::format("'{}' is still in the copy, in '{}'", Printable(*found), Printable(text));
+      leaked = fmt::format(
+          "'{}' is still in the copy, in '{}'; --word and --pattern remove a string everywhere, "
+          "--keep allows a word",
+          Printable(*found), Printable(text));
   });
   if (!leaked.empty()) return failed(leaked);
   if (of_format) {
@@ -106,11 +108,12 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
           fmt::format("the report differs at {}: it depends on {}. If the name is public, add{}",
                       *place, words, keeps));
     }
-    return failed(fmt::format("the report differs at {}; {}", *place,
-                              redactor.asked().empty()
-                                  ? "if a word decides it, --keep that word"
-                                  : "leave out the --word or --pattern that matches a name of a "
-                                    "framework; if none does, --keep the word that decides it"));
+    return failed(
+        fmt::format("the report differs at {}; {}", *place,
+                    redactor.asked().empty()
+                        ? "if a removed word causes the difference, keep the word with --keep"
+                        : "leave out the --word or --pattern that matches a name of a framework; "
+                          "if none does, use --keep to keep the word that causes the difference"));
   }
   return proof;
 }

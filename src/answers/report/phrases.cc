@@ -105,7 +105,7 @@ std::string_view GradeSentence(char grade, bool verdict) {
       return verdict ? "The launched GPU work was not recorded: all times are host times."
                      : "Too much is missing for a verdict.";
     case 'E':
-      return "Over a tenth of the events is lost: too many for a verdict or GPU times.";
+      return "Over 10 % of the events are lost: too many for a verdict or GPU times.";
     default:
       return "The trace has nothing to analyze: no step, no operator, no GPU work.";
   }

@@ -84,7 +84,7 @@ std::optional<RankFinding> FindBubble(const JobRanks& job) {
   Finding& finding = found.finding;
   finding.id = "pipeline-bubble";
   finding.figure = FormatPercent(kPercent * job.pipeline->bubble_share);
-  finding.title = fmt::format("{} pipeline stages wait for each other {} of their time",
+  finding.title = fmt::format("{} pipeline stages wait for each other for {} of their time",
                               stages.size(), finding.figure);
   finding.share_pct = kPercent * job.pipeline->bubble_share;
   DurationNs sum;

@@ -70,7 +70,7 @@ JobRanks PipelineOf(DurationNs second_computes) {
 TEST(BubbleFinding, IsWorthAtMostTheMeanBubble) {
   const std::optional<RankFinding> found = FindBubble(PipelineOf(DurationNs(12'000'000)));
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->finding.title, "2 pipeline stages wait for each other 20.0 % of their time");
+  EXPECT_EQ(found->finding.title, "2 pipeline stages wait for each other for 20.0 % of their time");
   EXPECT_EQ(found->finding.figure, "20.0 %");
   EXPECT_DOUBLE_EQ(found->finding.saves_ms->mid, 4);
   EXPECT_DOUBLE_EQ(found->finding.saves_ms->low, 0);

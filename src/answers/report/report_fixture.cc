@@ -159,7 +159,7 @@ TraceReport DemoReport() {
        .figure = "71.2 %",
        .remedy = Remedy::kTensorCores,
        .saves_ms = std::nullopt,
-       .saves_note = "unknown: the replayed steps contain none of it",
+       .saves_note = "unknown: this finding does not occur in the replayed steps",
        .scenario = ""}};
   EngineSummary& engine = report.engine.emplace();
   engine.first_step = 2;

@@ -105,7 +105,7 @@ void OverRanks(TextContext& c) {
   const std::vector<RegionOverRanks> all = c.job.RegionsOverRanks();
   const std::span<const RegionOverRanks> shown(all.data(), std::min(all.size(), c.Top()));
   c.page.Blank();
-  c.Meaning("The same over the ranks: time in a region, over all of its entries.");
+  c.Meaning("Total time of each region in a rank: minimum, mean and maximum over the ranks.");
   WriteTable<RegionOverRanks>(
       c.page, shown,
       {{"region", Kind::kName, [](const RegionOverRanks& r) { return Span{r.key}; }},
@@ -203,7 +203,7 @@ void WriteRegions(TextContext& c) {
       {"Regions",
        "Ranges that you or your framework marked. own: without inner regions. GPU: time of the "
        "tasks that the region launched.",
-       "No regions were marked: record_function(\"NAME\"), or the timers of headroom."},
+       "No regions were marked: use record_function(\"NAME\"), or the timers of headroom."},
       c.file.regions,
       {{"region", Kind::kName, [](const RegionRow& r) { return Span{r.key}; }},
        {"total", Kind::kNumber,
@@ -282,7 +282,7 @@ void WriteRun(TextContext& c) {
   c.Meaning(fmt::format("Shows where the time of the recording went; the rows sum to it.{}",
                         c.HasGpuWork()
                             ? " Compilation, garbage collection, checkpoints, memory calls, "
-                              "epoch edges and data wait count while the GPU is idle."
+                              "epoch edges and data wait count only while the GPU is idle."
                             : ""));
   constexpr double kMinutes = 60, kPercent = 100;
   WriteTable<RunRow>(

@@ -44,7 +44,7 @@ void Peak(TextContext& c, const MemoryUse& use) {
   if (use.growth_bytes_per_step && *use.growth_bytes_per_step > 0) {
     c.page.Paragraph(
         "           ",
-        fmt::format("each step leaves {} more than the previous one (median; {} steps)",
+        fmt::format("each step leaves {} more allocated than the previous step (median; {} steps)",
                     Bytes(*use.growth_bytes_per_step),
                     FormatCount(static_cast<std::int64_t>(use.steps.size()))));
   }

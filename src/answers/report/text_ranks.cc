@@ -159,9 +159,8 @@ void WritePipeline(TextContext& c, const JobRanks& job) {
        time("bubble", &PipelineStage::bubble),
        time("else idle", &PipelineStage::idle)});
   c.Meaning(
-      "Else idle includes the end of a step, where a stage waits for the others but has nothing "
-      "left "
-      "to receive: the whole bubble may be that much longer.");
+      "else idle: includes the end of a step, where a stage waits for the others but has nothing "
+      "left to receive, so the whole bubble may be longer by up to this time.");
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ std::string IterationText(const TraceReport& file, StepKind kind) {
     case StepKind::kDecode:
       return fmt::format("one {} iteration", NameOf(kind));
     case StepKind::kMixed:
-      return "one iteration, of prefill and decode";
+      return "one iteration with both prefill and decode";
     case StepKind::kEvaluation:
       return "one iteration of evaluation";
     case StepKind::kUnknown:
@@ -227,7 +227,7 @@ void WriteSteps(TextContext& c) {
                                    FormatTime(*summary.min), FormatTime(*summary.max));
   if (summary.usual < summary.whole) spread += "; 1 step that is far slower left out";
   if (const std::size_t lost = summary.count - summary.whole - summary.others; lost > 0) {
-    spread += fmt::format("; {} without all GPU tasks left out",
+    spread += fmt::format("; {} with missing GPU tasks left out",
                           FormatCount(static_cast<std::int64_t>(lost)));
   }
   if (summary.count > 1) c.page.Paragraph("  spread   ", spread, Style::kDim);

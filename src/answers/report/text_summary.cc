@@ -369,11 +369,10 @@ class Summary {
         [&](const RowOfFile<Finding>& finding) { return ActsOn(verdict, *finding.row); });
     if (of_cause != job_.findings().end() && of_cause->row->saves_ms &&
         of_cause->row->share_pct.value_or(0) >= kMinSharePct) {
-      page.Paragraph("",
-                     fmt::format("Without this cause, a replay saves only {}, because something "
-                                 "else also limits the step. No other change was found that "
-                                 "saves 1 % or more. Details: --only findings",
-                                 FormatMs(of_cause->row->saves_ms->mid)));
+      page.Paragraph("", fmt::format("A replay without this cause saves only {}, because something "
+                                     "else also limits the step. No other change was found that "
+                                     "saves 1 % or more. Details: --only findings",
+                                     FormatMs(of_cause->row->saves_ms->mid)));
     } else if (!file_.gpu_time.empty()) {
       page.Paragraph("", "No change was found that saves 1 % of the step or more.");
     } else if (verdict != Verdict::kCpuCompute) {

@@ -215,7 +215,7 @@ void WriteEfficiency(TextContext& c) {
   row("MFU", percent(e.mfu_pct), e.mfu_formula);
   if (!e.error.empty()) c.page.Paragraph("  no MFU: ", Sentence(e.error), Style::kBad, Style::kBad);
   row("costed", percent(e.costed_pct), "share of GPU time whose FLOPs and bytes are known");
-  row("compute-bound", percent(e.compute_bound_pct), "share of GPU time limited by arithmetic");
+  row("compute-bound", percent(e.compute_bound_pct), "share of GPU time limited by compute");
   row("memory-bound", percent(e.memory_bound_pct), "share of GPU time limited by device memory");
   if (e.impossible_pct.value_or(0) > 0) {
     row("impossible", percent(e.impossible_pct),

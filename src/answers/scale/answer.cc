@@ -41,9 +41,10 @@ Status ScaleAnswer::Read() {
         "least 2");
   }
   if (exchange_.shards() && question_.exchange_every > 1) {
-    return Status::Usage(fmt::format(
-        "--schedule {} communicates in each step; its savings from --exchange-every are unknown",
-        question_.schedule));
+    return Status::Usage(
+        fmt::format("--schedule {} communicates in each step, so its savings from --exchange-every "
+                    "are unknown; leave out --exchange-every",
+                    question_.schedule));
   }
   if (question_.split.micro_batches > 1 && question_.split.stages == 1) {
     return Status::Usage(
@@ -54,8 +55,8 @@ Status ScaleAnswer::Read() {
                      !exchange_.local_sgd && question_.exchange_every == 1;
   if (question_.split.Gpus() > 1 && !plain) {
     return Status::Usage(
-        "--tensor-parallel and --pipeline-parallel exchange gradients by ddp or per-tensor in each "
-        "step: leave out --schedule and --exchange-every");
+        "--tensor-parallel and --pipeline-parallel require --schedule ddp or per-tensor, and no "
+        "--exchange-every");
   }
   if (question_.changes.empty()) return Status::Ok();
   Result<std::vector<ScenarioCall>> changes = ParseScenario(question_.changes);
@@ -220,8 +221,8 @@ Result<ScaleReport> ScaleAnswer::OfLoop(const TraceStore& store, const Reference
   ScaleReport report = ReportOf(analysis.path);
   if (!IsPlain() || question_.split.Gpus() > 1) {
     report.no_answer =
-        "a loop without GPU work allows only ddp, per-tensor and local-sgd, and no "
-        "changes";
+        "a loop without GPU work allows only --schedule ddp, per-tensor or local-sgd, and no "
+        "--with, --tensor-parallel or --pipeline-parallel";
     return report;
   }
   const Result<std::unique_ptr<LoopJob>> job =
@@ -244,7 +245,7 @@ Result<ScaleReport> ScaleAnswer::OfList(const std::string& path, const OperatorL
                                         const DeviceRates& rates, const GpuModels& models) const {
   if (!IsPlain()) {
     return Status::Usage(
-        "a list of operators (--ops) allows only ddp, per-tensor and local-sgd, and no "
+        "a list of operators (--ops) allows only --schedule ddp, per-tensor or local-sgd, and no "
         "--with");
   }
   ScaleReport report = ReportOf(path);

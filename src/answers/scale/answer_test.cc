@@ -18,7 +18,7 @@ TEST(ScaleAnswer, RefusesWhatContradictsItself) {
       {{.schedule = "local-sgd"}, "--exchange-every N"},
       {{.schedule = "zero-3", .exchange_every = 4}, "its savings from --exchange-every"},
       {{.split = {.micro_batches = 4}}, "--pipeline-parallel"},
-      {{.schedule = "zero-3", .split = {.tensor = 2}}, "leave out --schedule"},
+      {{.schedule = "zero-3", .split = {.tensor = 2}}, "require --schedule ddp or per-tensor"},
       {{.changes = "no-such"}, "no-such"},
       {{.changes = "batch-size:n=64", .strong = true}, "--strong"},
   };

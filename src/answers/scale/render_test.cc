@@ -74,13 +74,13 @@ TEST(ScaleText, SaysWhatTheBaselineIsOf) {
   report.source = "operators";
   report.gpu = "H200";
   report.deviation.reset();
-  ExpectHas(Text(report), "on H200 by its operators, kernels only, without an optimizer");
+  ExpectHas(Text(report), "on H200, modelled from operators: kernels only, without an optimizer");
   ExpectHas(Text(report), "without stragglers: a list of operators has no recorded steps");
   report.source = "trace";
   report.changes = "amp";
   report.recorded_gpus = 8;
   report.recorded_network = "NVLink";
-  ExpectHas(Text(report), "with amp; recorded as one of 8, over NVLink;");
+  ExpectHas(Text(report), "with amp; recorded on one of 8 GPUs,");
   ExpectHas(Text(report), "too few complete steps to measure how they vary");
 }
 
@@ -90,7 +90,7 @@ TEST(ScaleText, SaysHowTheRankWasChosenAndWhatOverlapCosts) {
   report.ranks = 1;
   report.overlap = OverlapSlowdown{.low = 1.1, .mid = 1.2, .high = 1.4, .kernels = 12};
   ExpectHas(Text(report), "rank 3, the median by compute time; no other rank is");
-  ExpectHas(Text(report), "1.20 times as long during a collective (1.10 to 1.40, of 12 that ran");
+  ExpectHas(Text(report), "1.20 times as long during a collective (1.10 to 1.40, from 12");
   report.ranks = 8;
   report.overlap->low = 0.9;
   ExpectHas(Text(report), "rank 3, the median by compute time, of 8 on one clock");

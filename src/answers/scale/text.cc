@@ -31,7 +31,8 @@ std::string_view Meaning(ScalingLimit limit, bool loop) {
     case ScalingLimit::kStraggler:
       return "waiting for the slowest rank of each step";
     case ScalingLimit::kPipeline:
-      return "idle stages while the first and the last batch pass through the others (bubble)";
+      return "idle stages while the first and the last micro-batch pass through the others "
+             "(bubble)";
   }
   return "";
 }
@@ -52,12 +53,12 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
     step = time + ", on the CPU";
   }
   if (report.source == "operators") {
-    step = fmt::format("{} on {} by its operators, kernels only, without an optimizer", time,
-                       report.gpu);
+    step = fmt::format("{} on {}, modelled from operators: kernels only, without an optimizer",
+                       time, report.gpu);
   }
   if (!report.changes.empty()) step += fmt::format(", with {}", report.changes);
   if (report.recorded_gpus > 1)
-    step += fmt::format("; recorded as one of {}, over {}; shown without communication",
+    step += fmt::format("; recorded on one of {} GPUs, over {}; shown without communication",
                         report.recorded_gpus, report.recorded_network);
   page.Paragraph("  Step       ", step, Style::kBold);
   if (report.replayed_rank) {
@@ -76,9 +77,10 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
     page.Paragraph(
         "  Overlap    ",
         overlap.is_told()
-            ? fmt::format("kernels take {:.2f} times as long during a collective ({:.2f} to "
-                          "{:.2f}, of {} that ran both ways); not so on one GPU",
-                          overlap.mid, overlap.low, overlap.high, overlap.kernels)
+            ? fmt::format(
+                  "kernels take {:.2f} times as long during a collective ({:.2f} to {:.2f}, from "
+                  "{} kernels that also ran alone); on one GPU there is no such slowdown",
+                  overlap.mid, overlap.low, overlap.high, overlap.kernels)
             : fmt::format("kernels that ran during a collective took {:.2f} to {:.2f} times as "
                           "long as alone: no slowdown is modelled",
                           overlap.low, overlap.high),
@@ -110,16 +112,17 @@ void WriteSplit(TextPage& page, const ModelParallel& split) {
   std::string text = fmt::format("{} GPUs each", split.Gpus());
   if (split.tensor > 1) text += fmt::format(", {} per layer", split.tensor);
   if (split.stages > 1) {
-    text +=
-        fmt::format(", {} stages through which {} per step", split.stages,
-                    split.micro_batches == 1 ? "one batch goes"
-                                             : fmt::format("{} batches go", split.micro_batches));
+    text += fmt::format(", {} stages through which {} per step", split.stages,
+                        split.micro_batches == 1
+                            ? "one batch goes"
+                            : fmt::format("{} micro-batches go", split.micro_batches));
   }
   page.Paragraph("  Replicas   ", text, Style::kBold);
-  page.Paragraph("  ",
-                 "Experimental: validated against one measurement of shared layers and one of "
-                 "single-batch stages, both from operator lists (docs/accuracy.md).",
-                 Style::kPlain, Style::kWarning);
+  page.Paragraph(
+      "  ",
+      "Experimental: validated against one measurement of tensor parallelism and one of pipeline "
+      "stages with a single micro-batch, both from operator lists (docs/accuracy.md).",
+      Style::kPlain, Style::kWarning);
 }
 
 void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& curve) {
@@ -197,8 +200,8 @@ std::string RenderScaleText(const ScaleReport& report, const PageStyle& style) {
                    Style::kDim);
   }
   page.Paragraph("  ",
-                 "Communication times are accurate to about a third; their cost depends on how "
-                 "much compute hides. exposed: the step's wait for them.",
+                 "Communication times are accurate to about a third; how much they cost depends on "
+                 "the overlap with compute. exposed: the step's wait for communication.",
                  Style::kPlain, Style::kDim);
   return std::move(page).Take();
 }

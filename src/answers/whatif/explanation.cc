@@ -149,8 +149,8 @@ void WriteExplanationText(const Explanation& explanation, TextPage& page) {
   page.Blank();
   page.Heading("Coverage of the graph", "all recorded steps", Style::kDim);
   page.Paragraph("  Host  ",
-                 fmt::format("{} of host threads; {} of waits are edges; {} of gaps that no "
-                             "event covers",
+                 fmt::format("{} on host threads, including {} of waits, which are edges, and {} "
+                             "of gaps that no event covers",
                              FormatMs(ledger.host.ms()), FormatMs(ledger.waits.ms()),
                              FormatMs(ledger.unexplained_host.ms())),
                  Style::kBold);

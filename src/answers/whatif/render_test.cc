@@ -291,7 +291,7 @@ TEST(SweepRender, HasARowForWhatGains) {
 
 TEST(SweepRender, WithoutGainsSaysSo) {
   ExpectHas(PageOf([](TextPage& page) { WriteSweepText({}, page); }),
-            "No single part of the work gains anything.");
+            "No single part of the work saves time when it is made faster.");
   Sweep many = TwoTargets();
   many.targets.resize(25, many.targets[0]);
   for (SweepTarget& target : many.targets) target = many.targets[0];
@@ -343,7 +343,7 @@ TEST(ExplanationRender, HasThePathItsSlackAndTheLedger) {
        {"  Critical path  200 ms: 150 ms host, 40.0 ms GPU, 10.0 ms latencies and gaps\n",
         "80.0 ms GPU time: 50 % has no slack, half has at least 5.00 ms; the host has no",
         "(2 more)", "20.0 ms  10.0 %\n", "-2.00 ms  -1.0 %\n", "2 tasks without a launch",
-        "400 ms of host threads", "  edges   recorded  inferred\n  launch        12         3\n"})
+        "400 ms on host threads", "  edges   recorded  inferred\n  launch        12         3\n"})
     ExpectHas(text, words);
   EXPECT_EQ(text.find("nothing  "), std::string::npos) << "what rounds to nothing";
   ExpectFits(text);

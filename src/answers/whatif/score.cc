@@ -69,9 +69,10 @@ std::string RenderScoreText(const ScoreReport& report, const PageStyle& style) {
   page.Paragraph(
       "  Ledger    ",
       report.rule.scores < kMinScores
-          ? fmt::format("{} of {} scores that calibrate the intervals of {} on this machine ({})",
-                        report.rule.scores, kMinScores, ScenarioKind(record.scenario),
-                        Printable(report.ledger))
+          ? fmt::format(
+                "{} of {} scores required to calibrate the intervals of {} on this machine ({})",
+                report.rule.scores, kMinScores, ScenarioKind(record.scenario),
+                Printable(report.ledger))
           : fmt::format(
                 "from {} scores: intervals of {} on this machine are {:.2f} times as wide ({})",
                 report.rule.scores, ScenarioKind(record.scenario), report.rule.factor,

@@ -46,7 +46,7 @@ TEST(ScoreText, ComparesTheForecastWithTheTrace) {
   for (const char* words : {"  Before    100 ms (before.json)\n", "  Forecast  84 ms (70-90)\n",
                             "  After     80.0 ms, the trace without its profiler (after.json)\n",
                             "  Error     +5.0 %; the interval held\n",
-                            "  Ledger    2 of 3 scores that calibrate the intervals of "
+                            "  Ledger    2 of 3 scores required to calibrate the intervals of "
                             "fused-optimizer on this machine\n            (l"})
     ExpectHas(text, words);
 }

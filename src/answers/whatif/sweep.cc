@@ -83,7 +83,7 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
     rows.push_back(std::move(row));
   }
   if (rows.empty()) {
-    page.Paragraph("  ", "No single part of the work gains anything.");
+    page.Paragraph("  ", "No single part of the work saves time when it is made faster.");
   } else {
     std::vector<TextColumn> columns = {
         {"part", TextColumn::Kind::kText}, {"name", TextColumn::Kind::kName}, {"takes"}};

@@ -179,7 +179,8 @@ Result Subscribe(const Library& library, Callback callback, void* user, Subscrib
     *why = "another profiler uses CUPTI";
     if (other[0] != 0) *why += std::string(" (") + other + ")";
     *why +=
-        ": a process allows one client; record without Nsight, PyTorch's profiler or similar tools";
+        ": CUPTI allows only one profiler per process; record without Nsight, PyTorch's profiler "
+        "or similar tools";
   } else if (result == kInsufficientPrivileges || result == kVirtualInsufficientPrivileges) {
     *why =
         "the driver lets only administrators profile GPUs: load it with "

@@ -317,7 +317,7 @@ void Session::Exit() {
     deadline.tv_sec += kExitPatienceSeconds;
     if (pthread_timedjoin_np(worker_, nullptr, &deadline) != 0) {
       // CUPTI does not return, and another call would not either.
-      writer_.Say(message::kFailed, 0, "CUPTI hangs at the exit: the last records are missing",
+      writer_.Say(message::kFailed, 0, "CUPTI hangs at exit: the last records are missing",
                   Severity::kWarning);
       return;
     }

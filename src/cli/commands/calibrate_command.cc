@@ -110,9 +110,10 @@ std::string Render(const MeasuredCosts& costs, const Calibration& shipped, const
              rows);
   page.Blank();
   page.Paragraph(
-      "  ", fmt::format("Written to {}. Machine: {}. whatif uses it for traces of machines "
-                        "with these GPUs.",
-                        Printable(path, style.charset), Printable(costs.machine, style.charset)));
+      "  ",
+      fmt::format("Written to {}. Machine: {}. For traces of machines with these GPUs, whatif uses "
+                  "the default file; pass any other file with --calibration FILE.",
+                  Printable(path, style.charset), Printable(costs.machine, style.charset)));
   return std::move(page).Take();
 }
 
@@ -145,8 +146,9 @@ CalibrateCommand::CalibrateCommand(Command parent) {
       .Check(NotEmpty());
   command_.AddOption("--python", python_, "Python that has PyTorch").TypeName("PATH");
   command_
-      .AddOption("--seconds", seconds_,
-                 "Time for each of up to three loops [6], for --gpu [60] or --network [20]")
+      .AddOption(
+          "--seconds", seconds_,
+          "Seconds for each of up to three loops of --host [6], for --gpu [60] or --network [20]")
       .TypeName("N")
       .Check(AboveZero());
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");

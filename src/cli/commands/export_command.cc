@@ -98,8 +98,9 @@ Status ExportCommand::CheckFlags(const TraceFiles& files) const {
   const bool is_folder = format_ == "csv" && table_.empty();
   if (to_stdout() && (is_trace || is_folder)) {
     return Status::Usage(fmt::format(
-        "-o -: --to {} writes {}; name it", format_,
-        is_folder ? "a folder of tables (one alone, --table NAME, can go to stdout)" : "a file"));
+        "-o -: --to {} writes {}", format_,
+        is_folder ? "a folder of tables; name the folder, or write one table with --table NAME"
+                  : "a file; name the file"));
   }
   if (to_stdout()) return Status::Ok();
   if (format_ == "chakra") return Status::Ok();  // The file names follow from the ranks.

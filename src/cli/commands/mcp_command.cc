@@ -64,8 +64,9 @@ Status McpCommand::Run() {
       .version = program_.version(),
       .instructions = fmt::format(
           "Headroom analyzes profiler traces of deep-learning jobs: where a training step's time "
-          "goes, and what a change would save. It opens only files below {}; relative paths begin "
-          "at the first. Begin with report. The list left_out names the parts that an answer "
+          "goes, and what a change would save. It opens only files below {}; relative paths start "
+          "at the first of these folders. Begin with report. The list left_out names the parts "
+          "that an answer "
           "omits: pass its select and from to the same tool to see them.",
           folders.value().Names()),
       .max_bytes = static_cast<std::size_t>(max_bytes_),

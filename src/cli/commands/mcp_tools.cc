@@ -52,10 +52,11 @@ const std::vector<Row>& Rows() {
        .fits_text = true},
       {.command = "whatif",
        .title = "Forecast a change",
-       .description = "Replays a recorded training job with a change that nobody has made yet, and "
-                      "forecasts the step with a range. Changes: mixed precision, a fused "
-                      "optimizer, no synchronizations, a faster GPU, ... Without a scenario: all "
-                      "that apply, ranked. `list` names scenarios and keys.",
+       .description =
+           "Replays a recorded training job with a change that has not been made yet, and "
+           "forecasts the step with a range. Changes: mixed precision, a fused "
+           "optimizer, no synchronizations, a faster GPU, ... Without a scenario, "
+           "forecasts and ranks all that apply. `list` names scenarios and keys.",
        .flags = {"--list", "--explain", "--sweep", "--step-marker", "--steps", "--measured-step-ms",
                  "--calibration", "--no-local-state"},
        .text = {},

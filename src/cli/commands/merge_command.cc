@@ -94,10 +94,10 @@ std::string MergeCommand::Summary(const JobTraces& job, std::int64_t events) con
       fmt::format("wrote {}: {} ranks, {} events", Printable(output_path_, CharsetOfEnvironment()),
                   job.ranks.ranks.size(), FormatCount(events));
   if (alone.empty()) {
-    text += fmt::format("; clocks aligned within {}", FormatTime(uncertainty));
+    text += fmt::format("; clocks aligned to within {}", FormatTime(uncertainty));
   } else if (alone.size() < job.ranks.ranks.size()) {
-    text += fmt::format("; clocks of {} aligned within {}", job.ranks.ranks.size() - alone.size(),
-                        FormatTime(uncertainty));
+    text += fmt::format("; clocks of {} aligned to within {}",
+                        job.ranks.ranks.size() - alone.size(), FormatTime(uncertainty));
   }
   text += "\n";
   if (alone.size() == job.ranks.ranks.size()) {
@@ -125,7 +125,7 @@ std::string MergeCommand::Summary(const JobTraces& job, std::int64_t events) con
 Status MergeCommand::Run() {
   const Result<TraceFiles> files = FindTraceFiles(traces_);
   if (!files.ok()) return files.status();
-  if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
+  if (output_path_ == "-") return Status::Usage("-o -: a trace cannot go to stdout; name a file");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
   if (Status status = RefuseTwice(files.value().paths); !status.ok()) return status;

@@ -41,7 +41,8 @@ constexpr double kMinHostFactor = 1e-3, kMaxHostFactor = 1e3;
 
 void AddPlanFlags(Command command, JobPlanQuestion& plan) {
   command
-      .AddOption("--total-steps", plan.total_steps, "Steps of the whole job: hours, money and CO2")
+      .AddOption("--total-steps", plan.total_steps,
+                 "Steps of the whole job; adds its hours, cost and CO2")
       .TypeName("N")
       .Check(WholeNumber(1, kMaxTotalSteps));
   command
@@ -80,9 +81,8 @@ PredictCommand::PredictCommand(Command parent) {
   command_.AddOption("--kernels", table_path_, "A table of operators measured on --from")
       .TypeName("FILE");
   command_
-      .AddOption(
-          "--from", from_,
-          "GPU that --kernels was measured on, or that recorded a trace that does not name its GPU")
+      .AddOption("--from", from_,
+                 "GPU on which --kernels was measured, or GPU of a trace that does not name it")
       .TypeName("GPU");
   command_.AddOption("--to", to_, "GPU to predict --kernels for").TypeName("GPU");
   gpus_.AddFlags(command_);
@@ -120,7 +120,7 @@ Status PredictCommand::CheckFlags() const {
         "examples)");
   }
   if (table_path_.empty() && !to_.empty())
-    return Status::Usage("--to requires --kernels; name GPUs with --gpu");
+    return Status::Usage("--to requires --kernels; for a TRACE or --ops, name the GPUs with --gpu");
   if (!operators_path_.empty() && !from_.empty())
     return Status::Usage("--ops FILE has no source GPU: leave out --from");
   if (!table_path_.empty() && (from_.empty() || to_.empty() || gpus_.is_given() || json_)) {

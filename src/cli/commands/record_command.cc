@@ -79,7 +79,7 @@ std::string Summary(const RecordedProcess& process) {
               ? std::string("no process sent any event")
               : fmt::format("process {}, {} from it", process.pid, Plural(process.events, "event"));
   text += fmt::format(", {}", FormatBytes(static_cast<double>(process.bytes)));
-  if (process.alive) text += "; it continues, unrecorded";
+  if (process.alive) text += "; the process continues, but is no longer recorded";
   if (process.missed_steps && process.pid != 0) {
     text += process.latest_step
                 ? fmt::format("; --steps: none of these steps ran; the last step that began is {}",
@@ -91,7 +91,8 @@ std::string Summary(const RecordedProcess& process) {
     text += fmt::format("; the file is incomplete: {}", process.trouble);
   if (process.lost_bytes > 0 && process.trouble.empty()) {
     text += fmt::format(
-        "; the file is full: {} more did not fit (--max-file-gb, --max-memory-mb, --steps)",
+        "; {} did not fit: raise --max-file-gb (file) or --max-memory-mb (buffer), or record fewer "
+        "steps with --steps",
         FormatBytes(static_cast<double>(process.lost_bytes)));
   }
   return text;

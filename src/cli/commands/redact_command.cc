@@ -50,7 +50,8 @@ Status CheckPlace(const std::string& path) {
   if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return Status::Ok();
   if (S_ISDIR(info.st_mode)) return CannotWrite(path, EISDIR);
   return Status::Usage(fmt::format(
-      "-o {}: not a regular file; name one, because the copy is read back before it gets its name",
+      "-o {}: not a regular file; name a regular file, because redact checks a temporary copy and "
+      "then renames it",
       Printable(path)));
 }
 
@@ -150,7 +151,7 @@ Status RedactCommand::Run() {
   if (!options.ok()) return options.status();
   const Result<TraceFiles> files = FindTraceFiles(traces_);
   if (!files.ok()) return files.status();
-  if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
+  if (output_path_ == "-") return Status::Usage("-o -: a trace cannot go to stdout; name a file");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
   if (!map_path_.empty() && access(map_path_.c_str(), F_OK) == 0)

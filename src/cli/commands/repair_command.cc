@@ -139,7 +139,7 @@ std::string RepairCommand::Text(const ChosenTrace& trace, std::int64_t events) c
   if (mended.empty() && kept.empty()) text += "Nothing to repair.\n";
   if (!mended.empty()) text += "Repaired\n";
   AddLines(mended, charset, text);
-  if (!kept.empty()) text += "Not repairable; the copy records it, too\n";
+  if (!kept.empty()) text += "Not repairable; the copy has this damage, too\n";
   AddLines(kept, charset, text);
   text += fmt::format("Wrote {}: {}.\n", Printable(output_path_, charset), Plural(events, "event"));
   return text;
@@ -165,7 +165,7 @@ Status RepairCommand::Run() {
   if (json_ && quiet_) return Status::Usage("choose one of --json and --quiet");
   const Result<TraceFiles> files = FindTraceFiles(traces_);
   if (!files.ok()) return files.status();
-  if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
+  if (output_path_ == "-") return Status::Usage("-o -: a trace cannot go to stdout; name a file");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
   const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, open_, quiet_);

@@ -56,7 +56,7 @@ void AddNetworkFlags(Command command, NetworkQuestion& network) {
       .TypeName("CLUSTER|FILE");
   command
       .AddOption("--bandwidth-gbps", network.bandwidths_gbps,
-                 "Bandwidth each way between machines; several give a curve each [100]")
+                 "Bandwidth between machines in each direction; one curve per value [100]")
       .Delimiter(',')
       .TypeName("X,...");
   command
@@ -86,8 +86,9 @@ ScaleCommand::ScaleCommand(Command parent) {
       .TypeName("NAME")
       .Check(Known(ScheduleNames()));
   command_
-      .AddOption("--exchange-every", question_.exchange_every,
-                 "Steps from one exchange to the next: gradients are accumulated")
+      .AddOption(
+          "--exchange-every", question_.exchange_every,
+          "Exchange only in every N-th step; except in local-sgd, accumulates gradients until then")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxSteps));
@@ -99,17 +100,17 @@ ScaleCommand::ScaleCommand(Command parent) {
       .Check(WholeNumber(1, kMaxGpusOfReplica));
   command_
       .AddOption("--pipeline-parallel", question_.split.stages,
-                 "Stages of layers of a transformer, experimental")
+                 "Pipeline stages that share the layers of a transformer, experimental")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxGpusOfReplica));
   command_
       .AddOption("--micro-batches", question_.split.micro_batches,
-                 "Recorded batches that pass the stages per step")
+                 "Micro-batches per step, each the size of the recorded batch")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxSteps));
-  command_.AddOption("--bucket-mb", question_.bucket_mb, "MiB of gradients per message")
+  command_.AddOption("--bucket-mb", question_.bucket_mb, "Size of a gradient bucket in MiB")
       .ShowDefault()
       .TypeName("X")
       .Check(AboveZero());

@@ -106,7 +106,9 @@ Result<SliceWindow> SliceCommand::ReadSteps(const TraceStore& store) const {
   const std::vector<StepRow>& steps = found.value().steps.list;
   if (steps.empty()) {
     return Status::Usage(
-        "--steps: the trace has no steps; name what begins one with --step-marker, or use --time");
+        "--steps: the trace has no steps; use --step-marker to name the range that begins a step, "
+        "or "
+        "use --time");
   }
   return Status::Usage(fmt::format("--steps: no such step; the trace has steps {} to {}",
                                    steps.front().index, steps.back().index));
@@ -132,7 +134,7 @@ Status SliceCommand::Run() {
     return Status::Usage("say what to keep: --steps A:B, --time A:B or --rank R");
   const Result<TraceFiles> files = FindTraceFiles(traces_);
   if (!files.ok()) return files.status();
-  if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
+  if (output_path_ == "-") return Status::Usage("-o -: a trace cannot go to stdout; name a file");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
   const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, open_, quiet_);

@@ -220,8 +220,9 @@ Status WhatifCommand::Score() {
   if (!after.value().forecasts.ok() && !options_.measured_step_ms) return after.value().forecasts;
   const std::string machine = MachineOf(*after.value().store);
   if (machine != found.value().machine) {
-    return Status::Usage(fmt::format("{} was recorded on another machine ({}) than {} ({})",
-                                     score_.second, machine, score_.first, found.value().machine));
+    return Status::Usage(
+        fmt::format("{} was recorded on {}, but {} on {}; record both on one machine",
+                    score_.second, machine, score_.first, found.value().machine));
   }
   if (Status status = RefuseOtherJob(*after.value().job); !status.ok()) return status;
   ScoreReport report{.before = score_.first,
@@ -251,10 +252,11 @@ Status WhatifCommand::RefuseOtherJob(const Job& after) const {
   if (!before.ok()) return Status::Ok();
   const std::optional<std::int64_t> gradients_before = GradientsAStep(*before.value().job);
   if (CanBeOneJob(gradients_before, gradients_after)) return Status::Ok();
-  return Status::Usage(fmt::format(
-      "{} looks like another job than {}: a step accumulates {} gradients, not {}; nothing was "
-      "recorded",
-      score_.second, score_.first, *gradients_after, *gradients_before));
+  return Status::Usage(
+      fmt::format("{} looks like a different job from {}: each step accumulates {} gradients, not "
+                  "{}; the score "
+                  "was not saved; choose a trace of the same job",
+                  score_.second, score_.first, *gradients_after, *gradients_before));
 }
 
 Status WhatifCommand::ListScores() const {

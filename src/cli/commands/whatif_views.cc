@@ -44,13 +44,14 @@ Status WhatifViews::Check(const std::vector<std::string>& inputs,
     if (Status status = RefuseToOverwrite(flag, *path, inputs); !status.ok()) return status;
   }
   if (graph_path_ == "-")
-    return Status::Usage("--dump-graph writes a file; stdout has the forecasts");
+    return Status::Usage("--dump-graph -: name a file, because stdout has the forecasts");
   if (timeline_path_.empty()) return Status::Ok();
   if (timeline_path_ == graph_path_)
     return Status::Usage("--dump-graph and --write-trace require two different files: " +
                          graph_path_);
   if (!timeline_path_.ends_with(".json") && !timeline_path_.ends_with(".json.gz"))
-    return Status::Usage("--write-trace writes .json or .json.gz: " + timeline_path_);
+    return Status::Usage("--write-trace requires a file name that ends in .json or .json.gz: " +
+                         timeline_path_);
   if (scenarios.size() > 1) {
     return Status::Usage(
         "--write-trace takes at most one scenario; A+B applies both in one timeline");
@@ -73,7 +74,7 @@ Status WhatifViews::WriteScenario(const Job& job, const Forecast& forecast,
                                   const EditedPlan& plan) const {
   if (timeline_path_.empty()) return Status::Ok();
   if (!forecast.applies) {
-    return Status::Usage("--write-trace: there is no forecast of " + forecast.name + ": " +
+    return Status::Usage("--write-trace: there is no forecast for " + forecast.name + ": " +
                          forecast.why);
   }
   return WriteTimeline(job, plan, forecast.name);

@@ -69,8 +69,8 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
   MachineCheck check{.name = "counters"};
   check.state = CheckState::kLimited;
   check.matters =
-      "Headroom reads none of them, but tools such as perf and VTune show no cycles and cache "
-      "misses here";
+      "Headroom reads no hardware counters, but tools such as perf and VTune show no cycles or "
+      "cache misses here";
   const std::string setting =
       answers.paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *answers.paranoid)
                        : std::string("kernel.perf_event_paranoid is unknown");
@@ -92,7 +92,8 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
   } else if (answers.software_error != 0) {
     check.finding = fmt::format("perf_event_open fails: {}", std::strerror(error));
   } else if (IsMissing(answers.program_error)) {
-    check.finding = fmt::format("the CPU has no counters here, only the kernel has; {}", setting);
+    check.finding = fmt::format(
+        "the CPU has no counters here; only the kernel's software counters work; {}", setting);
     check.fix =
         "enable counters in the virtual machine (QEMU: -cpu host,pmu=on), or use a machine without "
         "a hypervisor";
@@ -107,7 +108,7 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
     check.fix = "sudo sysctl kernel.perf_event_paranoid=1";
   } else {
     check = {.name = "counters",
-             .finding = fmt::format("can be read, also those of the kernel ({})", setting)};
+             .finding = fmt::format("can be read, including events in the kernel ({})", setting)};
   }
   return check;
 }

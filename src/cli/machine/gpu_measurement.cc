@@ -52,14 +52,14 @@ std::string Render(const std::map<std::pair<std::string, DType>, Measured>& kind
   page.Table({{"operator", TextColumn::Kind::kText},
               {"type", TextColumn::Kind::kText},
               {"measured"},
-              {"times the model's time, median"}},
+              {"measured / model time, median"}},
              rows);
   page.Blank();
   const std::string name = spec != nullptr ? spec->short_name : "NAME";
   page.Paragraph(
       "  ",
       fmt::format(
-          "Written to {}: {}. headroom predict TRACE --gpu {} "
+          "Written to {}: {}. To use it: headroom predict TRACE --gpu {} "
           "--gpu-calibration {}{}",
           Printable(path, charset), Printable(device, charset), name, Printable(path, charset),
           spec != nullptr

@@ -93,7 +93,9 @@ MachineCheck CheckClock() {
       .state = CheckState::kLimited,
       .finding = fmt::format("no invariant counter (kernel clock source: {})",
                              source.empty() ? "unknown" : source),
-      .matters = "a region takes two calls of clock_gettime, two to three times as slow",
+      .matters =
+          "each region calls clock_gettime twice, so timing it takes two to three times as long as "
+          "with the counter",
       .fix =
           source == "hpet" || source == "acpi_pm"
               ? "boot with tsc=reliable if the time-stamp counters of all CPUs are known to agree"
@@ -125,9 +127,9 @@ MachineCheck CheckRecording() {
     return {.name = "recording",
             .state = CheckState::kMissing,
             .finding = fmt::format("no shared memory: memfd_create: {}", std::strerror(errno)),
-            .matters = "timers cannot send their events; headroom record has only metrics",
+            .matters = "timers cannot send their events; headroom record writes only metrics",
             .fix =
-                "use a kernel from 3.17 on, and in a container a seccomp profile that allows "
+                "use Linux 3.17 or later; in a container, also a seccomp profile that allows "
                 "memfd_create"};
   }
   close(memory);
@@ -158,7 +160,8 @@ MachineCheck CheckDisk(const std::string& folder) {
                      .finding = fmt::format("{} free in {}", FormatBytes(free), folder)};
   if (free < kComfortable) {
     check.state = CheckState::kLimited;
-    check.matters = "GPU work takes about 200 bytes per launch: 2 MB/s at 10,000 launches";
+    check.matters =
+        "GPU work takes about 200 bytes per launch: 2 MB/s at 10,000 launches per second";
     check.fix = "use -o FILE on another disk, or --steps A:B for a part of the run";
   }
   return check;

@@ -43,11 +43,12 @@ std::string Render(const std::vector<MeasuredAllReduce>& measured, const Network
   page.Table({{"all-reduce of"}, {"takes"}}, rows);
   page.Blank();
   constexpr double kBitsPerByte = 8, kPercent = 100;
-  page.Paragraph("  ", fmt::format("{:.3g} Gbit/s of payload and {:.3g} us per message explain "
-                                   "them within {:.0f} % on average, {:.0f} % at worst.",
-                                   kBitsPerByte * fit.link.bytes_per_ns,
-                                   static_cast<double>(fit.link.latency.ns()) / kNsPerUs,
-                                   kPercent * fit.mean_error, kPercent * fit.worst_error));
+  page.Paragraph(
+      "  ", fmt::format("With {:.3g} Gbit/s of payload and {:.3g} us per message, the model is "
+                        "within {:.0f} % of these times on average, within {:.0f} % at worst.",
+                        kBitsPerByte * fit.link.bytes_per_ns,
+                        static_cast<double>(fit.link.latency.ns()) / kNsPerUs,
+                        kPercent * fit.mean_error, kPercent * fit.worst_error));
   page.Paragraph("  ", fmt::format("Written to {}: headroom scale TRACE --cluster {}",
                                    Printable(path, charset), Printable(path, charset)));
   return std::move(page).Take();

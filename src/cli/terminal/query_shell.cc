@@ -226,14 +226,15 @@ Status QuerySession::Append(const QueryOutput& output, std::string_view asked, s
     if (holds_one_result_) {
       return Status::Usage(
           "CSV and JSON hold one result: give one statement, or put .mode csv or .mode json before "
-          "several to print one result after the other");
+          "several statements to print one result after the other");
     }
     out += "\n";
   }
   out += output.Text(asked);
   if (output.cut() && output_.format != QueryFormat::kJson) {
     remarks += fmt::format(
-        "headroom: the first {} rows; --max-rows N shows more (0: all){}\n", output_.most_rows(),
+        "headroom: only the first {} rows are shown; --max-rows N shows more (0: all){}\n",
+        output_.most_rows(),
         output_.format == QueryFormat::kTable ? ", and --csv and --json have all rows" : "");
   }
   return Status::Ok();

@@ -24,7 +24,7 @@ struct ScheduledNode {
 /// `has_time`.
 ///
 /// Nodes in a dependency cycle, and nodes that depend on one, get no time. The same applies to
-/// nodes that would end later than a quarter of the range of times.
+/// nodes that would end after INT64_MAX / 4 ns.
 ///
 /// Requires that `deps` are indexes of nodes and durations are not negative. O((n + deps) log n).
 void ScheduleNodes(std::vector<ScheduledNode>& nodes, std::span<const std::uint32_t> deps);

@@ -248,7 +248,7 @@ void WorkRows::DropCopies() {
   for (std::uint32_t i = 0; i < work_.size(); ++i) {
     if (is_copy[i]) {
       store_.log.Add(ImportIssue::kDuplicateEvent, work_[i].offset,
-                     fmt::format("another node has its id, {}", work_[i].id));
+                     fmt::format("another node has the same id, {}", work_[i].id));
       continue;
     }
     work_[kept] = work_[i];
@@ -300,8 +300,8 @@ void WorkRows::FindTimes() {
     if (nodes_[i].has_time || work_[i].type == NodeType::kMetadata) continue;
     store_.log.Add(ImportIssue::kBadTime, work_[i].offset,
                    has_times_ ? fmt::format("node {}: out of range", work_[i].id)
-                              : fmt::format("node {}: its dependencies form a cycle, "
-                                            "or end too late",
+                              : fmt::format("node {}: it is in or after a cycle of dependencies, "
+                                            "or its end is out of range",
                                             work_[i].id));
   }
 }

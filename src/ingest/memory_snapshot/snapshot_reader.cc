@@ -168,7 +168,7 @@ class FileReading {
     if (without_history_) store_.log.Add(ImportIssue::kNoMemoryHistory);
     if (without_time_ > 0) store_.log.Add(ImportIssue::kNoTimes, -1, {}, without_time_);
     if (bad_times_ > 0)
-      store_.log.Add(ImportIssue::kBadTime, -1, "placed in file order, one microsecond apart",
+      store_.log.Add(ImportIssue::kBadTime, -1, "kept in file order, one microsecond apart",
                      bad_times_);
     if (bad_entries_ > 0)
       store_.log.Add(ImportIssue::kLostEvent, -1, "entries without a plausible size", bad_entries_);

@@ -63,7 +63,7 @@ void NvtxTable::Add(const RowScan& row) {
                               : reading_.texts.TextOf(row.Integer(kColumns["textId"], -1));
   if (!reading_.budget.Take(text.size())) {
     store.log.Add(ImportIssue::kOversizedEvent, -1,
-                  "texts of ranges dropped: they repeat the same long text too often");
+                  "texts of ranges were dropped: they repeat the same long text too often");
     text = {};
   }
   const std::int64_t global = row.Integer(kColumns["globalTid"], kUnknown);

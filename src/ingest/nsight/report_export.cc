@@ -171,7 +171,7 @@ Result<ReportExport> ReportExport::Make(const std::string& path, ByteSource& byt
       fmt::format("{}/headroom-nsys-XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp");
   if (mkdtemp(folder.data()) == nullptr) {
     return Status::Environment(
-        fmt::format("{}: cannot create a folder for the export: {}; name another place with TMPDIR",
+        fmt::format("{}: cannot create a folder for the export: {}; set TMPDIR to another folder",
                     folder, std::strerror(errno)));
   }
   made.folder_ = folder;

@@ -233,7 +233,7 @@ void RowWriter::ReadAnnotations(const Sequence& sequence, std::int64_t offset) {
   }
   if (args_.over_budget()) {
     store_.log.Add(ImportIssue::kOversizedEvent, offset,
-                   "arguments dropped: they repeat the same long texts too often");
+                   "arguments were dropped: they repeat the same long texts too often");
   }
 }
 

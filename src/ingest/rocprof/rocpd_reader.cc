@@ -281,7 +281,8 @@ class RecordingReading {
     // A process takes far more memory than a row that refers to it.
     constexpr std::size_t kMaxProcesses = std::size_t{1} << 16;
     if (processes_.size() >= kMaxProcesses && !processes_.contains(id)) {
-      store_.log.Add(ImportIssue::kDamagedTable, -1, "too many processes: the others count as one");
+      store_.log.Add(ImportIssue::kDamagedTable, -1,
+                     "too many processes: all further processes count as one");
       return processes_.rbegin()->second;
     }
     const auto [it, is_new] = processes_.try_emplace(id);
@@ -500,7 +501,7 @@ class RecordingReading {
     return NumberOr(row, column, place.track.stream);
   }
 
-  /// Collects counter values by event id. Counters without a dispatch count as unread.
+  /// Collects counter values by event id. A counter value that no dispatch takes stays unread.
   void ReadCounters() {
     static constexpr NamedColumns kOfNames{"id", "pid", "symbol", "name"};
     ForEach(Table::kCounterNames, kOfNames, 1, [&](const RowScan& row) {

@@ -429,7 +429,7 @@ void RowWriter::AddAllocation(const Record& record, TimeNs time, std::int64_t of
   const bool is_free = operation.find("FREE") != std::string_view::npos;
   const std::int64_t bytes = Fit64(record.bytes);
   if (!is_free && (bytes < 0 || record.bytes > kFurthest)) {
-    store_.log.Add(ImportIssue::kMissingName, offset, "an allocation without a size");
+    store_.log.Add(ImportIssue::kMissingName, offset, "an allocation without a size was dropped");
     return;
   }
   at_->allocations.push_back({time, static_cast<std::int64_t>(record.address), is_free ? 0 : bytes,

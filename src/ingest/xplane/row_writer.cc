@@ -379,7 +379,7 @@ void RowWriter::ReadStats(const Event& event, std::string_view of_all_alike) {
   }
   if (!over_budget_) return;
   store_.log.Add(ImportIssue::kOversizedEvent, event.place,
-                 "arguments dropped: they repeat the same long texts too often");
+                 "arguments were dropped: they repeat the same long texts too often");
 }
 
 void RowWriter::ReadStat(std::string_view message, std::int64_t place) {

@@ -169,7 +169,7 @@ Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange
   model.libraries_ = ProductWorkspaces(job, step);
   if (model.tensors_.parameters.empty()) {
     return Status::NoAnswer(
-        "no parameter's gradient is accumulated with its shape (torch::autograd::AccumulateGrad), "
+        "no accumulation of a gradient (torch::autograd::AccumulateGrad) has a recorded shape, "
         "so the parameters' sizes are unknown");
   }
   if (!model.tensors_.forward_is_seen) {

@@ -121,7 +121,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   }
   Effect effect;
   if (dtype == DType::kF16 && !InsertGradientScaler(job, edit)) {
-    effect.why = "without the gradient scaler's pass: the parameters' shapes are unknown";
+    effect.why = "excludes the gradient scaler's pass, because the parameters' shapes are unknown";
   }
   effect.memory_delta_bytes = 0;
   effect.memory_change.autocast = true;

@@ -31,7 +31,7 @@ Effect ApplyCallbacks(const Job& job, const Arguments& arguments, Edit& edit) {
         "name contains \"callback\"");
   }
   return {.why = seldom ? fmt::format("on average over {} steps", arguments.Text("every"))
-                        : "if they hold no lock that the loop needs"};
+                        : "if the callbacks hold no lock that the loop needs"};
 }
 
 }  // namespace headroom

@@ -69,10 +69,10 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
   if (RunsForwardAgain(job)) return Effect::Abstain("the job already checkpoints");
   const std::vector<Block> blocks = FindBlocks(job);
   if (blocks.empty())
-    return Effect::Abstain(
-        WhyNotFound(job, "no repeated blocks: no operators recur with the same shapes in a row",
-                    {"matrix products and convolutions",
-                     [&](const LaunchingOperator& op) { return IsProduct(job, op); }}));
+    return Effect::Abstain(WhyNotFound(
+        job, "the job has no repeated blocks (operators that recur in a row with the same shapes)",
+        {"matrix products and convolutions",
+         [&](const LaunchingOperator& op) { return IsProduct(job, op); }}));
   const std::vector<Place> places = FirstBackward(job, blocks);
   // Kernels that earlier scenarios inserted into the forward also run again.
   std::unordered_multimap<TaskIndex, Edit::NewKernel> inserted;

@@ -28,7 +28,7 @@ constexpr std::string_view kWholeStep = ".*";
 /// Part of the reason to abstain. The caller adds the subject before it and the end of the hint
 /// after it.
 constexpr const char* kNoWaits =
-    "waits for the GPU inside (a copy to the host, .item() or a synchronization), which a capture "
+    "waits for the GPU (a copy to the host, .item() or a synchronization), which a capture "
     "does not allow; remove-syncs+cuda-graph";
 
 /// Finds the passes through the regions. The outermost event of a pass identifies it. The backward
@@ -150,7 +150,7 @@ Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) 
   }
   Effect effect;
   effect.why = fmt::format(
-      "graphs, {:.3g} per step, replace {:.0f} % of its launches, if they can be captured",
+      "graphs, {:.3g} per step, replace {:.0f} % of the step's launches, if these can be captured",
       static_cast<double>(call_of.size()) / graph.steps,
       100.0 * static_cast<double>(captured) / static_cast<double>(all));
   effect.gpu_error = 0.03;

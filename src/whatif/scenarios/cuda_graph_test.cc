@@ -28,7 +28,7 @@ TEST(CudaGraphTest, ARegionIsLaunchedWithItsFirstCall) {
   // The 200 us outside the range remain. The call that launches the graph takes 1 us.
   EXPECT_DOUBLE_EQ(job.StepUs("cuda-graph:region=^block$"), 200 + 1);
   const Forecast forecast = job.Ask("cuda-graph:region=^block$");
-  EXPECT_NE(forecast.why.find("graphs, 1 per step, replace 75 % of its launches"),
+  EXPECT_NE(forecast.why.find("graphs, 1 per step, replace 75 % of the step's launches"),
             std::string::npos)
       << forecast.why;
   EXPECT_EQ(forecast.validated, Validity::kNo);
@@ -114,7 +114,7 @@ TEST(CudaGraphTest, ARegionThatWaitsOrIsNotThereAbstains) {
   TestForecasts job(WithBlock());
   EXPECT_NE(job.WhyNot("cuda-graph:region=nowhere").find("matches nowhere"), std::string::npos);
   TestForecasts waiting(WithBlock(true));
-  EXPECT_NE(waiting.WhyNot("cuda-graph:region=block").find("waits for the GPU inside"),
+  EXPECT_NE(waiting.WhyNot("cuda-graph:region=block").find("waits for the GPU (a copy"),
             std::string::npos);
   EXPECT_TRUE(waiting.Ask("cuda-graph:region=^aten::mm$").applies);
 }

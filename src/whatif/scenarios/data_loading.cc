@@ -21,7 +21,7 @@ Result<double> WaitLeft(const TraceStore& store, std::int32_t workers) {
   if (loaders.empty() || loaders.front().fetches.empty()) {
     return Status::NoAnswer(
         "requires data on the loader's workers: record with `headroom record`, because PyTorch's "
-        "profiler does not record it");
+        "profiler does not record the workers");
   }
   const LoaderProfile& loader = loaders.front();
   const Result<LoadingModel> model = ModelLoading(loader, CpuQuotaOf(store));

@@ -76,7 +76,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
     return Effect::Abstain(
         found.empty()
             ? WhyNotFound(
-                  job, "the job has no unfused attention: two batched products around a softmax",
+                  job, "the job has no unfused attention (two batched products around a softmax)",
                   {"batched products",
                    [&](const LaunchingOperator& op) {
                      return NameOfOperator(job, op.op).find("bmm") != std::string_view::npos;

@@ -78,7 +78,7 @@ TEST(FlashAttentionTest, ASoftmaxOfOtherScoresIsNone) {
   EXPECT_FALSE(applied.effect.applies);
   // Shapes were recorded, so recording them is not a remedy.
   EXPECT_EQ(applied.effect.why,
-            "the job has no unfused attention: two batched products around a softmax");
+            "the job has no unfused attention (two batched products around a softmax)");
 }
 
 }  // namespace flash_attention_test

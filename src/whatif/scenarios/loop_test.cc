@@ -24,7 +24,7 @@ TEST(DataLoadingTest, TheLoopDoesNotWait) {
   EXPECT_DOUBLE_EQ(job.StepUs("data-loading"), 200);
   EXPECT_EQ(job.WhyNot("data-loading:workers=4"),
             "requires data on the loader's workers: record with `headroom record`, because "
-            "PyTorch's profiler does not record it");
+            "PyTorch's profiler does not record the workers");
 }
 
 TEST(DataLoadingTest, AbstainsWithoutARange) {

@@ -103,11 +103,13 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   effect.memory_change.fused_update = fused;
   effect.memory_change.foreach_update = !fused;
   if (!knows_bandwidth) {
-    effect.why = "from the recorded kernels only: " + WhyNoFigure(job, "memory bandwidth");
-  } else if (!knows_bytes) {
     effect.why =
-        fmt::format("from the recorded kernels only: the parameters' shapes were not recorded ({})",
-                    RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as()));
+        "estimated from the recorded kernels only, because " + WhyNoFigure(job, "memory bandwidth");
+  } else if (!knows_bytes) {
+    effect.why = fmt::format(
+        "estimated from the recorded kernels only, because the parameters' shapes were not "
+        "recorded ({})",
+        RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as()));
   } else {
     effect.why =
         WhatShapesMiss(job, Phase::kOptimizer, algorithm->counted, "updates of parameters");

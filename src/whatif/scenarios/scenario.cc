@@ -85,7 +85,7 @@ Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::s
   if (value.empty()) {
     return Status::Usage(fmt::format("{}: {} is empty; give {}{}", scenario.name, key.name,
                                      AllowedValues(key),
-                                     key.kind == KeyKind::kRegex ? ", .* matches everything" : ""));
+                                     key.kind == KeyKind::kRegex ? "; .* matches everything" : ""));
   }
   const auto wrong = [&](std::string_view why) {
     return Status::Usage(fmt::format("{}: {}={} is not {}{}", scenario.name, key.name, value,
@@ -181,7 +181,7 @@ Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
     return Status::Usage(
         fmt::format("a scenario requires a name{}: give NAME or NAME:key=value,...; A+B applies "
                     "both (headroom whatif --list shows all)",
-                    whole.empty() ? "" : fmt::format(", as in \"{}\"", whole)));
+                    whole.empty() ? "" : fmt::format(", which is missing in \"{}\"", whole)));
   }
   const Scenario* scenario = FindScenario(name);
   if (scenario == nullptr) {

@@ -59,7 +59,8 @@ TEST(ScenarioTextTest, WrongNamesListWhatIsNear) {
 
 TEST(ScenarioTextTest, APartWithoutANameIsShownWhereItStands) {
   for (const std::string text : {"amp+", "+amp", "amp++tf32", "+", ":factor=2"})
-    EXPECT_NE(Refused(text).find("requires a name, as in \"" + text + "\""), std::string::npos)
+    EXPECT_NE(Refused(text).find("requires a name, which is missing in \"" + text + "\""),
+              std::string::npos)
         << Refused(text);
   EXPECT_NE(Refused("").find("--list"), std::string::npos);
 }

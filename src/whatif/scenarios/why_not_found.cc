@@ -61,8 +61,8 @@ std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& 
   if (without_shapes == 0) return WhyNotFound(job, nothing);
   if (without_shapes == all)
     return fmt::format("the shapes of the {} were not recorded ({})", wanted.kind, HowToShape(job));
-  return fmt::format("{}, according to the recorded shapes: {} of {} {} have none ({})", nothing,
-                     without_shapes, all, wanted.kind, HowToShape(job));
+  return fmt::format("{}, according to the recorded shapes; {} of {} {} have no shapes ({})",
+                     nothing, without_shapes, all, wanted.kind, HowToShape(job));
 }
 
 std::string WhatShapesMiss(const Job& job, Phase phase, std::string_view name,
@@ -91,7 +91,8 @@ std::string WhyNoDevice(const Job& job) {
   if (names.contains("")) {
     return "the trace does not name its GPU (deviceProperties), so the GPU's figures are unknown";
   }
-  if (names.size() > 1) return "the work ran on GPUs of several kinds";
+  if (names.size() > 1)
+    return "the work ran on several kinds of GPUs, so it is unknown whose figures apply";
   return fmt::format("the GPU {} is not in the device catalogue, so its figures are unknown",
                      names.empty() ? "" : *names.begin());
 }

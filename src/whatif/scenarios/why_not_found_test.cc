@@ -51,7 +51,7 @@ TEST(WhyNotFoundTest, WhatTheJobHasNotNeedsNoShapes) {
               "the job has no batch norms");
   }
   EXPECT_EQ(Why(Products(kProduct, kProduct, true), "flash-attention"),
-            "the job has no unfused attention: two batched products around a softmax");
+            "the job has no unfused attention (two batched products around a softmax)");
 }
 
 TEST(WhyNotFoundTest, AJobThatDoesNotTrainIsToldFromOneWithoutShapes) {

@@ -265,7 +265,7 @@ void GpuReader::Read(SampleRun& run) {
   for (std::size_t part = 0; part < ids_.size(); ++part) {
     const GpuPart& of = work_->source()->parts()[part];
     if (!work_->Answered(part)) {
-      silent_.push_back(of.instance.empty() ? "the list of the GPUs' processes" : of.instance);
+      silent_.push_back(of.instance.empty() ? "the driver's query for GPU processes" : of.instance);
       continue;
     }
     const Reading& reading = of.board.reading();

@@ -121,7 +121,7 @@ Effect ApplyGist(const Job& job, const Arguments& arguments, Edit& edit) {
     return Effect::Abstain(WhyNotFound(
         job,
         !HasAny(job, is_relu) ? "no ReLU runs in the job"
-        : !HasBackward(job)   ? "the recorded steps have no backward, so nothing is saved for one"
+        : !HasBackward(job)   ? "the recorded steps have no backward, so they save nothing for it"
                               : "no ReLU before a pooling or convolution is saved for the backward",
         {"ReLUs", is_relu}));
   }

@@ -84,7 +84,7 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
         WhyNotFound(job,
                     !HasAny(job, is_convolution) ? "the job has no convolutions"
                     : !HasBackward(job)
-                        ? "the recorded steps have no backward, so nothing is saved for one"
+                        ? "the recorded steps have no backward, so they save nothing for it"
                         : "no sequence number matches a convolution's backward with its forward",
                     {"convolutions", is_convolution}));
   }
