@@ -260,12 +260,12 @@ TEST(DeviceCatalog, SaysWhatIsWrongWithAFile) {
        "sm_count = { value = 14, unit = \"1\", source = \"s\" }\n"
        "fp32_lanes_per_sm = { value = 64, unit = \"1\", source = \"s\" }\n"
        "fp32_tflops = { value = 2500, unit = \"TFLOP/s\", source = \"s\" }\ntdp_w",
-       "a clock of 1.4e+03 GHz"},
+       "an impossible clock of 1.4e+03 GHz"},
       {"tdp_w",
        "sm_count = { value = 14000, unit = \"1\", source = \"s\" }\n"
        "fp32_lanes_per_sm = { value = 64, unit = \"1\", source = \"s\" }\n"
        "fp32_tflops = { value = 2.5, unit = \"TFLOP/s\", source = \"s\" }\ntdp_w",
-       "a clock of 0.0014 GHz"},
+       "an impossible clock of 0.0014 GHz"},
       {"\"W\"", "\"mW\"", "must be in W, not in mW"},
       {", source = \"sheet\"", "", "source"},
       {"\"sheet\"", "\"\"", "no source"},

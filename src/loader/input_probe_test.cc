@@ -72,7 +72,7 @@ TEST(InputProbe, GuardsAreTold) {
   EXPECT_FALSE(probe.LimitMs()) << "preparation alone is unknown";
   std::string doubts;
   for (const std::string& doubt : probe.doubts) doubts += doubt + "\n";
-  for (const std::string_view piece : {"only 2 of 4", "samples again", "quota", "pressure",
+  for (const std::string_view piece : {"only 2 of 4", "cached samples", "quota", "pressure",
                                        "clock of a GPU", "differed in size", "a stream"}) {
     EXPECT_NE(doubts.find(piece), std::string::npos) << piece << " in\n" << doubts;
   }

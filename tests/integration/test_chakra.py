@@ -422,7 +422,7 @@ class Chakra(support.ProgramTest):
         self.assertEqual(operators["aten::addmm"]["total_us"], 300 * chakra_writer.STEPS)
 
     def test_refusals(self):
-        self.assertIn("name it", self.refused(SAMPLES[0], "-o", "-"))
+        self.assertIn("name the file", self.refused(SAMPLES[0], "-o", "-"))
         folder = self.scratch / "two"
         folder.mkdir()
         for name in ("a", "b"):

@@ -455,7 +455,7 @@ class Ranks(DiffTest):
         self.assert_refused(support.headroom("diff", even, RESNET), 2, "x.json.gz does not state its rank")
         (even / "x.json.gz").unlink()
         ranks.write(ranks.make_rank(self.trace, 2, 4), even / "rank2-again.json.gz")
-        self.assert_refused(support.headroom("diff", even, RESNET), 2, "rank 2 has 2")
+        self.assert_refused(support.headroom("diff", even, RESNET), 2, "rank 2: 2")
 
 
 class Baselines(DiffTest):

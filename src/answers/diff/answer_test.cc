@@ -58,7 +58,9 @@ TEST(JoinTraces, RefusesTracesThatDoNotBelongTogether) {
   } kCases[] = {
       {{Trace("a", 10, 0), Trace("b", 10, 1), Trace("c", 10)}, "c does not state its rank"},
       {{of_job, of_other_job}, "the files are from jobs of 2 and of 8 ranks"},
-      {{Trace("a", 10, 0), Trace("b", 10, 1), Trace("c", 10, 1)}, "(rank 0: 1, rank 1: 2)"}};
+      {{Trace("a", 10, 0), Trace("b", 10, 1), Trace("c", 10, 1)},
+       "each run needs one trace of every rank, but the numbers of files differ (rank 0: 1, rank "
+       "1: 2)"}};
   for (const auto& c : kCases) {
     const Result<JobProfile> job = JoinTraces(c.traces);
     ASSERT_FALSE(job.ok()) << c.words;

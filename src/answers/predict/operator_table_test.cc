@@ -61,7 +61,7 @@ TEST(PredictOperatorTable, RowsOfOtherGpusStayEmptyAndAreToldOnce) {
   EXPECT_NE(table.rows[1].back(), "");
   const std::vector<std::string>& remarks = predicted.value().remarks;
   EXPECT_EQ(std::count_if(remarks.begin(), remarks.end(),
-                          [](const auto& remark) { return remark.starts_with("2 rows measured"); }),
+                          [](const auto& remark) { return remark.starts_with("2 rows without"); }),
             1);
 }
 
@@ -71,7 +71,7 @@ TEST(PredictOperatorTable, AnImpossibleTimeIsNamedByItsLine) {
   ASSERT_TRUE(predicted.ok()) << predicted.status().message();
   const std::vector<std::string>& remarks = predicted.value().remarks;
   EXPECT_TRUE(std::any_of(remarks.begin(), remarks.end(), [](const auto& remark) {
-    return remark.starts_with("t.csv, line 3: the row has a time that ");
+    return remark.starts_with("t.csv, line 3: the time in ");
   }));
 }
 

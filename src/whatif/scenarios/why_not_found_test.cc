@@ -82,7 +82,7 @@ TEST(WhyNotFoundTest, WithoutOperatorsNothingIsSaidOfTheJob) {
 
 TEST(WhyNotFoundTest, SomeShapesAreCounted) {
   const std::string why = Why(Products(kProduct, "", true), "metaflow");
-  EXPECT_NE(why.find("2 of 6 matrix products and convolutions have none"), std::string::npos)
+  EXPECT_NE(why.find("2 of 6 matrix products and convolutions have no shapes"), std::string::npos)
       << why;
 }
 
