@@ -254,7 +254,9 @@ class Traces(PredictTest):
 
         limit, text = why(1000, 40)
         self.assertEqual(limit, "host")
-        self.assertRegex(text, r"takes 1\.\d+ ms per step to launch the work, and the GPU takes [4-9]\d\.\d us to run it$")
+        self.assertRegex(
+            text, r"takes 1\.\d+ ms per step to launch the work, and the GPU takes [4-9]\d\.\d us to run it$"
+        )
         limit, text = why(100, 80)
         self.assertRegex(text, "host .*; they wait for each other$")
         limit, text = why(20, 3000)
