@@ -76,7 +76,7 @@ struct SyncPayload {
 enum class Phase : std::uint32_t { kInstant, kBegin, kEnd };
 
 struct MarkerPayload {
-  std::uint32_t id;  ///< The same at the begin and the end of a range.
+  std::uint32_t id;  ///< The same at the start and the end of a range.
   Phase phase;
   std::uint32_t tid;
   std::uint32_t domain;  ///< Name of the domain; 0: the default domain.

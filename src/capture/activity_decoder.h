@@ -148,7 +148,7 @@ class Decoder {
   NameOf name_of_;
   std::vector<headroom_record> cut_;  ///< First records of an event whose rest is missing.
   std::unordered_map<std::uint32_t, std::string> kernels_;
-  /// Ranges of which only the begin or the end has come, by marker id.
+  /// Ranges of which only the start or the end has come, by marker id.
   std::unordered_map<std::uint32_t, HalfRange> half_ranges_;
   std::int64_t events_ = 0, unknown_ = 0;
 };

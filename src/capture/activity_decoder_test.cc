@@ -132,7 +132,7 @@ RC_GTEST_PROP(ActivityDecoder, AnythingCanStandInTheRing, (std::vector<std::uint
   Records records = Sample();
   for (std::size_t i = 0; i + 3 < noise.size(); i += 4) {
     const std::size_t at = noise[i] % records.all.size();
-    // Half of the records look like the begin of an event.
+    // Half of the records look like the start of an event.
     const std::uint32_t info =
         noise[i] % 2 == 0 ? 64 + noise[i + 3] % 12 + (noise[i + 2] % 8 << 8) : noise[i + 3];
     records.all[at] = {noise[i + 1], noise[i + 2] % 8, info};

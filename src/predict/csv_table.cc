@@ -16,8 +16,8 @@
 namespace headroom {
 namespace {
 
-/// Maximum number of cells in a table, and the cells that a row counts for in addition to its own.
-/// A cell takes many times the memory of its text.
+/// kMaxCells: maximum size of a table, in cells. kCellsOfRow: overhead of a row, in cells. A cell
+/// takes many times the memory of its text.
 constexpr std::size_t kMaxCells = std::size_t{1} << 24, kCellsOfRow = 2;
 
 /// State of libcsv's callbacks.

@@ -35,9 +35,9 @@ struct JobWork {
   /// Excess of the longest computing time of a step over the mean of the ranks, averaged over the
   /// steps.
   DurationNs longest_excess;
-  /// Share of the variance of computing times among the ranks of a step, over all steps, that more
-  /// work explains (Pearson's r, squared). Less work with longer computing explains nothing.
-  /// nullopt if the work is unknown, or if ranks do not differ in work or time.
+  /// Share of the variance in computing time that work explains (Pearson's r, squared), among the
+  /// ranks of each step, over all steps. 0 if the correlation is negative. nullopt if the work is
+  /// unknown, or if ranks do not differ in work or time.
   std::optional<double> explained;
 };
 

@@ -50,7 +50,7 @@ struct RecordOptions {
   std::vector<std::string> command = {};
   std::vector<std::pair<std::string, std::string>> environment =
       {};  ///< Added to our environment. An empty value removes the variable.
-  /// Makes the activity rings capture from the begin of the first step to the end of the last.
+  /// Makes the activity rings capture from the start of the first step to the end of the last.
   std::optional<std::pair<std::int64_t, std::int64_t>> steps = {};
   bool drain_at_end = false;  ///< Reads only at the end, so that rings can fill up.
 };

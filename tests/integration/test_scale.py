@@ -557,7 +557,9 @@ class ByOperators(support.ProgramTest):
         self.assertIn("no gradients", scale("--ops", listed, "--gpu", "V100")["why"])
         training = self.write("training.json", f"[{self.LINEAR % 6}]")
         self.assert_refused(
-            support.headroom("scale", "--ops", training, "--gpu", "V100", "--schedule", "p3"), 2, "only --schedule ddp, per-tensor"
+            support.headroom("scale", "--ops", training, "--gpu", "V100", "--schedule", "p3"),
+            2,
+            "only --schedule ddp, per-tensor",
         )
         strong = scale("--ops", training, "--gpu", "V100", "--gpus", "4", "--strong")
         self.assertIn("one batch", strong["points"][0]["why"])

@@ -904,7 +904,8 @@ class SlowReader {
     for (auto& [pid, of_process] : stretches) GiveTracks(pid, of_process);
   }
 
-  /// Cuts the spans of an asynchronous operation at times without an open span.
+  /// Groups the spans of an asynchronous operation into stretches. A new stretch begins whenever no
+  /// span is open.
   void AddStretches(std::vector<std::pair<std::size_t, std::size_t>> spans,
                     std::map<std::string, std::vector<Stretch>>& stretches) const {
     std::ranges::sort(spans, {}, [&](const auto& span) {

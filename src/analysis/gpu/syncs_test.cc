@@ -233,7 +233,8 @@ TEST(Syncs, TableSumsByNameAndPlaceAndLeavesOutFreeOnes) {
   EXPECT_EQ(rows[0].count, 3);
   EXPECT_EQ(rows[0].host, Us(3 * 97));
   EXPECT_EQ(rows[0].gpu_idle, Us(3 * 15));
-  EXPECT_EQ(rows[0].in_median_step, Us(5 + 5)) << "the end of one's idle, the begin of another's";
+  EXPECT_EQ(rows[0].in_median_step, Us(5 + 5))
+      << "the end of one call's idle time, the start of another's";
   EXPECT_EQ(rows[0].in_mean_step, DurationNs(17'500));
 }
 

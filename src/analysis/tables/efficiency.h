@@ -12,9 +12,9 @@
 
 namespace headroom {
 
-/// Computes FLOPs per step, MFU, roofline shares and tensor-core use for the steps, or for the
-/// whole trace without steps. Uses the operators whose shapes were recorded; `costed_pct` is the
-/// share of GPU time that they cover. `device` may be null (unknown GPU).
+/// Computes FLOPs per step, MFU, roofline shares and tensor-core use for the steps. If the trace
+/// has no steps, uses the whole trace. Uses the operators whose shapes were recorded; `costed_pct`
+/// is the share of GPU time that they cover. `device` may be null (unknown GPU).
 Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
                              const Attribution& attribution, std::span<const CostedCall> work,
                              const StepAnalysis& steps, const DeviceSpec* device);

@@ -126,7 +126,7 @@ std::string PipelineVerdict(const Pipeline& pipeline) {
   std::string text =
       fmt::format("{} stages wait for each other for {} of their time (the bubble).",
                   pipeline.stages.size(), FormatPercent(kPercent * pipeline.bubble_share));
-  if (pipeline.imbalance < kEven) return text + " They compute about equally long.";
+  if (pipeline.imbalance < kEven) return text + " Their computing times are about equal.";
   return text +
          fmt::format(" Stage {} computes longest, {} above the mean: move layers away from it.",
                      longest - pipeline.stages.begin(),

@@ -50,8 +50,8 @@ TEST(PipelineVerdict, NamesTheLongestStageIfStagesAreUneven) {
             "2 stages wait for each other for 30.0 % of their time (the bubble). Stage 1 computes "
             "longest, 20.0 % above the mean: move layers away from it.");
   EXPECT_EQ(PipelineVerdict(TwoStages(0.049)),
-            "2 stages wait for each other for 30.0 % of their time (the bubble). They compute "
-            "about equally long.");
+            "2 stages wait for each other for 30.0 % of their time (the bubble). Their "
+            "computing times are about equal.");
 }
 
 TEST(AxisOf, MarksWhatIsInferred) {

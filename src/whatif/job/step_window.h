@@ -34,8 +34,8 @@ inline constexpr std::int64_t kMaxRunEvents = 250'000;
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps);
 
 /// Returns the longest run of complete steps that follow each other without a pause; the first of
-/// several equally long runs. Returns nullopt if no step is complete. Excludes a single step that
-/// takes far longer than the others, or whose host takes far longer.
+/// several runs of the same length. Returns nullopt if no step is complete. Excludes a single step
+/// that takes far longer than the others, or whose host takes far longer.
 std::optional<StepWindow> LongestWholeRun(const Steps& steps);
 
 /// Returns the number of host events and GPU tasks in the steps of a window.

@@ -41,9 +41,9 @@ TEST(FlashAttentionTest, OneKernelEachWayInPlaceOfAll) {
   ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
   const std::vector<double> times = applied.Times();
   ASSERT_EQ(times.size(), 3u * 6);
-  // Projection, attention, projection; the same in the backward. F = 4 * 8 * 128^2 * 64 = 33.55
-  // MFLOP at 0.3 of 66.9 TFLOP/s takes 1.67 us, and the start 3 us. The backward takes 2.5 times
-  // that, and 7 us.
+  // Each pass runs projection, attention, projection. The forward pass computes
+  // 4 * 8 * 128^2 * 64 = 33.55 MFLOP, which takes 1.67 us at 0.3 of 66.9 TFLOP/s. Its startup adds
+  // 3 us. The backward pass takes 2.5 * 1.67 us, plus 7 us of startup.
   EXPECT_EQ(times[0], 30);
   EXPECT_NEAR(times[1], 3 + 1.67, 0.02);
   EXPECT_EQ(times[2], 31);
