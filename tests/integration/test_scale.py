@@ -267,7 +267,7 @@ class SharedLayers(support.ProgramTest):
         self.assertAlmostEqual(exposed("--strong") / alone, 1, delta=0.05)
 
     def test_stages_on_several_machines(self):
-        """Of three borders between stages, only the one between machines costs the time of the slow link."""
+        """Only the border between machines costs the slow link's time; the two other borders between stages do not."""
 
         def exposed(machines):
             return scale(

@@ -90,6 +90,10 @@ class Screens(support.ProgramTest):
                     self.assertEqual(outcome.code, 0, outcome)
         self.assertGreater(commands, 0)
 
+    def test_facts_of_a_file_without_steps(self):
+        snapshot = support.data_file("cases/09-snapshot-without-time/snapshot.pickle")
+        self.assertIn("21.0 MB peak memory.", self.text(80, "report", snapshot))
+
     def test_a_report_of_several_ranks(self):
         folder = support.data_file("cases/41-pass-pipeline-bubble/pipe")
         text = self.text(80, "report", folder)

@@ -193,18 +193,25 @@ struct OptionRow {
 std::vector<OptionRow> OptionRows(const DataReport& report) {
   std::vector<OptionRow> rows;
   const auto& options = report.search.options;
-  for (const LoadingOption& option : report.asked) rows.push_back({&option, "asked for"});
+  const auto is_same = [&](const LoadingOption& asked, const LoadingOption& option) {
+    return asked.name == option.name || asked.name == ShortName(option, report);
+  };
+  for (const LoadingOption& asked : report.asked) {
+    // A setting that the search tried has a row below.
+    const bool is_tried = std::ranges::any_of(
+        options, [&](const LoadingOption& option) { return is_same(asked, option); });
+    if (!is_tried) rows.push_back({&asked, "asked for"});
+  }
   for (std::size_t i = 0; i < options.size(); ++i) {
     const LoadingChange& change = options[i].change;
-    const bool is_asked = std::ranges::any_of(report.asked, [&](const LoadingOption& asked) {
-      return asked.name == options[i].name || asked.name == ShortName(options[i], report);
-    });
-    if (is_asked) continue;
+    const bool is_asked = std::ranges::any_of(
+        report.asked, [&](const LoadingOption& asked) { return is_same(asked, options[i]); });
     const bool is_recorded =
         change.workers == report.model->setting.workers &&
         (change.workers == 0 || change.prefetch == report.model->setting.prefetch);
-    const bool chosen = i == report.search.cheapest;
-    rows.push_back({&options[i], is_recorded ? "as recorded" : chosen ? "enough" : ""});
+    std::string note = is_recorded ? "as recorded" : i == report.search.cheapest ? "enough" : "";
+    if (is_asked) note.insert(0, note.empty() ? "asked for" : "asked for, ");
+    rows.push_back({&options[i], std::move(note)});
   }
   return rows;
 }

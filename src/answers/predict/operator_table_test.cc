@@ -60,9 +60,12 @@ TEST(PredictOperatorTable, RowsOfOtherGpusStayEmptyAndAreToldOnce) {
   for (const std::size_t row : {0u, 2u}) EXPECT_EQ(table.rows[row].back(), "") << row;
   EXPECT_NE(table.rows[1].back(), "");
   const std::vector<std::string>& remarks = predicted.value().remarks;
-  EXPECT_EQ(std::count_if(remarks.begin(), remarks.end(),
-                          [](const auto& remark) { return remark.starts_with("2 rows without"); }),
-            1);
+  EXPECT_EQ(
+      std::count_if(remarks.begin(), remarks.end(),
+                    [](const auto& remark) {
+                      return remark.starts_with("2 rows without a prediction: not measured on ");
+                    }),
+      1);
 }
 
 TEST(PredictOperatorTable, AnImpossibleTimeIsNamedByItsLine) {
@@ -71,7 +74,7 @@ TEST(PredictOperatorTable, AnImpossibleTimeIsNamedByItsLine) {
   ASSERT_TRUE(predicted.ok()) << predicted.status().message();
   const std::vector<std::string>& remarks = predicted.value().remarks;
   EXPECT_TRUE(std::any_of(remarks.begin(), remarks.end(), [](const auto& remark) {
-    return remark.starts_with("t.csv, line 3: the time in ");
+    return remark.starts_with("t.csv, line 3: the time in the row is shorter than ");
   }));
 }
 

@@ -74,9 +74,9 @@ RankSetIssue KeepSlowest(std::vector<TraceReport>& files) {
   std::iter_swap(files.begin(), slowest);
   files.erase(files.begin() + 1, files.end());
   return {ImportIssue::kOtherJob, static_cast<std::int64_t>(count),
-          fmt::format("only this file is reported, the slowest of {}: nothing shows that they are "
-                      "ranks of one job",
-                      count)};
+          fmt::format("only this file is reported, the {} of {}: nothing shows that they are ranks "
+                      "of one job",
+                      files.front().steps.p50 ? "slowest" : "first", count)};
 }
 
 }  // namespace

@@ -62,6 +62,18 @@ TEST(CompareFiles, FilesOfUnrelatedJobsAreNoRanks) {
   EXPECT_EQ(job.value().issues[0].issue, ImportIssue::kOtherJob);
   EXPECT_EQ(job.value().issues[0].count, 3);
 
+  std::vector<TraceReport> other_kernels(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    other_kernels[i].input.path = "job" + std::to_string(i) + ".json";
+    other_kernels[i].kernels.resize(1);
+    other_kernels[i].kernels[0].name = i == 0 ? "gemm" : "conv";
+    other_kernels[i].kernels[0].total = DurationNs(1'000'000);
+  }
+  const Result<JobRanks> first = CompareFiles(other_kernels, {}, {});
+  ASSERT_TRUE(first.ok());
+  ASSERT_EQ(other_kernels.size(), 1u);
+  EXPECT_NE(first.value().issues[0].detail.find("the first of 2"), std::string::npos) << "no steps";
+
   std::vector<RankTimeline> of_job = alone;
   of_job[2].world_size = 3;
   EXPECT_TRUE(CompareFiles(files, of_job, {}).ok());

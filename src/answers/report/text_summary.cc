@@ -206,10 +206,12 @@ class Summary {
         page.Paragraph(
             "", fmt::format("GPU busy {} of {}.", FormatTime(row.busy), FormatTime(row.span)));
       }
-      WriteFacts(page, {});
+      WriteFacts(page, {MfuText(), RateText(), TokensText(), MemoryText()});
       return;
     }
-    const std::string_view what = job_.steps().step_time ? "Step" : "GPU work spans";
+    const std::string_view what = job_.steps().step_time   ? "Step"
+                                  : file_.gpu_time.empty() ? "Recording"
+                                                           : "GPU work spans";
     const MsInterval base = *job_.Base();
     const std::string between = base.high > base.low
                                     ? FormatTimeBetween(base.mid, base.low, base.high)

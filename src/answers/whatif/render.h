@@ -30,6 +30,10 @@ struct ForecastReport {
   std::optional<Sweep> sweep;              ///< Set by --sweep.
 };
 
+/// Returns true if a real change saves at most what the forecast says: if `at_best` is set, or if
+/// no call waits for the GPU any more, although code may need the awaited value.
+bool IsUpperBound(const Forecast& forecast);
+
 std::string RenderForecastJson(const ForecastReport& report);
 /// Returns one screen: a row for each change that saves at least 1 % of the step. Requires
 /// `ranked`.

@@ -56,9 +56,7 @@ void AddTogether(const std::string& change, std::vector<std::string>& changes) {
 
 std::vector<Span> RowOf(const Forecast& forecast) {
   const StepInterval& step = forecast.step_ms;
-  // Code that no longer waits for a value must do without the value.
-  const bool is_bound = forecast.at_best || Includes(forecast.name, "remove-syncs");
-  const std::string bound = is_bound ? "up to " : "";
+  const std::string bound = IsUpperBound(forecast) ? "up to " : "";
   return {{forecast.name},
           {FormatTimeBetween(step.mid, step.low, step.high)},
           {bound + FormatUncertainTime(forecast.saves_ms, 0, forecast.saves_ms)},
@@ -67,6 +65,10 @@ std::vector<Span> RowOf(const Forecast& forecast) {
 }
 
 }  // namespace
+
+bool IsUpperBound(const Forecast& forecast) {
+  return forecast.at_best || Includes(forecast.name, "remove-syncs");
+}
 
 std::string RenderForecastSummary(const ForecastReport& report, const PageStyle& style) {
   const Baseline& baseline = report.baseline;

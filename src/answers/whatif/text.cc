@@ -84,7 +84,7 @@ std::string RenderForecastText(const ForecastReport& report, const PageStyle& st
       rows.push_back({{forecast.name}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}});
       continue;
     }
-    const std::string at_most = forecast.at_best ? "at most " : "";
+    const std::string at_most = IsUpperBound(forecast) ? "at most " : "";
     rows.push_back(
         {{forecast.name},
          {FormatTimeBetween(forecast.step_ms.mid, forecast.step_ms.low, forecast.step_ms.high)},
