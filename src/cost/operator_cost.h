@@ -79,6 +79,7 @@ struct ConvolutionShape {
   std::vector<std::int64_t> in, kernel, out;  ///< Spatial extents: 1 to 3 each.
   bool transposed = false;
   bool dilated = false;
+  bool channels_last = false;  ///< Memory order of the activations.
   /// Gradients that a backward computes; all false for a forward.
   bool data_gradient = false;
   bool weight_gradient = false;

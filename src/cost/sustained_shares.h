@@ -9,14 +9,13 @@ namespace headroom {
 /// products, convolutions, casts and fp16 are rounded results of `tools/fit_calibration
 /// --operators`.
 struct SustainedShares {
-  // Matrix products on tensor cores: shares of the peak and of the bandwidth, in 16 bits and in
-  // TF32.
-  double gemm_16 = 0.82, gemm_tf32 = 0.82;
-  double gemm_bytes_16 = 0.82, gemm_bytes_tf32 = 0.75;
-  double gemm_weight_gradient_tf32 = 0.8;  ///< Factor if only the first operand is transposed.
-  double gemm_split = 0.39;                ///< Largest share of these rates if split along k.
-  double gemm_misaligned = 0.138;          ///< Share of the 16-bit peak if misaligned.
-  double gemm_start_us = 3;                ///< Start time of each kernel.
+  // Matrix products on tensor cores: shares of the peak that the power limit sustains, and shares
+  // of the bandwidth, in 8 bits, in 16 bits and in TF32.
+  double gemm_8 = 0.68, gemm_16 = 0.82, gemm_tf32 = 0.82;
+  double gemm_bytes_16 = 0.8, gemm_bytes_tf32 = 0.75;
+  double gemm_efficiency_tf32 = 0.8;        ///< Factor on the efficiency of tiles.
+  double gemm_weight_gradient_tf32 = 0.74;  ///< Factor if only the first operand is transposed.
+  double gemm_misaligned = 0.138;           ///< Share of the 16-bit peak if misaligned.
 
   // Convolutions: shares of the peak, and of the bandwidth for activations in place and for
   // reordering.

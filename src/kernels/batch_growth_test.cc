@@ -111,7 +111,7 @@ TEST(BatchGrowthTest, BatchedProductsOfShortSumsGrowWithTheirBytes) {
   OperatorCall call = Call("aten::bmm", {{64, 1024, 64}, {64, 64, 1024}});
   for (OperatorArg& arg : call.args) arg.tensors[0].dtype = DType::kBF16;
   const double bytes = 2.0 * 64 * (1024.0 * 1024 + 2 * 1024 * 64);
-  const double memory_us = bytes / (4800e3 * 0.82);
+  const double memory_us = bytes / (4800e3 * SustainedShares().gemm_bytes_16);
   EXPECT_NEAR(Grown(call, 100, 2, 1, DType::kBF16), 100 + memory_us, 0.01);
 }
 

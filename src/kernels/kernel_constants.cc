@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "embedded/kernel_constant_files.h"
@@ -75,7 +75,8 @@ constexpr std::array kNumbers = {
 };
 
 constexpr std::array<std::string_view, kWorkClasses> kClassNames = {
-    "product", "convolution", "pointwise", "rowwise", "other"};
+    "product", "convolution",    "pointwise", "rowwise",
+    "other",   "tensor_product", "attention", "instruction"};
 
 class ConstantFile {
  public:
@@ -130,7 +131,7 @@ class ConstantFile {
 
   /// Fails if a table has any other key. A misspelt key would otherwise have no effect.
   Status RefuseOtherKeys(const toml::node& node, std::string_view what,
-                         std::initializer_list<std::string_view> keys) const {
+                         std::span<const std::string_view> keys) const {
     const toml::table* table = node.as_table();
     if (table == nullptr) return Bad(fmt::format("{} must be a table", what));
     for (const auto& [key, value] : *table) {
@@ -180,10 +181,9 @@ class ConstantFile {
     const toml::array* list = root["tile"].as_array();
     if (list == nullptr || list->empty()) return Bad("[[tile]] is required; add at least one");
     for (const toml::node& node : *list) {
-      if (Status status = RefuseOtherKeys(
-              node, "[[tile]]", {"name", "columns", "rows", "threads", "registers", "efficiency"});
-          !status.ok())
-        return status;
+      constexpr std::array<std::string_view, 6> kKeys = {"name",    "columns",   "rows",
+                                                         "threads", "registers", "efficiency"};
+      if (Status status = RefuseOtherKeys(node, "[[tile]]", kKeys); !status.ok()) return status;
       const toml::node_view<const toml::node> row(node);
       GemmTile tile;
       tile.name = row["name"].value_or(std::string());
@@ -222,12 +222,17 @@ class ConstantFile {
     const toml::array* list = root["library"].as_array();
     if (list == nullptr || list->empty()) return Bad("[[library]] is required; add at least one");
     for (const toml::node& node : *list) {
-      if (Status status = RefuseOtherKeys(node, "[[library]]",
-                                          {"name", "architectures", "dual_issue", "piece_bytes",
-                                           "ampere_convolutions", "untried_convolutions", "single",
-                                           "batched", "winograd_products", "winograd_blocks"});
-          !status.ok())
-        return status;
+      constexpr std::array<std::string_view, 10> kKeys = {"name",
+                                                          "architectures",
+                                                          "dual_issue",
+                                                          "piece_bytes",
+                                                          "ampere_convolutions",
+                                                          "untried_convolutions",
+                                                          "single",
+                                                          "batched",
+                                                          "winograd_products",
+                                                          "winograd_blocks"};
+      if (Status status = RefuseOtherKeys(node, "[[library]]", kKeys); !status.ok()) return status;
       const toml::node_view<const toml::node> row(node);
       GemmLibrary library;
       library.name = row["name"].value_or(std::string());
@@ -320,12 +325,10 @@ class ConstantFile {
 
   Status ReadErrors(const toml::table& root, std::string_view section,
                     std::array<ErrorRange, kWorkClasses>& classes, ErrorRange& step) const {
-    static_assert(kWorkClasses == 5);
     if (const toml::node* node = root.get(section)) {
-      if (Status status = RefuseOtherKeys(*node, fmt::format("[{}]", section),
-                                          {kClassNames[0], kClassNames[1], kClassNames[2],
-                                           kClassNames[3], kClassNames[4], "step"});
-          !status.ok())
+      std::vector<std::string_view> keys(kClassNames.begin(), kClassNames.end());
+      keys.emplace_back("step");
+      if (Status status = RefuseOtherKeys(*node, fmt::format("[{}]", section), keys); !status.ok())
         return status;
     }
     for (std::size_t i = 0; i < kWorkClasses; ++i) {
@@ -337,10 +340,7 @@ class ConstantFile {
 
   Status ReadResiduals(const toml::table& root, KernelConstants& out) const {
     if (const toml::node* node = root.get("residual")) {
-      if (Status status = RefuseOtherKeys(
-              *node, "[residual]",
-              {kClassNames[0], kClassNames[1], kClassNames[2], kClassNames[3], kClassNames[4]});
-          !status.ok())
+      if (Status status = RefuseOtherKeys(*node, "[residual]", kClassNames); !status.ok())
         return status;
     }
     for (std::size_t i = 0; i < kWorkClasses; ++i) {

@@ -17,10 +17,20 @@
 namespace headroom {
 
 /// Class of a piece of work. It determines the error range of its time.
-enum class WorkClass : std::uint8_t { kProduct, kConvolution, kPointwise, kRowwise, kOther };
-inline constexpr std::size_t kWorkClasses = 5;
+enum class WorkClass : std::uint8_t {
+  kProduct,
+  kConvolution,
+  kPointwise,
+  kRowwise,
+  kOther,
+  kTensorProduct,  ///< A product on tensor cores.
+  kAttention,      ///< Fused attention.
+  kInstruction,    ///< Kernels that instructions may bound (InstructionWork).
+};
+inline constexpr std::size_t kWorkClasses = 8;
 
-/// Returns "product", "convolution", "pointwise", "rowwise" or "other".
+/// Returns "product", "convolution", "pointwise", "rowwise", "other", "tensor_product", "attention"
+/// or "instruction".
 std::string_view Name(WorkClass work);
 
 /// Tile of a matrix-product kernel: the part of the result that one block computes.

@@ -7,7 +7,18 @@
 namespace headroom {
 namespace {
 
-enum Shape : int { kSingle, kBatched, kConvolution, kPointwise, kSoftmax, kNorm };
+enum Shape : int {
+  kSingle,
+  kBatched,
+  kConvolution,
+  kPointwise,
+  kSoftmax,
+  kNorm,
+  kAttention,
+  kGrouped,
+  kRecurrent,
+  kInstructions,  ///< And the kinds of InstructionKind after it.
+};
 
 /// Returns a coordinate that separates misaligned from aligned rows.
 double Alignment(double extent, DType dtype) {
@@ -34,6 +45,13 @@ std::pair<LocalCorrection::Kind, LocalCorrection::Point> LocalCorrection::Place(
          Alignment(product->k, work.dtype), Alignment(product->n, work.dtype),
          Layout(product->first_along_k), Layout(product->second_along_k)}};
   }
+  if (const auto* general = std::get_if<ConvolutionShape>(&work.shape))
+    return Place({.shape = SquareOf(*general), .dtype = work.dtype});
+  if (const auto* recurrent = std::get_if<RecurrentWork>(&work.shape)) {
+    return {{kRecurrent, work.dtype},
+            {std::log(recurrent->batch), std::log(recurrent->steps), std::log(recurrent->hidden),
+             std::log(recurrent->layers)}};
+  }
   if (const auto* convolution = std::get_if<ConvolutionWork>(&work.shape)) {
     return {{kConvolution, work.dtype},
             {std::log(convolution->batch), std::log(convolution->in_channels),
@@ -43,6 +61,20 @@ std::pair<LocalCorrection::Kind, LocalCorrection::Point> LocalCorrection::Place(
   if (const auto* rows = std::get_if<RowwiseWork>(&work.shape)) {
     return {{rows->softmax ? kSoftmax : kNorm, DType::kUnknown},
             {std::log(rows->rows), std::log(rows->columns)}};
+  }
+  if (const auto* attention = std::get_if<AttentionWork>(&work.shape)) {
+    return {{kAttention, work.dtype},
+            {std::log(attention->batch * attention->query_heads), std::log(attention->queries),
+             std::log(attention->keys), std::log(attention->head_size)}};
+  }
+  if (const auto* grouped = std::get_if<GroupedWork>(&work.shape)) {
+    return {{kGrouped, work.dtype},
+            {std::log(grouped->rows), std::log(grouped->groups), std::log(grouped->hidden),
+             std::log(grouped->expert_hidden)}};
+  }
+  if (const auto* instructions = std::get_if<InstructionWork>(&work.shape)) {
+    return {{kInstructions + static_cast<int>(instructions->kind), DType::kUnknown},
+            {std::log(instructions->bytes)}};
   }
   return {{kPointwise, DType::kUnknown}, {std::log(std::get<PointwiseWork>(work.shape).bytes)}};
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/units.h"
 #include "cost/roofline.h"
@@ -12,14 +11,6 @@
 
 namespace headroom {
 namespace {
-
-/// Returns the side of a square with the same area as the extents.
-double SideOf(const std::vector<std::int64_t>& extents) {
-  const double product =
-      std::accumulate(extents.begin(), extents.end(), 1.0,
-                      [](double a, std::int64_t b) { return a * static_cast<double>(b); });
-  return std::sqrt(product);
-}
 
 /// Returns the type in which products run on a device: float32 if the type is unknown or the
 /// device has no tensor cores for it.
@@ -113,24 +104,7 @@ std::optional<OperatorOnGpu::Shape> OperatorOnGpu::ShapeOf(const OperatorCall& c
   }
   const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
   if (!shape || IsFewChannelsConvolution(call)) return std::nullopt;
-  const auto groups = static_cast<double>(shape->groups);
-  // A transposed convolution is the data gradient of a convolution from its results to its operand.
-  const auto [from, to] =
-      shape->transposed ? std::pair(&shape->out, &shape->in) : std::pair(&shape->in, &shape->out);
-  const auto [channels, results] = shape->transposed
-                                       ? std::pair(shape->out_channels, shape->in_channels)
-                                       : std::pair(shape->in_channels, shape->out_channels);
-  ConvolutionWork work = {.batch = static_cast<double>(shape->batch) * groups,
-                          .in_channels = static_cast<double>(channels) / groups,
-                          .out_channels = static_cast<double>(results) / groups,
-                          .kernel = SideOf(shape->kernel),
-                          .image = SideOf(*from)};
-  const double out = SideOf(*to);
-  work.stride = std::max(1.0, std::round(work.image / out));
-  // Chooses the padding that reproduces the recorded side of the output.
-  work.padding = ((out - 1) * work.stride + work.kernel - work.image) / 2 + 1e-6;
-  work.plain = !shape->transposed && shape->groups == 1 && !shape->dilated &&
-               shape->kernel == std::vector<std::int64_t>(2, shape->kernel.front());
+  const ConvolutionWork work = SquareOf(*shape);
   const int gradients = (shape->data_gradient ? 1 : 0) + (shape->weight_gradient ? 1 : 0);
   return Shape{.work = {.shape = work, .dtype = dtype},
                .times = static_cast<double>(std::max(1, gradients)),

@@ -44,8 +44,6 @@ double UsefulShare(const GemmShape& shape, std::int64_t tile_m, std::int64_t til
   return useful / (waves * static_cast<double>(processors) * static_cast<double>(tile_m * tile_n));
 }
 
-/// Minimum elements of k per slice of a split product.
-constexpr double kSlice = 256;
 /// Channels of a convolution that fill half a tile.
 constexpr std::int64_t kNarrowExtent = 64;
 /// Number of kernels of a convolution that reorders: two for its operands, one for the product, and
@@ -74,64 +72,6 @@ bool LiesAsProduct(const ConvolutionShape& shape, ActivationOrder order) {
 }
 
 }  // namespace
-
-GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtype) {
-  GemmLayout layout;
-  const auto multiple = static_cast<std::int64_t>(16 / ElementBytes(dtype));
-  const bool has_addend = call.name == "aten::addmm" || call.name == "aten::baddbmm";
-  const auto transposed = [&](std::size_t index) {
-    const TensorArg* tensor = TensorAt(call, index);
-    if (tensor == nullptr || tensor->strides.size() < 2) return false;
-    const std::size_t rank = tensor->strides.size();
-    return tensor->strides[rank - 2] == 1 && tensor->strides[rank - 1] != 1;
-  };
-  const bool a = transposed(has_addend ? 1 : 0), b = transposed(has_addend ? 2 : 1);
-  layout.transposed_first = a;
-  layout.transposed_second = b;
-  layout.aligned = (a ? shape.m : shape.k) % multiple == 0 &&
-                   (b ? shape.k : shape.n) % multiple == 0 && shape.n % multiple == 0;
-  return layout;
-}
-
-std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
-                                             DType dtype, const DeviceSpec& device,
-                                             double sustained) {
-  const std::optional<Rates> rates = RatesOf(device, dtype, sustained);
-  if (!rates || !device.sm_count || std::min({shape.batch, shape.m, shape.n, shape.k}) <= 0)
-    return std::nullopt;
-  const SustainedShares& shares = device.sustained;
-  const auto processors = static_cast<std::int64_t>(*device.sm_count);
-  const bool tf32 = dtype == DType::kTF32;
-  double rate = rates->flops;
-  // With too few tiles for all multiprocessors, the library splits the product along k. Each slice
-  // must be worth a launch.
-  const double slices = std::max(1.0, static_cast<double>(shape.k) / kSlice);
-  if (tf32) {
-    rate *= shares.gemm_tf32;
-    if (layout.IsOfWeightGradient()) rate *= shares.gemm_weight_gradient_tf32;
-    const double useful = UsefulShare(shape, 128, 128, processors);
-    const bool one_wave = TilesOf(shape, 128, 128) < static_cast<double>(processors);
-    rate *= one_wave ? std::max(useful, std::min(shares.gemm_split, useful * slices)) : useful;
-  } else {
-    constexpr std::array<std::array<std::int64_t, 2>, 6> kTiles = {
-        {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
-    double best = 0;
-    for (const auto& [m, n] : kTiles) best = std::max(best, UsefulShare(shape, m, n, processors));
-    best = std::max(best, std::min(shares.gemm_split, best * slices));
-    rate *= shares.gemm_16 * best;
-  }
-  if (!layout.aligned) {
-    const std::optional<Rates> half = RatesOf(device, DType::kF16, sustained);
-    if (half) rate = std::min(rate, shares.gemm_misaligned * half->flops);
-  }
-  const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
-               k = static_cast<double>(shape.k), batch = static_cast<double>(shape.batch);
-  const double compute = 2 * batch * m * n * k / rate;
-  const double memory = batch * (m * k + k * n + m * n) * ElementBytes(dtype) /
-                        (rates->bytes * (tf32 ? shares.gemm_bytes_tf32 : shares.gemm_bytes_16));
-  const double time = std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25);
-  return DurationNs(std::llround(shares.gemm_start_us * kMicrosecond + time));
-}
 
 std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, DurationNs time,
                                                   DType dtype, const DeviceSpec& device) {

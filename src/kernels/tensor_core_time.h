@@ -12,34 +12,9 @@
 #include "cost/dtype.h"
 #include "cost/operator_call.h"
 #include "cost/operator_cost.h"
+#include "kernels/tensor_core_gemm.h"
 
 namespace headroom {
-
-/// Memory layout of a matrix product.
-struct GemmLayout {
-  bool aligned = true;            ///< Rows of all three matrices begin at multiples of 16 bytes.
-  bool transposed_first = false;  ///< Elements of a column, not of a row, are adjacent in memory.
-  /// The same for the second operand, as in a linear layer's weight.
-  bool transposed_second = false;
-
-  /// Returns true if only the first operand is transposed.
-  bool IsOfWeightGradient() const { return transposed_first && !transposed_second; }
-};
-
-/// Returns the layout from the strides of the operands of aten::mm, addmm, bmm and baddbmm, for
-/// elements of a type. Assumes contiguous rows if no strides were recorded.
-GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtype);
-
-/// Returns the time of a matrix product on tensor cores:
-/// t = t0 + ((F / R)^4 + (B / W)^4)^(1/4).
-/// F and B are its FLOPs and bytes, and W is the sustained bandwidth. R is the sustained rate, less
-/// the waste of partial tiles and partial waves. Supports kTF32, kF16 and kBF16. Returns nullopt
-/// for other types, and if the device's peak or bandwidth is unknown.
-///
-/// @param sustained  share of the peak that the device's power sustains
-std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
-                                             DType dtype, const DeviceSpec& device,
-                                             double sustained = 1);
 
 /// Returns the time on tensor cores of a recurrent operator (IsRecurrent()) that takes `time` on
 /// vector units in float32. Its products run at the sustained rate of tensor cores instead of

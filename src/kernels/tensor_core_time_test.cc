@@ -20,26 +20,43 @@ DeviceSpec RoundDevice() {
 double Us(std::optional<DurationNs> time) { return time ? time->us() : -1; }
 
 TEST(TensorCoreGemmTimeTest, ALargeProductRunsAtTheSustainedRate) {
-  // 100 tiles of 128 x 128 are one full wave. 2 * 1280 * 1280 * 65536 = 214.7 GFLOP at 82 % of 100
-  // TFLOP/s take 2619 us.
-  const GemmShape shape = {.m = 1280, .n = 1280, .k = 65536};
-  EXPECT_NEAR(Us(TensorCoreGemmTime(shape, {}, DType::kTF32, RoundDevice())), 2619 + 3, 20);
+  // 800 GFLOP in 16 bits at the 82 % of 200 TFLOP/s that power sustains take 4.88 ms.
+  const GemmShape shape = {.m = 20480, .n = 12800, .k = 1526};
+  EXPECT_NEAR(Us(TensorCoreGemmTime(shape, {}, DType::kF16, RoundDevice())), 4878, 150);
 }
 
 TEST(TensorCoreGemmTimeTest, OneTileMoreThanAWaveCostsAWave) {
   const DeviceSpec device = RoundDevice();
-  const double full =
-      Us(TensorCoreGemmTime({.m = 1280, .n = 1280, .k = 65536}, {}, DType::kTF32, device));
-  const double more =
-      Us(TensorCoreGemmTime({.m = 1281, .n = 1280, .k = 65536}, {}, DType::kTF32, device));
-  EXPECT_NEAR(more / full, 2, 0.02);
+  const auto us = [&](std::int64_t m) {
+    return Us(TensorCoreGemmTime({.m = m, .n = 12800, .k = 4096}, {}, DType::kF16, device));
+  };
+  // 100 tiles of 256 x 128, or of 128 x 128 with half the rows.
+  EXPECT_GT(us(257) / us(256), 1.3);
+  EXPECT_LT(us(250) / us(256), 1.001);
+  EXPECT_GT(us(250) / us(256), 0.97);
+}
+
+TEST(TensorCoreGemmTimeTest, ShortProductsTakeTheirStart) {
+  EXPECT_NEAR(Us(TensorCoreGemmTime({.m = 16, .n = 64, .k = 64}, {}, DType::kF16, RoundDevice())),
+              3900 / 1500.0, 2);
+}
+
+TEST(TensorCoreGemmTimeTest, EightBitsReadHalfOfTheOperands) {
+  DeviceSpec device = RoundDevice();
+  EXPECT_FALSE(TensorCoreGemmTime({.m = 1, .n = 12800, .k = 12800}, {}, DType::kF8, device));
+  device.fp8_tensor_tflops = 400;
+  const GemmShape vector = {.m = 1, .n = 12800, .k = 12800};
+  EXPECT_NEAR(Us(TensorCoreGemmTime(vector, {}, DType::kF16, device)) /
+                  Us(TensorCoreGemmTime(vector, {}, DType::kF8, device)),
+              2, 0.1);
 }
 
 TEST(TensorCoreGemmTimeTest, AThinProductRunsAtTheBandwidth) {
-  // Both operands have 500 M elements of 2 bytes, read once: 2e9 bytes at 82 % of 1000 GB/s take
-  // 2440 us.
-  const GemmShape shape = {.m = 8, .n = 8, .k = 125'000'000 / 2};
-  EXPECT_NEAR(Us(TensorCoreGemmTime(shape, {}, DType::kF16, RoundDevice())), 2440, 60);
+  // 1000 M elements of an operand and 250 M results of 2 bytes: 2.5e9 bytes at 80 % of 1000 GB/s.
+  const GemmShape shape = {.m = 8, .n = 125'000'000 / 4, .k = 32};
+  const double us = Us(TensorCoreGemmTime(shape, {}, DType::kF16, RoundDevice()));
+  EXPECT_GT(us, 2500e6 / 800e3);
+  EXPECT_LT(us, 1.25 * 2500e6 / 800e3);  // Its many small tiles also read from the L2.
 }
 
 TEST(TensorCoreGemmTimeTest, OddRowsAreSlow) {

@@ -34,7 +34,8 @@ TEST(Energy, LargeProductsTakeAllThePowerOfASmallCard) {
   list.works.push_back({.work = {.shape = ProductWork{.m = 8192, .k = 8192, .n = 8192}}});
   for (const char* gpu : {"T4", "L4", "P4", "A100-80", "H200"}) {
     const DeviceRates rates = RatesOfGpu(gpu);
-    const Result<StepEstimate> step = EstimateStep(list, rates, ShippedConstants());
+    const Result<StepEstimate> step =
+        EstimateStep(list, rates, ShippedConstants(), HostModel::None());
     ASSERT_TRUE(step.ok());
     const double watts = ModelledEnergy(step.value().activity, rates, ShippedConstants())->joules *
                          1e3 / step.value().step.mid;

@@ -41,10 +41,12 @@ TEST(GpuCalibration, PredictionsBecomeWhatWasMeasured) {
       ReadCorrection(Table(Slower(1.5, rates)), "V100", rates, ShippedConstants());
   ASSERT_TRUE(correction.ok()) << correction.status().message();
   const OperatorList list{.name = "", .works = {{.work = kProduct}}, .operators = 1};
-  const PredictedMs alone = EstimateStep(list, rates, ShippedConstants()).value().step;
+  const PredictedMs alone =
+      EstimateStep(list, rates, ShippedConstants(), HostModel::None()).value().step;
   rates.correction = correction.value();
   EXPECT_NEAR(*KernelNs(kProduct, rates, ShippedConstants()) / before, 1.5, 1e-3);
-  const PredictedMs step = EstimateStep(list, rates, ShippedConstants()).value().step;
+  const PredictedMs step =
+      EstimateStep(list, rates, ShippedConstants(), HostModel::None()).value().step;
   EXPECT_NEAR(step.mid / alone.mid, 1.5, 1e-3);
   // A profile of another GPU shows the same errors, so it has little weight here.
   const DeviceRates source = RatesOfGpu("A100-80");

@@ -23,12 +23,28 @@ namespace {
 /// Products of larger extents would overflow.
 constexpr double kMaxExtent = 1e9;
 
-enum class Form { kProduct, kProducts, kConvolution, kSoftmax, kNorm, kOfTwo, kOfOne };
+enum class Form {
+  kProduct,
+  kProducts,
+  kConvolution,
+  kSoftmax,
+  kNorm,
+  kOfTwo,
+  kOfOne,
+  kTwiceOfTwo,  ///< Two additions in a row.
+  kInstructions,
+  kPrefill,
+  kDecode,
+  kGrouped,
+};
 
 struct KnownOperator {
   std::string_view name;
   Form form;
   double KernelConstants::*call_us = &KernelConstants::call_us;
+  // For kInstructions:
+  InstructionKind kind = InstructionKind::kGelu;
+  double tensors = 2;  ///< Read and written, of `cols` elements per row.
 };
 constexpr std::array kOperators = {
     KnownOperator{"bmm", Form::kProducts, &KernelConstants::bmm_call_us},
@@ -45,12 +61,30 @@ constexpr std::array kOperators = {
     KnownOperator{"divu", Form::kOfOne},
     KnownOperator{"powu", Form::kOfOne},
     KnownOperator{"relu", Form::kOfOne},
-    KnownOperator{"gelu", Form::kOfOne},
     KnownOperator{"tanh", Form::kOfOne},
+    KnownOperator{"add3", Form::kTwiceOfTwo},
+    KnownOperator{"gelu", Form::kInstructions},
+    KnownOperator{.name = "rmsnorm",
+                  .form = Form::kInstructions,
+                  .call_us = &KernelConstants::norm_call_us,
+                  .kind = InstructionKind::kRmsNorm},
+    KnownOperator{.name = "silu_mul",
+                  .form = Form::kInstructions,
+                  .kind = InstructionKind::kSiluTimes,
+                  .tensors = 3},
+    KnownOperator{.name = "rope", .form = Form::kInstructions, .kind = InstructionKind::kRotary},
+    KnownOperator{
+        .name = "embedding", .form = Form::kInstructions, .kind = InstructionKind::kGather},
+    KnownOperator{"attn_prefill", Form::kPrefill},
+    KnownOperator{"attn_decode", Form::kDecode},
+    KnownOperator{"moe_grouped_gemm", Form::kGrouped, &KernelConstants::linear_call_us},
 };
 
-constexpr std::array<std::pair<std::string_view, DType>, 4> kTypes = {
-    {{"fp32", DType::kF32}, {"tf32", DType::kTF32}, {"fp16", DType::kF16}, {"bf16", DType::kBF16}}};
+constexpr std::array<std::pair<std::string_view, DType>, 5> kTypes = {{{"fp32", DType::kF32},
+                                                                       {"tf32", DType::kTF32},
+                                                                       {"fp16", DType::kF16},
+                                                                       {"bf16", DType::kBF16},
+                                                                       {"fp8", DType::kF8}}};
 
 /// Reads cells of one table; keeps the first failure.
 class RowReader {
@@ -116,13 +150,41 @@ void ReadLayout(RowReader& row, ProductWork& product) {
   product.first_along_k = layout[1] == 'n' || layout[1] == 'N';
 }
 
-KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
+KernelWork ReadAttention(bool decode, DType dtype, RowReader& row) {
+  AttentionWork work = {.batch = row.Extent("batch"),
+                        .query_heads = row.Extent("q_heads"),
+                        .key_heads = row.Extent("kv_heads"),
+                        .head_size = row.Extent("head_dim"),
+                        .queries = decode ? 1 : row.Extent("q_len"),
+                        .keys = row.Extent("kv_len")};
+  if (work.query_heads < work.key_heads) row.Fail("q_heads must be kv_heads or more");
+  if (work.keys < work.queries)
+    row.Fail("kv_len must be q_len or more: it includes the new tokens");
+  return {.shape = work, .dtype = dtype};
+}
+
+KernelWork ReadGrouped(DType dtype, RowReader& row) {
+  GroupedWork work = {.groups = row.Extent("experts_here"),
+                      .hidden = row.Extent("hidden"),
+                      .expert_hidden = row.Extent("expert_hidden")};
+  const std::string& gated = row.Text("gated");
+  work.gated = gated.empty() || gated == "True" || gated == "true" || gated == "1";
+  work.rows = row.Text("routed_tokens_here").empty()
+                  ? row.Extent("tokens") * row.Extent("top_k") * work.groups / row.Extent("experts")
+                  : row.Number("routed_tokens_here", 0);
+  work.rows = std::max(1.0, work.rows);
+  return {.shape = work, .dtype = dtype};
+}
+
+KernelWork ReadWork(const KnownOperator& known, DType dtype, RowReader& row) {
   KernelWork work{.shape = {}, .dtype = dtype};
-  switch (form) {
+  const auto elements = [&] { return row.Extent("rows") * row.Extent("cols"); };
+  switch (known.form) {
     case Form::kProduct:
     case Form::kProducts: {
       ProductWork product{.m = row.Extent("m"), .k = row.Extent("k"), .n = row.Extent("n")};
-      product.batched = form == Form::kProducts;
+      product.batched = known.form == Form::kProducts;
+      product.quantizes = dtype == DType::kF8;
       if (product.batched) product.batch = row.Extent("b");
       ReadLayout(row, product);
       work.shape = product;
@@ -145,15 +207,32 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
     case Form::kNorm:
       work.shape = RowwiseWork{.rows = row.Extent("rows"),
                                .columns = row.Extent("cols"),
-                               .softmax = form == Form::kSoftmax};
+                               .softmax = known.form == Form::kSoftmax};
       return work;
     case Form::kOfTwo:
     case Form::kOfOne: {
-      const double tensors = form == Form::kOfTwo ? 3 : 2;
-      work.shape = PointwiseWork{.bytes = row.Extent("rows") * row.Extent("cols") * tensors *
-                                          BytesPerElement(dtype)};
+      const double tensors = known.form == Form::kOfTwo ? 3 : 2;
+      work.shape = PointwiseWork{.bytes = elements() * tensors * BytesPerElement(dtype)};
       return work;
     }
+    case Form::kTwiceOfTwo: {
+      constexpr double kTensors = 6, kKernels = 2;
+      work.shape = PointwiseWork{.bytes = elements() * kTensors * BytesPerElement(dtype),
+                                 .kernels = kKernels};
+      return work;
+    }
+    case Form::kInstructions: {
+      const double count = elements();
+      work.shape = InstructionWork{.kind = known.kind,
+                                   .elements = count,
+                                   .bytes = count * known.tensors * BytesPerElement(dtype)};
+      return work;
+    }
+    case Form::kPrefill:
+    case Form::kDecode:
+      return ReadAttention(known.form == Form::kDecode, dtype, row);
+    case Form::kGrouped:
+      return ReadGrouped(dtype, row);
   }
   return work;
 }
@@ -166,9 +245,38 @@ constexpr double kMinShare = 0.02;
 /// Calls up to this multiple of the host's time have the error range of another machine's host.
 constexpr double kAlsoHost = 1.2;
 
-constexpr std::array<std::string_view, 18> kColumns = {
-    "op",    "b",      "m",      "k",   "n",     "rows",   "cols",   "cin",        "cout",
-    "ksize", "insize", "stride", "pad", "dtype", "timing", "layout", "latency_ms", "device"};
+constexpr std::array<std::string_view, 32> kColumns = {"op",
+                                                       "b",
+                                                       "m",
+                                                       "k",
+                                                       "n",
+                                                       "rows",
+                                                       "cols",
+                                                       "cin",
+                                                       "cout",
+                                                       "ksize",
+                                                       "insize",
+                                                       "stride",
+                                                       "pad",
+                                                       "dtype",
+                                                       "timing",
+                                                       "layout",
+                                                       "latency_ms",
+                                                       "device",
+                                                       "batch",
+                                                       "q_heads",
+                                                       "kv_heads",
+                                                       "head_dim",
+                                                       "q_len",
+                                                       "kv_len",
+                                                       "tokens",
+                                                       "experts",
+                                                       "experts_here",
+                                                       "top_k",
+                                                       "hidden",
+                                                       "expert_hidden",
+                                                       "gated",
+                                                       "routed_tokens_here"};
 
 /// Returns the typical host time of an operator's call in ns, in addition to its kernel.
 double UsualHostNs(const std::string& op, const KernelConstants& constants) {
@@ -288,8 +396,8 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const auto dtype =
         std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return t.first == type; });
     if (!type.empty() && dtype == kTypes.end())
-      row.Fail(fmt::format("dtype '{}' is not one of fp32, tf32, fp16, bf16", type));
-    op.work = ReadWork(known->form, dtype == kTypes.end() ? DType::kF32 : dtype->second, row);
+      row.Fail(fmt::format("dtype '{}' is not one of fp32, tf32, fp16, bf16, fp8", type));
+    op.work = ReadWork(*known, dtype == kTypes.end() ? DType::kF32 : dtype->second, row);
     if (row.status().ok() && Operations(op.work) > kMaxOperations)
       row.Fail(fmt::format("the operator exceeds {:g} operations; correct its dimensions",
                            kMaxOperations));
@@ -343,7 +451,8 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
 
 bool OnTensorCores(const KernelWork& work) {
   const WorkClass of = ClassOf(work);
-  return (of == WorkClass::kProduct || of == WorkClass::kConvolution) && work.dtype != DType::kF32;
+  return of == WorkClass::kTensorProduct || of == WorkClass::kAttention ||
+         (of == WorkClass::kConvolution && work.dtype != DType::kF32);
 }
 
 TableUncertainty UncertaintyOf(const std::vector<MeasuredOperator>& operators,
@@ -381,7 +490,8 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     const double weight = ResidualWeight(ClassOf(op.work), source, target, evidence, constants);
     const double kernel_ns = *target_ns * std::pow(here[i]->times, weight);
     DeviceRates known = op.measured_ms > 0 ? told : target;
-    if (OnTensorCores(op.work)) known.error_scale *= kTensorCoreDoubt;
+    if (ClassOf(op.work) == WorkClass::kConvolution && OnTensorCores(op.work))
+      known.error_scale *= kTensorCoreDoubt;
     const ErrorRange error = RangeOf(ClassOf(op.work), known, evidence, constants);
     predictions[i] = WithRange(here[i]->host_ns + kernel_ns, here[i]->host_ns, error, constants);
   }

@@ -161,14 +161,62 @@ TEST(KernelTable, WhatWasNotMeasuredIsPredictedByItsShape) {
   EXPECT_EQ(same[1]->mid, 9);
 }
 
-TEST(KernelTable, RangesOnTensorCoresAreTwiceAsWide) {
-  const std::string rows = "op,m,k,n,timing,dtype,latency_ms\nlinear,4096,1024,4096,stream,";
-  const auto width = [&](const char* type) {
+TEST(KernelTable, ConvolutionsOnTensorCoresHaveTwiceTheRangeAndProductsTheirOwn) {
+  const auto width = [&](const std::string& rows, const std::string& type) {
     const auto predicted = PredictOperators(Operators(rows + type + ",\n"), RatesOfGpu("V100"),
                                             RatesOfGpu("A100-80"), ShippedConstants());
     return std::log(predicted[0]->high / predicted[0]->low);
   };
-  EXPECT_NEAR(width("fp16"), kTensorCoreDoubt * width("fp32"), 1e-9);
+  const std::string convolution =
+      "op,b,cin,cout,ksize,insize,stride,pad,timing,dtype,latency_ms\n"
+      "conv,32,64,64,3,56,1,1,stream,";
+  EXPECT_NEAR(width(convolution, "fp16"), kTensorCoreDoubt * width(convolution, "fp32"), 1e-9);
+  const ErrorRange& range =
+      ShippedConstants().errors[static_cast<std::size_t>(WorkClass::kTensorProduct)];
+  EXPECT_NEAR(width("op,m,k,n,timing,dtype,latency_ms\nlinear,4096,1024,4096,stream,", "fp16"),
+              range.high - range.low, 1e-9);
+}
+
+TEST(KernelTable, EightBitsIncludeTheConversionOfTheActivations) {
+  const auto ms = [](const char* type) {
+    return PredictOperators(Operators(std::string("op,m,k,n,timing,dtype,latency_ms\n"
+                                                  "linear,8192,8192,8192,stream,") +
+                                      type + ",\n"),
+                            RatesOfGpu("H100"), RatesOfGpu("H100"), ShippedConstants());
+  };
+  ASSERT_TRUE(ms("fp8")[0] && ms("bf16")[0]);
+  // 1,100 GFLOP at the sustained 68 % of 1,979 TFLOP/s, and 201 MB of conversion.
+  const double least = 1.0995e12 / (1978.9e12 * 0.68) * 1e3 + 201e6 / 2.99e12 * 1e3;
+  EXPECT_GT(ms("fp8")[0]->mid, least);
+  EXPECT_LT(ms("fp8")[0]->mid, 1.25 * least);
+  EXPECT_LT(ms("fp8")[0]->mid, 0.8 * ms("bf16")[0]->mid);
+  // A GPU without such tensor cores has no time.
+  EXPECT_FALSE(PredictOperators(Operators("op,m,k,n,timing,dtype,latency_ms\n"
+                                          "linear,64,64,64,stream,fp8,\n"),
+                                RatesOfGpu("A100-80"), RatesOfGpu("A100-80"),
+                                ShippedConstants())[0]);
+}
+
+TEST(KernelTable, OperatorsOfLanguageModels) {
+  const auto operators = Operators(
+      "op,rows,cols,dtype,timing,latency_ms,batch,q_heads,kv_heads,head_dim,q_len,kv_len,tokens,"
+      "experts,experts_here,top_k,hidden,expert_hidden\n"
+      "silu_mul,8192,8192,bf16,stream,,,,,,,,,,,,,\n"
+      "attn_decode,,,bf16,stream,,64,32,8,128,1,4096,,,,,,\n"
+      "attn_prefill,,,bf16,stream,,1,32,8,128,4096,4096,,,,,,\n"
+      "moe_grouped_gemm,,,bf16,stream,,,,,,,,4096,8,8,2,4096,14336\n");
+  const auto ms =
+      PredictOperators(operators, RatesOfGpu("H100"), RatesOfGpu("H100"), ShippedConstants());
+  // 402 MB of three tensors, bound by instructions to a good half of the bandwidth.
+  EXPECT_GT(ms[0]->mid, 1.3 * 402.7e6 / 3.352e12 * 1e3);
+  EXPECT_LT(ms[0]->mid, 2.5 * 402.7e6 / 3.352e12 * 1e3);
+  // A decode reads the cache: 64 x 4096 x 8 x 128 x 2 x 2 bytes.
+  EXPECT_NEAR(ms[1]->mid, 1073.7e6 / 2.99e12 * 1e3, 0.02);
+  // A prefill multiplies half of the scores: 137 GFLOP at half of the peak.
+  EXPECT_NEAR(ms[2]->mid, 137.4e9 / (0.5 * 989.4e12) * 1e3, 0.06);
+  // 8,192 routed rows through three products: 2.9 TFLOP.
+  EXPECT_GT(ms[3]->mid, 2.886e12 / 989.4e12 * 1e3);
+  EXPECT_LT(ms[3]->mid, 1.6 * 2.886e12 / 989.4e12 * 1e3);
 }
 
 TEST(KernelTable, TimesOfAnotherUnitAreNoticed) {

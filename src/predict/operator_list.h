@@ -12,6 +12,13 @@
 
 namespace headroom {
 
+/// Type in which autocast runs an operator.
+enum class AutocastType : std::uint8_t {
+  kInput,    ///< Type of its inputs.
+  kHalf,     ///< 16 bits.
+  kFloat32,  ///< float32.
+};
+
 enum class StepPhase : std::uint8_t { kForward, kBackward, kAccumulate };
 
 /// Kernels of one operator.
@@ -21,6 +28,10 @@ struct ListedWork {
   double repeats = 1;
   KernelWork work;
   double gradient_bytes = 0;  ///< For kAccumulate: bytes of the parameter's gradient.
+  AutocastType autocast = AutocastType::kInput;
+  bool exact_type = false;  ///< The list states the type.
+  /// PyTorch's defaults run it in TF32 on GPUs that have it: a convolution in float32.
+  bool allows_tf32 = false;
 };
 
 /// One step of one model: the forward, and for training the backward and the accumulation of

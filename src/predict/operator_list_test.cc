@@ -136,8 +136,8 @@ TEST_F(OperatorListTest, EachModelIsAStepOfItsOwnAndCollectivesAreCounted) {
 TEST_F(OperatorListTest, KindsThatAreNotKnownAreGuessedOrCountedAndNamed) {
   const auto lists = Read(
       "model,op,fw\na,VECrelu,\"[['VECrelu', (8, 8)]]\"\n"
-      "b,VECrsqrt,\"[['VECrsqrt', (64, 32)], ['FLASH', ((8, 8), (8,))]]\"\n"
-      "b,VECsilu,\"[['VECsilu', (64, 32)]]\"\nc,FLASH,\"[['FLASH', (8, 8)]]\"\n");
+      "b,VEClgamma,\"[['VEClgamma', (64, 32)], ['FLASH', ((8, 8), (8,))]]\"\n"
+      "b,VECsinc,\"[['VECsinc', (64, 32)]]\"\nc,FLASH,\"[['FLASH', (8, 8)]]\"\n");
   ASSERT_TRUE(lists.ok()) << lists.status().message();
   ASSERT_EQ(lists.value().size(), 3u);
   EXPECT_EQ(lists.value()[0].Doubt(), "");
@@ -145,7 +145,7 @@ TEST_F(OperatorListTest, KindsThatAreNotKnownAreGuessedOrCountedAndNamed) {
   ASSERT_EQ(list.works.size(), 2u);
   EXPECT_EQ(std::get<PointwiseWork>(list.works[0].work.shape).bytes, 64 * 32 * 8);
   EXPECT_EQ(list.Doubt(),
-            "2 kernels of unknown kinds (VECrsqrt, VECsilu) are assumed to read one tensor and "
+            "2 kernels of unknown kinds (VEClgamma, VECsinc) are assumed to read one tensor and "
             "write one; 1 kernel of unknown kinds (FLASH) is not included");
   EXPECT_TRUE(lists.value()[2].works.empty());
 }
@@ -155,8 +155,8 @@ TEST_F(OperatorListTest, StepsAddUpByPhase) {
       R"json([{"op": "Linear", "repeat": 2, "fw": [["Linear", [4096, 1024, 1024]]],
                "bw": [["Linear", [4096, 1024, 1024]], ["Linear", [1024, 4096, 1024]]]}])json");
   ASSERT_TRUE(lists.ok()) << lists.status().message();
-  const Result<StepEstimate> step =
-      EstimateStep(lists.value().front(), RatesOfGpu("V100"), ShippedConstants());
+  const Result<StepEstimate> step = EstimateStep(lists.value().front(), RatesOfGpu("V100"),
+                                                 ShippedConstants(), HostModel::None());
   ASSERT_TRUE(step.ok());
   EXPECT_NEAR(step.value().phase_ms[1], 2 * step.value().phase_ms[0],
               0.3 * step.value().phase_ms[1]);
@@ -171,7 +171,8 @@ TEST_F(OperatorListTest, ConvolutionsAddTheirRangeToThatOfAStep) {
   const KernelConstants& constants = ShippedConstants();
   const auto reach = [&](const char* gpu) {
     const DeviceRates rates = RatesOfGpu(gpu);
-    const PredictedMs step = EstimateStep(lists.value().front(), rates, constants).value().step;
+    const PredictedMs step =
+        EstimateStep(lists.value().front(), rates, constants, HostModel::None()).value().step;
     const ErrorRange kernel = RangeOf(WorkClass::kConvolution, rates, 0, constants);
     EXPECT_LE(step.low, step.mid * std::exp(kernel.low)) << gpu;
     EXPECT_GE(step.high, step.mid * std::exp(kernel.high)) << gpu;
@@ -241,7 +242,8 @@ TEST_F(OperatorListTest, WorkBeyondAllBoundsIsRefusedWhereItStands) {
 TEST_F(OperatorListTest, AStepOfDecadesIsNoAnswer) {
   const auto lists = Read("op,repeat,fw\nx,1e15,\"[['VECrelu', (1, 1)]]\"\n");
   ASSERT_TRUE(lists.ok()) << lists.status().message();
-  const auto step = EstimateStep(lists.value().front(), RatesOfGpu("V100"), ShippedConstants());
+  const auto step = EstimateStep(lists.value().front(), RatesOfGpu("V100"), ShippedConstants(),
+                                 HostModel::None());
   ASSERT_FALSE(step.ok());
   EXPECT_EQ(step.status().code(), StatusCode::kBadInput);
 }
@@ -271,7 +273,8 @@ RC_GTEST_PROP(OperatorListProperty, ADamagedListGivesASoundOneOrAnErrorThatNames
     return;
   }
   for (const OperatorList& list : lists.value()) {
-    const Result<StepEstimate> step = EstimateStep(list, RatesOfGpu("T4"), ShippedConstants());
+    const Result<StepEstimate> step =
+        EstimateStep(list, RatesOfGpu("T4"), ShippedConstants(), HostModel::None());
     if (!step.ok()) {
       RC_ASSERT(step.status().code() == StatusCode::kBadInput);  // A step of decades.
       continue;

@@ -8,25 +8,28 @@
 #include "kernels/device_rates.h"
 #include "kernels/kernel_constants.h"
 #include "predict/energy.h"
+#include "predict/host_model.h"
 #include "predict/kernel_table.h"
 #include "predict/operator_list.h"
 
 namespace headroom {
 
-/// GPU time of a step: its kernels one after another. Without a trace, the host's time to launch
-/// them is unknown.
+/// A step: its kernels one after another, each after the host has launched it.
 struct StepEstimate {
   PredictedMs step;
-  std::array<double, 3> phase_ms{};  ///< Milliseconds of each StepPhase.
+  double host_ms = 0;                ///< Time that the host takes to launch the step's kernels.
+  double gpu_ms = 0;                 ///< Time of the kernels alone.
+  std::array<double, 3> phase_ms{};  ///< GPU milliseconds of each StepPhase.
   StepActivity activity;
   /// Share of the time that is based on operators measured on the device, from 0 to 1.
   double measured_share = 0;
 };
 
-/// Returns the estimate of a step. Its range comes from steps of transformers, which have no
-/// convolutions. Convolutions therefore add their own range. Fails with kNoAnswer if a kernel has
+/// Returns the estimate of a step. In an inference, the program waits for the result of each step;
+/// training steps follow each other without a wait. The range comes from steps of transformers and
+/// from the ranges of all other kinds of work. Fails with kNoAnswer if a kernel has
 /// no model on the device, and with kBadInput if the step would take decades.
 Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& rates,
-                                  const KernelConstants& constants);
+                                  const KernelConstants& constants, const HostModel& host);
 
 }  // namespace headroom

@@ -163,7 +163,7 @@ Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
         fmt::format("{} already contains communication between GPUs; pass the list of one GPU",
                     list.name.empty() ? "the list" : list.name));
   }
-  const Result<StepEstimate> estimate = EstimateStep(list, rates, constants);
+  const Result<StepEstimate> estimate = EstimateStep(list, rates, constants, HostModel::None());
   if (!estimate.ok()) return estimate.status();
   // One hour. The engine's time type holds at most 25 hours per task; real steps are far shorter.
   constexpr double kMaxMs = 3.6e6;

@@ -47,7 +47,7 @@ TEST_F(ListedJobTest, OneGpuTakesWhatItsKernelsTake) {
   const OperatorList list = List(10);
   Result<std::unique_ptr<ListedJob>> job = Make(list);
   ASSERT_TRUE(job.ok()) << job.status().message();
-  const Result<StepEstimate> estimate = EstimateStep(list, rates_, constants_);
+  const Result<StepEstimate> estimate = EstimateStep(list, rates_, constants_, HostModel::None());
   const StepInterval step = job.value()->OnOneGpu().step_ms;
   EXPECT_NEAR(step.mid, estimate.value().step.mid, 1e-4);
   EXPECT_NEAR(step.low, estimate.value().step.low, 1e-3);
@@ -83,7 +83,7 @@ TEST_F(ListedJobTest, MoreLayersThanAnyModelHasCountOnce) {
   Result<std::unique_ptr<ListedJob>> job = Make(list);
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_DOUBLE_EQ(job.value()->GradientBytes(), 8e11);
-  const double step = EstimateStep(list, rates_, constants_).value().step.mid;
+  const double step = EstimateStep(list, rates_, constants_, HostModel::None()).value().step.mid;
   EXPECT_NEAR(job.value()->OnOneGpu().step_ms.mid, step, 1e-9 * step);
 }
 

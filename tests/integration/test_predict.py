@@ -315,7 +315,7 @@ class Operators(PredictTest):
         ops = self.write(
             "ops.csv",
             OPERATORS
-            + """new,inf,128,4,norm,VECrsqrt,12,"[['VECrsqrt', (32768, 1024)], ['FLASH', (64, 512)]]",[],[],[],[]
+            + """new,inf,128,4,norm,VEClgamma,12,"[['VEClgamma', (32768, 1024)], ['FLASH', (64, 512)]]",[],[],[],[]
 newer,inf,128,4,attn,FLASH,12,"[['FLASH', (64, 512)]]",[],[],[],[]
 """,
         )
@@ -326,7 +326,7 @@ newer,inf,128,4,attn,FLASH,12,"[['FLASH', (64, 512)]]",[],[],[],[]
         )
         self.assertFalse(tiny["extrapolated"])
         self.assertTrue(new["extrapolated"])
-        for named in ("VECrsqrt", "FLASH"):
+        for named in ("VEClgamma", "FLASH"):
             self.assertIn(named, new["extrapolated_why"])
         # 12 x 268 MB, at most at 1935 GB/s.
         self.assertGreater(new["step_ms"]["mid"], 12 * 268 / 1935)

@@ -51,7 +51,7 @@ const SizeCase kSizeCases[] = {
     {"", 303, kBytesOfMi300X, {9, 4}, ""},             // Another size.
     {"", 304, 256'000'000'000, {9, 4}, ""},            // MI325X has 275 GB.
     {"", 104, 68'702'699'520, {9, 0}, ""},             // MI210, or half an MI250.
-    {"NVIDIA H800", 132, 85'018'279'936, {9, 0}, ""},  // Named, but unknown.
+    {"NVIDIA H999", 132, 85'018'279'936, {9, 0}, ""},  // Named, but unknown.
     {"", 132, 150'109'880'320, {9, 0}, ""},            // H200, as SXM or NVL.
     {"", 148, 191'503'138'816, {10, 0}, "NVIDIA B200"},
 };

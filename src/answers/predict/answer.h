@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "kernels/device_rates.h"
 #include "predict/gpu_models.h"
+#include "predict/host_model.h"
 #include "predict/operator_list.h"
 #include "whatif/forecast.h"
 #include "whatif/job/job.h"
@@ -36,7 +37,8 @@ class PredictAnswer {
   Status AddTrace(const Job& job, const Forecaster& forecaster, const std::string& note,
                   const DeviceRates& source, const RecordedStepQuestion& question);
   /// Adds steps from lists of operators and shapes. Fails as AddListedSteps() does.
-  Status AddLists(std::span<const OperatorList> lists, const std::string& path);
+  Status AddLists(std::span<const OperatorList> lists, const std::string& path,
+                  const HostModel& host);
   /// Adds a trace that cannot be replayed, with the reason `why`.
   void AddAbstention(const std::string& trace, const std::string& why);
 

@@ -43,11 +43,19 @@ void ScaleOut(const OperatorList& list, const DeviceRates& rate, const StepEstim
       target);
 }
 
+/// Returns "host" if the kernels wait for the host; empty without a host model.
+std::string LimitOf(const StepEstimate& estimate, const HostModel& host) {
+  if (host.us_per_kernel == 0) return {};
+  constexpr double kWaits = 1.1;  // Ratio of the step to its kernels.
+  return estimate.step.mid > kWaits * estimate.gpu_ms ? "host" : "gpu";
+}
+
 }  // namespace
 
 Status AddListedSteps(std::span<const OperatorList> lists, const std::string& path,
                       std::span<const DeviceRates> targets, const GpuModels& models,
-                      std::span<const PlannedMachine> machines, PredictReport& report) {
+                      std::span<const PlannedMachine> machines, const HostModel& host,
+                      PredictReport& report) {
   for (std::size_t group = 0; group < lists.size(); ++group) {
     const OperatorList& list = lists[group];
     if (list.works.empty()) {
@@ -60,7 +68,7 @@ Status AddListedSteps(std::span<const OperatorList> lists, const std::string& pa
       continue;
     }
     for (const DeviceRates& rate : targets) {
-      const Result<StepEstimate> estimate = EstimateStep(list, rate, models.constants());
+      const Result<StepEstimate> estimate = EstimateStep(list, rate, models.constants(), host);
       if (!estimate.ok()) {
         return Status::Of(estimate.status().code(),
                           fmt::format("{}: {}", path, estimate.status().message()));
@@ -87,6 +95,7 @@ Status AddListedSteps(std::span<const OperatorList> lists, const std::string& pa
                                                    estimate.value().step, models.constants()),
                                 .measured_operators = rate.correction ? rate.correction->size() : 0,
                                 .measured_share = estimate.value().measured_share,
+                                .limited_by = LimitOf(estimate.value(), host),
                                 .why = why,
                                 .doubt = doubt});
       if (!machines.empty())

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "kernels/device_rates.h"
 #include "predict/gpu_models.h"
+#include "predict/host_model.h"
 #include "predict/operator_list.h"
 
 namespace headroom {
@@ -16,9 +17,11 @@ namespace headroom {
 /// known kernels.
 ///
 /// @param path      file of the lists, for messages
+/// @param host      launches the kernels of one GPU
 /// @param machines  machines with several GPUs, to which a job of one GPU may be scaled out
 Status AddListedSteps(std::span<const OperatorList> lists, const std::string& path,
                       std::span<const DeviceRates> targets, const GpuModels& models,
-                      std::span<const PlannedMachine> machines, PredictReport& report);
+                      std::span<const PlannedMachine> machines, const HostModel& host,
+                      PredictReport& report);
 
 }  // namespace headroom

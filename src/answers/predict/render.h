@@ -92,7 +92,7 @@ struct PredictedTarget {
   std::vector<MachineStep> machines = {};
   std::size_t measured_operators = 0;  ///< Number of operators of this GPU in --gpu-calibration.
   double measured_share = 0;           ///< Share of GPU time that these operators cover: 0 to 1.
-  std::string limited_by = {};  ///< "host" or "gpu"; empty if unknown, or for a list of operators.
+  std::string limited_by = {};         ///< "host" or "gpu"; empty if unknown.
   /// Limit of the step on this GPU, in words; for a list, the operators without kernels.
   std::string why = {};
   std::string doubt = {};  ///< Why the prediction is extrapolated; empty if it is not.

@@ -13,6 +13,7 @@
 #include "cli/inputs/trace_files.h"
 #include "cli/terminal/output.h"
 #include "predict/csv_table.h"
+#include "predict/list_change.h"
 #include "predict/memory_timeline.h"
 #include "predict/operator_list.h"
 #include "render/escape.h"
@@ -96,6 +97,16 @@ PredictCommand::PredictCommand(Command parent) {
       .AddOption("--memory-timeline", timeline_path_,
                  "The job's allocations (prof.export_memory_timeline, raw)")
       .TypeName("FILE");
+  command_
+      .AddOption("--with", change_,
+                 "Changes of an --ops list, joined by +: tf32, amp:dtype=bf16|fp16, "
+                 "half:dtype=bf16|fp16, channels-last")
+      .TypeName("CHANGE");
+  command_
+      .AddOption("--host-us-per-kernel", host_us_per_kernel_,
+                 "Host of an --ops list: cloud, server, workstation, none, or microseconds")
+      .ShowDefault()
+      .TypeName("HOST");
   command_.AddFlag("--batch-curve", batch_curve_,
                    "Step, throughput and memory over batch sizes, on each GPU");
   AddPlanFlags(command_, plan_);
@@ -123,6 +134,9 @@ Status PredictCommand::CheckFlags() const {
     return Status::Usage("--to requires --kernels; for a TRACE or --ops, name the GPUs with --gpu");
   if (!operators_path_.empty() && !from_.empty())
     return Status::Usage("--ops FILE has no source GPU: leave out --from");
+  if (operators_path_.empty() && (!change_.empty() || command_.is_given("--host-us-per-kernel"))) {
+    return Status::Usage("--with and --host-us-per-kernel require --ops");
+  }
   if (!table_path_.empty() && (from_.empty() || to_.empty() || gpus_.is_given() || json_)) {
     return Status::Usage(
         "--kernels FILE requires --from NAME and --to NAME, and writes a table: leave out --gpu "
@@ -185,9 +199,16 @@ Status PredictCommand::PredictTable() const {
 }
 
 Status PredictCommand::AddLists(PredictAnswer& answer) const {
-  const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
+  const Result<HostModel> host = HostModel::Named(host_us_per_kernel_);
+  if (!host.ok()) {
+    return Status::Usage(fmt::format("--host-us-per-kernel {}", host.status().message()));
+  }
+  Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
   if (!lists.ok()) return lists.status();
-  return answer.AddLists(lists.value(), operators_path_);
+  if (!change_.empty()) {
+    if (Status status = ApplyToLists(change_, lists.value()); !status.ok()) return status;
+  }
+  return answer.AddLists(lists.value(), operators_path_, host.value());
 }
 
 Status PredictCommand::AddTrace(const std::string& trace, std::span<const DeviceRates> targets,

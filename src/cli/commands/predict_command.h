@@ -34,6 +34,8 @@ class PredictCommand : public Subcommand {
   std::string operators_path_, table_path_, from_, to_, output_path_, timeline_path_;
   GpuChoice gpus_;
   JobPlanQuestion plan_;
+  std::string change_;  ///< --with.
+  std::string host_us_per_kernel_ = "cloud";
   double host_factor_ = 1;
   bool json_ = false, batch_curve_ = false, full_ = false;
   JobOptions options_;

@@ -1,0 +1,185 @@
+#include "predict/list_change.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "kernels/kernel_work.h"
+#include "kernels/vector_time.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::string_view kChanges =
+    "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, channels-last";
+
+bool IsConvolution(const KernelWork& work) { return ClassOf(work) == WorkClass::kConvolution; }
+
+bool IsHalf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+/// Elements that autocast converts before an operator in 16 bits.
+struct Operands {
+  double activations = 0, weights = 0;
+};
+
+Operands OperandsOf(const KernelWork& work) {
+  if (const auto* product = std::get_if<ProductWork>(&work.shape)) {
+    const double first = product->batch * product->m * product->k;
+    const double second = product->batch * product->k * product->n;
+    if (product->batched) return {.activations = first + second};
+    return {.activations = first, .weights = second};
+  }
+  const auto of_convolution = [](const ConvolutionWork& c) {
+    return Operands{.activations = c.batch * c.in_channels * c.image * c.image,
+                    .weights = c.in_channels * c.out_channels * c.kernel * c.kernel};
+  };
+  if (const auto* convolution = std::get_if<ConvolutionWork>(&work.shape))
+    return of_convolution(*convolution);
+  if (const auto* general = std::get_if<ConvolutionShape>(&work.shape))
+    return of_convolution(SquareOf(*general));
+  return {};
+}
+
+/// Returns the elements of the result of a kernel that reads as much as it writes.
+double ResultElements(const KernelWork& work) {
+  if (const auto* rows = std::get_if<RowwiseWork>(&work.shape)) return rows->rows * rows->columns;
+  constexpr double kReadAndWritten = 2;
+  if (const auto* pointwise = std::get_if<PointwiseWork>(&work.shape))
+    return pointwise->bytes / BytesPerElement(work.dtype) / kReadAndWritten;
+  return 0;
+}
+
+/// Rewrites one list in the types of autocast, in its order.
+class Autocast {
+ public:
+  explicit Autocast(DType half) : half_(half) {}
+
+  void Apply(OperatorList& list) {
+    std::vector<ListedWork> works;
+    works.reserve(list.works.size());
+    DType current = DType::kF32;
+    for (ListedWork listed : list.works) {
+      if (listed.exact_type) {
+        current = IsHalf(listed.work.dtype) ? half_ : DType::kF32;
+        works.push_back(std::move(listed));
+        continue;
+      }
+      switch (listed.autocast) {
+        case AutocastType::kHalf: {
+          const Operands operands = OperandsOf(listed.work);
+          if (current != half_) AddCast(listed, operands.activations, works);
+          // Parameters stay in float32, so each step converts them.
+          if (listed.phase == StepPhase::kForward) AddCast(listed, operands.weights, works);
+          current = half_;
+          listed.allows_tf32 = false;
+          break;
+        }
+        case AutocastType::kFloat32:
+          if (current == half_ && listed.phase != StepPhase::kAccumulate)
+            AddCast(listed, ResultElements(listed.work), works);
+          if (listed.phase != StepPhase::kAccumulate) current = DType::kF32;
+          break;
+        case AutocastType::kInput:
+          break;
+      }
+      const bool accumulates = listed.phase == StepPhase::kAccumulate;
+      SetType(accumulates ? DType::kF32 : current, listed.work);
+      works.push_back(std::move(listed));
+    }
+    list.works = std::move(works);
+  }
+
+ private:
+  /// Adds the conversion of `elements` between 16 and 32 bits.
+  static void AddCast(const ListedWork& before, double elements, std::vector<ListedWork>& works) {
+    if (elements <= 0) return;
+    constexpr double kBytes = 2 + 4;
+    works.push_back({.op = before.op,
+                     .phase = before.phase,
+                     .repeats = before.repeats,
+                     .work = {.shape = PointwiseWork{.bytes = elements * kBytes}}});
+  }
+
+  DType half_;
+};
+
+void MakeTf32(OperatorList& list) {
+  for (ListedWork& listed : list.works)
+    listed.allows_tf32 |= !listed.exact_type && OperandsOf(listed.work).activations > 0;
+}
+
+void MakeHalf(DType half, OperatorList& list) {
+  for (ListedWork& listed : list.works) {
+    if (listed.exact_type) continue;
+    listed.allows_tf32 = false;
+    SetType(half, listed.work);
+  }
+}
+
+/// Returns the square convolution in its general form.
+ConvolutionShape GeneralOf(const ConvolutionWork& work, DType dtype) {
+  const auto whole = [](double value) { return static_cast<std::int64_t>(value); };
+  const std::int64_t out = whole(OutputSide(work));
+  ConvolutionShape shape;
+  shape.batch = whole(work.batch);
+  shape.in_channels = whole(work.in_channels), shape.out_channels = whole(work.out_channels);
+  shape.in = {whole(work.image), whole(work.image)};
+  shape.kernel = {whole(work.kernel), whole(work.kernel)};
+  shape.out = {out, out};
+  shape.dtype = dtype;
+  return shape;
+}
+
+void MakeChannelsLast(OperatorList& list) {
+  for (ListedWork& listed : list.works) {
+    if (!IsConvolution(listed.work)) continue;
+    if (const auto* square = std::get_if<ConvolutionWork>(&listed.work.shape))
+      listed.work.shape = GeneralOf(*square, listed.work.dtype);
+    auto& shape = std::get<ConvolutionShape>(listed.work.shape);
+    if (shape.in.size() == 2) shape.channels_last = true;
+  }
+}
+
+/// Returns the type that "dtype=NAME" states, bf16 if it is empty; nullopt for other parameters.
+std::optional<DType> HalfOf(std::string_view parameters) {
+  if (parameters.empty() || parameters == "dtype=bf16") return DType::kBF16;
+  if (parameters == "dtype=fp16") return DType::kF16;
+  return std::nullopt;
+}
+
+Status Apply(std::string_view change, std::vector<OperatorList>& lists) {
+  const std::size_t colon = change.find(':');
+  const std::string_view name = change.substr(0, colon);
+  const std::string_view parameters =
+      colon == std::string_view::npos ? std::string_view() : change.substr(colon + 1);
+  const std::optional<DType> half = HalfOf(parameters);
+  const bool typed = (name == "amp" || name == "half") && half;
+  const bool plain = (name == "tf32" || name == "channels-last") && parameters.empty();
+  if (!typed && !plain) {
+    return Status::Usage(
+        fmt::format("--with '{}': no such change of a list of operators; use {}, joined by +",
+                    change, kChanges));
+  }
+  for (OperatorList& list : lists) {
+    if (name == "amp") Autocast(*half).Apply(list);
+    if (name == "half") MakeHalf(*half, list);
+    if (name == "tf32") MakeTf32(list);
+    if (name == "channels-last") MakeChannelsLast(list);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status ApplyToLists(std::string_view changes, std::vector<OperatorList>& lists) {
+  while (true) {
+    const std::size_t plus = changes.find('+');
+    if (Status status = Apply(changes.substr(0, plus), lists); !status.ok()) return status;
+    if (plus == std::string_view::npos) return Status::Ok();
+    changes.remove_prefix(plus + 1);
+  }
+}
+
+}  // namespace headroom
