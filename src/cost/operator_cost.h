@@ -56,6 +56,22 @@ WorkFamily FamilyOfOperator(std::string_view name);
 /// miopen_rnn and their backwards.
 bool IsRecurrent(std::string_view operator_name);
 
+/// A recurrent operator. Extents are counts of elements, exact in a double.
+struct RecurrentShape {
+  double rows = 0;                   ///< Steps of all sequences together.
+  std::optional<double> batch = {};  ///< Sequences; nullopt if no state was recorded.
+  double inputs = 0, hidden = 0;     ///< Per row: the first layer's input, and a state.
+  double projection = 0;             ///< Elements of a projected output; 0 without projection.
+  double layers = 1, directions = 1;
+  double gates = 4;  ///< 4 for an LSTM, 3 for a GRU, else 1.
+  bool backward = false;
+  DType dtype = DType::kUnknown;
+};
+
+/// Returns the shape of a recurrent operator. Returns nullopt for other operators and for damaged
+/// shapes.
+std::optional<RecurrentShape> RecurrentShapeOf(const OperatorCall& call);
+
 /// Returns the batch size of a recurrent operator. Returns nullopt for other operators, for
 /// sequences packed into one dimension, and if the order of the dimensions was not recorded.
 std::optional<std::int64_t> RecurrentBatchOf(const OperatorCall& call);

@@ -181,6 +181,11 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
         device.vendor == "NVIDIA" ? constants.extrapolated_nvidia : constants.extrapolated_amd;
   }
   rates.untried_convolutions = rates.library->untried_convolutions;
+  // A consumer card's boost clock is its average under load, not its maximum as in data centres
+  // (NVIDIA, "GeForce GTX 680" white paper, GPU Boost). Tensor cores alone draw less power than it
+  // assumes.
+  constexpr double kBeyondBoost = 1.08;
+  const bool consumer = device.name.find("GeForce") != std::string::npos;
   if (power && full_size) {
     const double full = std::pow(*power / full_size->usual, constants.full_power);
     const double small = std::pow(*power / full_size->most, constants.low_power);
@@ -197,6 +202,7 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
     // never wait.
     rates.full_power_share = blend(rates.clock_share, rates.sustained_share);
   }
+  if (consumer) rates.clock_share *= kBeyondBoost;
   return rates;
 }
 

@@ -74,8 +74,16 @@ std::optional<double> AttentionNs(const AttentionWork& work, DType dtype,
   if (!peak) return std::nullopt;
   const double flops_per_ns = *peak / kNsPerS * rates.clock_share;
   const double memory = PointwiseNs({.bytes = AttentionBytes(work, dtype)}, rates);
-  constexpr double kDecodeStart = 8 * kNsPerUs, kStart = 10 * kNsPerUs;
-  if (work.queries <= 1) return kDecodeStart + memory;
+  // Longer caches are read in parts, which a second kernel joins.
+  constexpr double kOnePart = 128;
+  const double start = (work.queries <= 1 && work.keys <= kOnePart ? 7 : 10) * kNsPerUs;
+  if (work.queries <= 1) {
+    // Each block of a sequence and key head takes at least its start and end.
+    constexpr double kBlockClocks = 6'500, kOverlap = 2;
+    const double clocks = MultiprocessorClocksPerNs(rates);
+    const double blocks = work.batch * work.key_heads * kBlockClocks / clocks;
+    return start + Overlapped(memory, blocks, kOverlap);
+  }
 
   constexpr double kTile = 128;  // Queries, of all heads that share a key.
   const bool asynchronous = IsAsynchronous(rates);
@@ -97,7 +105,7 @@ std::optional<double> AttentionNs(const AttentionWork& work, DType dtype,
   double longest = work.keys * step * rates.processors / (flops_per_ns * block_share);
   constexpr double kMostParts = 8;
   if (!asynchronous) longest *= std::clamp(blocks / rates.processors, 1 / kMostParts, 1.0);
-  return kStart + std::max({all, longest, memory});
+  return start + std::max({all, longest, memory});
 }
 
 }  // namespace headroom

@@ -74,6 +74,25 @@ constexpr std::array kNumbers = {
     Number{"energy", "error_elsewhere", &KernelConstants::energy_error_elsewhere, 0, 1},
 };
 
+/// The same for the optional section [tensor_cores].
+struct TensorCoreNumber {
+  std::string_view key;
+  double TensorCoreConstants::*member;
+};
+constexpr std::array kTensorCoreNumbers = {
+    TensorCoreNumber{"start_clocks", &TensorCoreConstants::start_clocks},
+    TensorCoreNumber{"end_clocks", &TensorCoreConstants::end_clocks},
+    TensorCoreNumber{"end_exponent", &TensorCoreConstants::end_exponent},
+    TensorCoreNumber{"split_clocks", &TensorCoreConstants::split_clocks},
+    TensorCoreNumber{"efficiency", &TensorCoreConstants::efficiency},
+    TensorCoreNumber{"efficiency_exponent", &TensorCoreConstants::efficiency_exponent},
+    TensorCoreNumber{"most_efficiency", &TensorCoreConstants::most_efficiency},
+    TensorCoreNumber{"overlap", &TensorCoreConstants::overlap},
+    TensorCoreNumber{"processor_bytes", &TensorCoreConstants::processor_bytes},
+    TensorCoreNumber{"l2_bytes", &TensorCoreConstants::l2_bytes},
+    TensorCoreNumber{"multicast", &TensorCoreConstants::multicast},
+};
+
 constexpr std::array<std::string_view, kWorkClasses> kClassNames = {
     "product", "convolution",    "pointwise", "rowwise",
     "other",   "tensor_product", "attention", "instruction"};
@@ -87,6 +106,7 @@ class ConstantFile {
     Status status = RefuseOtherSections(root);
     if (status.ok()) status = ReadAbout(root, out);
     if (status.ok()) status = ReadNumbers(root, out);
+    if (status.ok()) status = ReadTensorCores(root, out.tensor_cores);
     if (status.ok()) status = ReadTiles(root, out);
     if (status.ok()) status = ReadLibraries(root, out);
     if (status.ok()) status = ReadErrors(root, "error", out.errors, out.step_error);
@@ -106,10 +126,10 @@ class ConstantFile {
   }
 
   Status RefuseOtherSections(const toml::table& root) const {
-    constexpr std::array<std::string_view, 17> kSections = {
-        "extrapolated",    "about",          "validated", "tile",     "library", "product",
-        "power",           "convolution",    "memory",    "launch",   "energy",  "error",
-        "error_low_power", "error_measured", "local",     "residual", "untried"};
+    constexpr std::array<std::string_view, 18> kSections = {
+        "tensor_cores", "extrapolated",    "about",          "validated", "tile",     "library",
+        "product",      "power",           "convolution",    "memory",    "launch",   "energy",
+        "error",        "error_low_power", "error_measured", "local",     "residual", "untried"};
     for (const auto& [key, node] : root) {
       if (std::find(kSections.begin(), kSections.end(), key.str()) == kSections.end())
         return Bad(fmt::format("unknown section '{}'; correct or remove it", key.str()));
@@ -173,6 +193,27 @@ class ConstantFile {
           return Bad(fmt::format("unknown key '{}' of [{}]; correct or remove it", name, section));
         }
       }
+    }
+    return Status::Ok();
+  }
+
+  Status ReadTensorCores(const toml::table& root, TensorCoreConstants& out) const {
+    const toml::table* table = root["tensor_cores"].as_table();
+    if (table == nullptr) return Status::Ok();
+    for (const auto& [key, node] : *table) {
+      const std::string_view name = key.str();
+      const auto known = std::find_if(kTensorCoreNumbers.begin(), kTensorCoreNumbers.end(),
+                                      [&](const TensorCoreNumber& n) { return n.key == name; });
+      const std::optional<double> number = NumberOf(toml::node_view<const toml::node>(node));
+      constexpr double kLeast = 1e-3, kMost = 1e6;
+      if (known == kTensorCoreNumbers.end())
+        return Bad(fmt::format("unknown key '{}' of [tensor_cores]; correct or remove it", name));
+      const double least = name == "overlap" ? 1 : kLeast;
+      if (!number || *number < least || *number > kMost) {
+        return Bad(fmt::format("{} in [tensor_cores] must be a number from {} to {:g}", name, least,
+                               kMost));
+      }
+      out.*known->member = *number;
     }
     return Status::Ok();
   }

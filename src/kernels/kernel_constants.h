@@ -82,6 +82,25 @@ struct ErrorRange {
   }
 };
 
+/// Constants of products on tensor cores (kernels/tensor_core_gemm.h). Clocks are those of the
+/// multiprocessors, because the latencies that they stand for scale with them. The defaults ship:
+/// forecasts of changes use them without a file. `tools/modern_accuracy --fit --all` prints them,
+/// from linear layers in 16 bits of A100, A40, A800 and H800.
+struct TensorCoreConstants {
+  double start_clocks = 4577;           ///< Start of the kernel in a stream of kernels.
+  double end_clocks = 2531;             ///< Start and end of a tile of 128 x 128 results ...
+  double end_exponent = 0.463;          ///< ... and how they grow with the results.
+  double split_clocks = 6006;           ///< Second kernel of a split product.
+  double efficiency = 0.9729;           ///< Share of the peak of a tile of 128 x 128 results ...
+  double efficiency_exponent = 0.4081;  ///< ... and how it grows with them ...
+  double most_efficiency = 0.8542;      ///< ... up to this share.
+  double overlap = 3.162;               ///< Order of the norm of computing and reading.
+  double processor_bytes = 72.62;  ///< Bytes per clock that one multiprocessor draws from memory.
+  double l2_bytes = 32;            ///< Bytes per clock and multiprocessor from the L2.
+  /// Blocks of a cluster that receive an operand together, on Hopper and later in 16 bits.
+  double multicast = 2;
+};
+
 struct KernelConstants {
   std::string about;  ///< Origin of the constants, for users.
   /// Architectures of the GPUs that the constants were fitted to.
@@ -105,6 +124,8 @@ struct KernelConstants {
   double issue_share = 0.82;
   double full_power = 0.5;  ///< Exponent of the power rule for full-size cards ...
   double low_power = 1;     ///< ... and for cards of 75 W or less.
+
+  TensorCoreConstants tensor_cores;  ///< Overridden by the optional section [tensor_cores].
 
   // Convolutions on vector units.
   /// Share of a full multiprocessor's peak that an implicit GEMM reaches.

@@ -32,7 +32,8 @@ double SideOf(const std::vector<std::int64_t>& extents) {
   return std::sqrt(product);
 }
 
-std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const DeviceRates& rates) {
+std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const DeviceRates& rates,
+                                   const KernelConstants& constants) {
   const GemmShape shape = {.batch = static_cast<std::int64_t>(work.batch),
                            .m = static_cast<std::int64_t>(work.m),
                            .n = static_cast<std::int64_t>(work.n),
@@ -46,7 +47,8 @@ std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const D
       .aligned = first % multiple == 0 && second % multiple == 0 && shape.n % multiple == 0,
       .transposed_first = !work.first_along_k,
       .transposed_second = work.second_along_k};
-  return NsOf(TensorCoreGemmTime(shape, layout, dtype, *rates.device, rates.clock_share));
+  return NsOf(TensorCoreGemmTime(shape, layout, dtype, *rates.device, rates.clock_share,
+                                 constants.tensor_cores));
 }
 
 std::optional<double> TensorCoreNs(const ConvolutionWork& work, DType dtype,
@@ -204,14 +206,15 @@ double FullPowerNs(const KernelWork& work, const DeviceRates& rates) {
 namespace {
 
 /// Returns the nanoseconds of both products of a mixture of experts, in one batch each.
-std::optional<double> GroupedNs(const GroupedWork& work, DType dtype, const DeviceRates& rates) {
+std::optional<double> GroupedNs(const GroupedWork& work, DType dtype, const DeviceRates& rates,
+                                const KernelConstants& constants) {
   // Rows choose groups at random, so few rows leave some groups without any.
   const double groups = std::max(1.0, work.groups * (1 - std::pow(1 - 1 / work.groups, work.rows)));
   const double rows = std::ceil(work.rows / groups);
   const auto product = [&](double k, double n) {
     return TensorCoreNs(
         ProductWork{.batch = groups, .m = rows, .k = k, .n = n, .second_along_k = true}, dtype,
-        rates);
+        rates, constants);
   };
   const std::optional<double> up = product(work.hidden, work.expert_hidden * (work.gated ? 2 : 1));
   const std::optional<double> down = product(work.expert_hidden, work.hidden);
@@ -285,7 +288,7 @@ std::optional<double> ModelledNs(const KernelWork& work, const DeviceRates& rate
   if (const auto* attention = std::get_if<AttentionWork>(&work.shape))
     return AttentionNs(*attention, work.dtype, rates);
   if (const auto* grouped = std::get_if<GroupedWork>(&work.shape))
-    return GroupedNs(*grouped, work.dtype, rates);
+    return GroupedNs(*grouped, work.dtype, rates, constants);
   if (const auto* general = std::get_if<ConvolutionShape>(&work.shape))
     return GeneralConvolutionNs(*general, work.dtype, rates, constants);
   if (const auto* recurrent = std::get_if<RecurrentWork>(&work.shape))
@@ -295,7 +298,7 @@ std::optional<double> ModelledNs(const KernelWork& work, const DeviceRates& rate
   if (work.dtype == DType::kF8) {
     // No library has such products on vector units.
     if (product == nullptr) return std::nullopt;
-    const std::optional<double> ns = TensorCoreNs(*product, work.dtype, rates);
+    const std::optional<double> ns = TensorCoreNs(*product, work.dtype, rates, constants);
     if (!ns || !product->quantizes) return ns;
     constexpr double kReadAndWritten = 3;  // Bytes per element, from 16 to 8 bits.
     return *ns + start + PointwiseNs({.bytes = kReadAndWritten * product->m * product->k}, rates);
@@ -305,9 +308,9 @@ std::optional<double> ModelledNs(const KernelWork& work, const DeviceRates& rate
                                             : ConvolutionNs(*convolution, rates, constants)) +
                         start;
   if (work.dtype == DType::kF32) return vector;
-  const std::optional<double> tensor_cores = product != nullptr
-                                                 ? TensorCoreNs(*product, work.dtype, rates)
-                                                 : TensorCoreNs(*convolution, work.dtype, rates);
+  const std::optional<double> tensor_cores =
+      product != nullptr ? TensorCoreNs(*product, work.dtype, rates, constants)
+                         : TensorCoreNs(*convolution, work.dtype, rates);
   if (!tensor_cores) return std::nullopt;
   // A library also has kernels on vector units for these types.
   return std::min(*tensor_cores, vector);

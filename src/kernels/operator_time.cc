@@ -111,12 +111,12 @@ std::optional<OperatorOnGpu::Shape> OperatorOnGpu::ShapeOf(const OperatorCall& c
                .convolution = shape};
 }
 
-std::optional<double> OperatorOnGpu::TensorCoreNs() const {
+std::optional<double> OperatorOnGpu::TensorCoreNs(const KernelConstants& constants) const {
   const double sustained = rates_.clock_share;
   const std::optional<DurationNs> time =
       shape_->product
           ? TensorCoreGemmTime(*shape_->product, LayoutOf(*work_.call, *shape_->product, dtype_),
-                               dtype_, *rates_.device, sustained)
+                               dtype_, *rates_.device, sustained, constants.tensor_cores)
           : TensorCoreConvolutionTime(*shape_->convolution, dtype_, *rates_.device,
                                       ActivationOrder::kChannelsFirst, sustained);
   if (!time) return std::nullopt;
@@ -124,7 +124,7 @@ std::optional<double> OperatorOnGpu::TensorCoreNs() const {
 }
 
 std::optional<double> OperatorOnGpu::ShapeNs(DType dtype, const KernelConstants& constants) const {
-  if (dtype != DType::kF32) return TensorCoreNs();
+  if (dtype != DType::kF32) return TensorCoreNs(constants);
   KernelWork work = shape_->work;
   work.dtype = dtype;
   const std::optional<double> once = KernelNs(work, rates_, constants);

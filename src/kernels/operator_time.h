@@ -66,7 +66,7 @@ class OperatorOnGpu {
 
   std::optional<double> ShapeNs(DType dtype, const KernelConstants& constants) const;
   /// Returns the time on tensor cores with the layout of the recorded call.
-  std::optional<double> TensorCoreNs() const;
+  std::optional<double> TensorCoreNs(const KernelConstants& constants) const;
   double RooflineNs(const KernelConstants& constants) const;
 
   OperatorWork work_;

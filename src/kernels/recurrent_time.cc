@@ -1,6 +1,7 @@
 #include "kernels/recurrent_time.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "base/units.h"
@@ -14,17 +15,6 @@ double InputsOf(const RecurrentWork& work, double layer) {
   return layer == 0 ? work.inputs : work.directions * work.hidden;
 }
 
-/// Returns true if one kernel runs all steps of a layer.
-bool IsPersistent(const RecurrentWork& work, DType dtype, const DeviceRates& rates) {
-  constexpr double kMostHidden = 1024, kMostBatch = 96;
-  constexpr double kGates = 4;  // Measured with an LSTM only.
-  const std::string_view architecture = rates.device->architecture;
-  const bool generation = architecture == "Ampere" || architecture == "Ada" ||
-                          architecture == "Hopper" || architecture == "Blackwell";
-  return generation && BytesPerElement(dtype) == 2 && work.directions == 1 &&
-         work.gates == kGates && work.hidden <= kMostHidden && work.batch <= kMostBatch;
-}
-
 /// Returns the nanoseconds of a product (m x k)(k x n).
 std::optional<double> ProductOf(double m, double k, double n, bool weight_gradient, DType dtype,
                                 const DeviceRates& rates, const KernelConstants& constants) {
@@ -36,27 +26,61 @@ std::optional<double> ProductOf(double m, double k, double n, bool weight_gradie
   return KernelNs({.shape = product, .dtype = dtype}, rates, constants);
 }
 
-/// Clocks of a step's parts, each of which waits for the one before.
+/// Clocks of a step's parts, each of which waits for the one before, and the tile of the library's
+/// product on vector units.
 struct StepClocks {
-  double persistent;  ///< A whole step within a persistent kernel.
-  double cells;       ///< The pointwise kernel, and the gaps around both kernels.
-  double share;       ///< Largest share of the vector peak that the step's product reaches.
+  double persistent;   ///< A whole step within a persistent kernel.
+  double cells;        ///< The pointwise kernel, and the gaps around both kernels.
+  double per_element;  ///< A full tile's time per element of the sum.
+  double rows, columns;
 };
-constexpr StepClocks kForwardClocks = {.persistent = 14'700, .cells = 5'500, .share = 0.31};
-constexpr StepClocks kBackwardClocks = {.persistent = 20'800, .cells = 5'500, .share = 0.18};
+constexpr StepClocks kForwardClocks = {
+    .persistent = 14'700, .cells = 5'500, .per_element = 49, .rows = 64, .columns = 64};
+constexpr StepClocks kBackwardClocks = {
+    .persistent = 20'800, .cells = 5'500, .per_element = 22, .rows = 128, .columns = 32};
 
-/// Returns the time of a step's product on vector units. Its few blocks wait for each group of the
-/// state's elements.
+/// Returns the time of a step's product on vector units: waves of tiles that sum one element after
+/// the other. A tile with few rows is faster, up to the latency of reading its operands.
 double VectorStepNs(const RecurrentWork& work, const StepClocks& clocks, double clock_ghz,
                     const DeviceRates& rates) {
-  constexpr double kProductClocks = 2'000, kClocksPerElement = 20, kLeastRows = 32;
-  const double rows = std::max(kLeastRows, work.batch);
-  const double flops = 2 * rows * work.directions * work.gates * work.hidden * work.hidden;
-  return std::max((kProductClocks + kClocksPerElement * work.hidden) / clock_ghz,
-                  flops / (rates.flops_per_ns * rates.clock_share * clocks.share));
+  constexpr double kProductClocks = 2'000, kLeastClocks = 20;
+  const double gates = work.gates * work.hidden;
+  const double depth = work.backward ? gates : work.hidden;
+  const double results = work.directions * (work.backward ? work.hidden : gates);
+  const double tiles = std::ceil(work.batch / clocks.rows) * std::ceil(results / clocks.columns);
+  const double waves = std::ceil(tiles / rates.processors);
+  const double per_element =
+      std::max(kLeastClocks, clocks.per_element * std::min(1.0, work.batch / clocks.rows));
+  constexpr double kSustained = 0.7;  // Share of the peak that large products reach.
+  const double flops = 2 * work.batch * depth * results;
+  return std::max((kProductClocks + waves * depth * per_element) / clock_ghz,
+                  flops / (rates.flops_per_ns * rates.clock_share * kSustained));
 }
 
 }  // namespace
+
+std::optional<RecurrentWork> RecurrentWorkOf(const OperatorCall& call) {
+  const std::optional<RecurrentShape> shape = RecurrentShapeOf(call);
+  if (!shape || !shape->batch) return std::nullopt;
+  return RecurrentWork{.batch = *shape->batch,
+                       .steps = shape->rows / *shape->batch,
+                       .inputs = shape->inputs,
+                       .hidden = shape->hidden,
+                       .layers = shape->layers,
+                       .directions = shape->directions,
+                       .gates = shape->gates,
+                       .backward = shape->backward};
+}
+
+bool IsPersistent(const RecurrentWork& work, DType dtype, const DeviceRates& rates) {
+  constexpr double kMostHidden = 1024, kMostBatch = 96;
+  constexpr double kGates = 4;  // Measured with an LSTM only.
+  const std::string_view architecture = rates.device->architecture;
+  const bool generation = architecture == "Ampere" || architecture == "Ada" ||
+                          architecture == "Hopper" || architecture == "Blackwell";
+  return generation && BytesPerElement(dtype) == 2 && work.directions == 1 &&
+         work.gates == kGates && work.hidden <= kMostHidden && work.batch <= kMostBatch;
+}
 
 double RecurrentFlops(const RecurrentWork& work) {
   double weights = 0;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cost/dtype.h"
+#include "cost/operator_call.h"
 #include "kernels/device_rates.h"
 #include "kernels/kernel_constants.h"
 #include "kernels/kernel_work.h"
@@ -22,6 +23,13 @@ namespace headroom {
 /// Source: steps of cuDNN in traces of h200-recurrent/ (docs/predict.md).
 std::optional<double> RecurrentNs(const RecurrentWork& work, DType dtype, const DeviceRates& rates,
                                   const KernelConstants& constants);
+
+/// Returns a recorded recurrent operator as work. Returns nullopt for other operators, and if the
+/// batch was not recorded.
+std::optional<RecurrentWork> RecurrentWorkOf(const OperatorCall& call);
+
+/// Returns true if one persistent kernel runs all steps of a layer.
+bool IsPersistent(const RecurrentWork& work, DType dtype, const DeviceRates& rates);
 
 /// Returns the FLOPs of the products (cost/recurrent_cost.cc).
 double RecurrentFlops(const RecurrentWork& work);

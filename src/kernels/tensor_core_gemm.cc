@@ -41,23 +41,7 @@ constexpr double kLeastPart = 128;
 /// Elements of k per iteration of a kernel's loop.
 constexpr double kLoopStep = 32;
 
-// Constants of the model, fitted to linear layers in 16 bits of A100, A40, A800, H800 and H200,
-// with the pull of guesses (`bench/leave_one_out/tensor_cores.md`). Clocks are those of the
-// multiprocessors, because the latencies that they stand for scale with it.
-constexpr double kGemmStartClocks = 3900;  ///< Start of the kernel in a stream of kernels.
-constexpr double kEndClocks = 2500;        ///< Start and end of a tile of kUsualTile results ...
-constexpr double kEndExponent = 0.2;       ///< ... and how it grows with the results.
-constexpr double kSplitClocks = 6500;      ///< Second kernel of a split product.
 constexpr double kUsualTile = 128 * 128;
-constexpr double kUsualEfficiency = 1.09;     ///< Share of the peak at kUsualTile results ...
-constexpr double kEfficiencyExponent = 0.49;  ///< ... and how it grows with them ...
-constexpr double kMostEfficiency = 0.88;      ///< ... up to this share.
-constexpr double kGemmOverlap = 3;            ///< Order of the norm (Overlapped()).
-constexpr double kProcessorBytes =
-    79;                          ///< Bytes per clock that one multiprocessor draws from memory.
-constexpr double kL2Bytes = 34;  ///< Bytes per clock and multiprocessor from the L2.
-/// Blocks of a cluster receive an operand together on Hopper and later, in 16 bits.
-constexpr double kMulticast = 2;
 
 /// Kernels of an architecture's library for a type.
 struct TensorTiles {
@@ -65,11 +49,11 @@ struct TensorTiles {
   double multicast = 1;
 };
 
-TensorTiles TilesFor(const DeviceSpec& device, DType dtype) {
+TensorTiles TilesFor(const DeviceSpec& device, DType dtype, const TensorCoreConstants& constants) {
   const bool clusters = device.architecture == "Hopper" || device.architecture == "Blackwell";
   if (!clusters || dtype == DType::kF8) return {.tiles = kCoarseTiles};
   // TF32 kernels have the fine tiles but read each operand for every block.
-  return {.tiles = kFineTiles, .multicast = dtype == DType::kTF32 ? 1 : kMulticast};
+  return {.tiles = kFineTiles, .multicast = dtype == DType::kTF32 ? 1 : constants.multicast};
 }
 
 /// Extents of a product, and the bytes of its elements.
@@ -89,18 +73,19 @@ struct GemmRates {
 };
 
 double TensorTileNs(const GemmProblem& p, const TensorTile& tile, double split,
-                    const TensorTiles& library, const GemmRates& rates, double best) {
+                    const TensorTiles& library, const GemmRates& rates,
+                    const TensorCoreConstants& constants, double best) {
   const double area = tile.rows * tile.columns;
   const double tiles = p.batch * std::ceil(p.m / tile.rows) * std::ceil(p.n / tile.columns);
   const double depth = std::ceil(p.k / split / kLoopStep) * kLoopStep;
   const double blocks = tiles * split;
   const double waves = std::ceil(blocks / rates.processors - 1e-9);
   const double efficiency =
-      std::min(kMostEfficiency,
-               kUsualEfficiency * std::pow(area / kUsualTile, kEfficiencyExponent)) *
+      std::min(constants.most_efficiency,
+               constants.efficiency * std::pow(area / kUsualTile, constants.efficiency_exponent)) *
       rates.efficiency;
-  const double ends =
-      kEndClocks / rates.clock_ghz * std::pow(std::min(1.0, area / kUsualTile), kEndExponent);
+  const double ends = constants.end_clocks / rates.clock_ghz *
+                      std::pow(std::min(1.0, area / kUsualTile), constants.end_exponent);
   const double compute = waves * (2 * area * depth / (rates.processor_flops * efficiency) + ends);
   if (compute >= best) return compute;
   const double power = 2 * p.batch * p.m * p.n * p.k / rates.sustained_flops;
@@ -110,12 +95,13 @@ double TensorTileNs(const GemmProblem& p, const TensorTile& tile, double split,
       p.batch * (p.operand_bytes * (p.m * p.k + p.k * p.n) + p.result_bytes * p.m * p.n +
                  (split > 1 ? 2 * kPartBytes * split * p.m * p.n : 0));
   const double busy = std::min(blocks, rates.processors);
-  const double memory = bytes / std::min(rates.bytes, busy * kProcessorBytes * rates.clock_ghz);
+  const double memory =
+      bytes / std::min(rates.bytes, busy * constants.processor_bytes * rates.clock_ghz);
   const double l2 = p.operand_bytes * waves * busy / split * (tile.rows + tile.columns) * p.k /
-                    (kL2Bytes * library.multicast * rates.processors * rates.clock_ghz);
-  const double ns =
-      Overlapped(Overlapped(std::max(compute, power), memory, kGemmOverlap), l2, kGemmOverlap);
-  return ns + (split > 1 ? kSplitClocks / rates.clock_ghz : 0);
+                    (constants.l2_bytes * library.multicast * rates.processors * rates.clock_ghz);
+  const double ns = Overlapped(Overlapped(std::max(compute, power), memory, constants.overlap), l2,
+                               constants.overlap);
+  return ns + (split > 1 ? constants.split_clocks / rates.clock_ghz : 0);
 }
 
 /// The clock at which the peak is stated, in GHz; typical if unknown.
@@ -153,7 +139,8 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
 
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
                                              DType dtype, const DeviceSpec& device,
-                                             double sustained) {
+                                             double sustained,
+                                             const TensorCoreConstants& constants) {
   const std::optional<double> peak = PeakPerNs(device, dtype);
   const bool eight = dtype == DType::kF8, tf32 = dtype == DType::kTF32;
   if ((!IsTensorCoreType(dtype) && !eight) || !peak || !device.memory_bandwidth_gbs ||
@@ -183,18 +170,19 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
   if (!layout.aligned) {
     // Kernels that read single elements reach this share of the 16-bit peak in every type.
     const double least = shares.gemm_misaligned * PeakPerNs(device, DType::kF16).value_or(*peak);
-    const double share = std::min(1.0, least / (*peak * kMostEfficiency * rates.efficiency));
+    const double share =
+        std::min(1.0, least / (*peak * constants.most_efficiency * rates.efficiency));
     rates.efficiency *= share;
     rates.sustained_flops = std::min(rates.sustained_flops, least);
   }
-  const TensorTiles library = TilesFor(device, dtype);
+  const TensorTiles library = TilesFor(device, dtype, constants);
   double best = std::numeric_limits<double>::infinity();
   for (const double split : kSumSplits) {
     if (split > 1 && problem.k / split < kLeastPart) break;
     for (const TensorTile& tile : library.tiles)
-      best = std::min(best, TensorTileNs(problem, tile, split, library, rates, best));
+      best = std::min(best, TensorTileNs(problem, tile, split, library, rates, constants, best));
   }
-  return DurationNs(std::llround(kGemmStartClocks / rates.clock_ghz + best));
+  return DurationNs(std::llround(constants.start_clocks / rates.clock_ghz + best));
 }
 
 }  // namespace headroom

@@ -1,5 +1,5 @@
 // Time of matrix products on tensor cores: a physical model of tiles, waves, bytes and power. Its
-// constants are the same for all GPUs; docs/predict.md has the measurements behind them.
+// constants (TensorCoreConstants) are the same for all GPUs.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include "cost/dtype.h"
 #include "cost/operator_call.h"
 #include "cost/operator_cost.h"
+#include "kernels/kernel_constants.h"
 
 namespace headroom {
 
@@ -44,6 +45,7 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
 ///                   card of its architecture
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
                                              DType dtype, const DeviceSpec& device,
-                                             double sustained = 1);
+                                             double sustained = 1,
+                                             const TensorCoreConstants& constants = {});
 
 }  // namespace headroom

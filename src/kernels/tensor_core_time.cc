@@ -73,19 +73,6 @@ bool LiesAsProduct(const ConvolutionShape& shape, ActivationOrder order) {
 
 }  // namespace
 
-std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, DurationNs time,
-                                                  DType dtype, const DeviceSpec& device) {
-  const std::optional<Rates> rates = RatesOf(device, dtype);
-  const std::optional<double> vector = PeakFlopsPerSecond(device, DType::kF32, TensorCoreUse::kNo);
-  if (!rates || !vector) return std::nullopt;
-  const SustainedShares& shares = device.sustained;
-  const double share = dtype == DType::kTF32 ? shares.gemm_tf32 : shares.gemm_16;
-  const auto now = static_cast<double>(time.ns());
-  const double products = std::min(now, cost.flops / (*vector / 1e9 * shares.gemm_vector));
-  return DurationNs(
-      std::llround(now - products + std::min(products, cost.flops / (rates->flops * share))));
-}
-
 double ConvolutionKernels(const ConvolutionShape& shape) {
   const int gradients = (shape.data_gradient ? 1 : 0) + (shape.weight_gradient ? 1 : 0);
   return std::max(1, gradients) *

@@ -16,13 +16,6 @@
 
 namespace headroom {
 
-/// Returns the time on tensor cores of a recurrent operator (IsRecurrent()) that takes `time` on
-/// vector units in float32. Its products run at the sustained rate of tensor cores instead of
-/// vector units. The remaining time, in which steps wait for each other, is unchanged. Supports
-/// kTF32, kF16 and kBF16. Returns nullopt as TensorCoreGemmTime() does.
-std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, DurationNs time,
-                                                  DType dtype, const DeviceSpec& device);
-
 /// Memory order of activations.
 enum class ActivationOrder { kChannelsFirst, kChannelsLast };
 

@@ -340,6 +340,15 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
   return shown;
 }
 
+/// PyTorch before 2.7 gathers rows with a kernel that takes up to e ^ this times as long. A table
+/// does not state the version.
+constexpr double kOlderGather = 1.9;
+
+bool IsGather(const KernelWork& work) {
+  const auto* instructions = std::get_if<InstructionWork>(&work.shape);
+  return instructions != nullptr && instructions->kind == InstructionKind::kGather;
+}
+
 /// @param host_ns  part of `ns` on the host
 PredictedMs WithRange(double ns, double host_ns, const ErrorRange& error,
                       const KernelConstants& constants) {
@@ -492,7 +501,8 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     DeviceRates known = op.measured_ms > 0 ? told : target;
     if (ClassOf(op.work) == WorkClass::kConvolution && OnTensorCores(op.work))
       known.error_scale *= kTensorCoreDoubt;
-    const ErrorRange error = RangeOf(ClassOf(op.work), known, evidence, constants);
+    ErrorRange error = RangeOf(ClassOf(op.work), known, evidence, constants);
+    if (IsGather(op.work)) error.high = std::max(error.high, kOlderGather);
     predictions[i] = WithRange(here[i]->host_ns + kernel_ns, here[i]->host_ns, error, constants);
   }
   return predictions;

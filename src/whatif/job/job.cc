@@ -60,6 +60,12 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const ReferenceD
   if (const DeviceSpec* device = SpecOf(store, reference.devices()); device != nullptr) {
     job->device_ = *device;
     job->device_->sustained = calibration.kernels;
+    Result<KernelConstants> constants = KernelConstants::LoadBuiltIn();
+    if (!constants.ok()) return constants.status();
+    job->kernel_constants_ = std::move(constants).value();
+    const Result<DeviceRates> rates =
+        RatesOf(*job->device_, reference.devices(), *job->kernel_constants_);
+    if (rates.ok()) job->rates_ = rates.value();
   }
   job->IndexLaunches();
   return job;

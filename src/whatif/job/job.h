@@ -17,6 +17,8 @@
 #include "base/status.h"
 #include "cost/device_spec.h"
 #include "graph/graph.h"
+#include "kernels/device_rates.h"
+#include "kernels/kernel_constants.h"
 #include "sim/edit.h"
 #include "sim/step_scale.h"
 #include "store/trace_store.h"
@@ -42,6 +44,11 @@ class Job {
   const Attribution& attribution() const { return attribution_; }
   /// Specification of the GPU; nullptr if the GPU is unknown or if there are several kinds.
   const DeviceSpec* device() const { return device_ ? &*device_ : nullptr; }
+
+  /// Rates of that GPU for the kernel models; nullptr if the GPU is unknown or lacks figures.
+  const DeviceRates* rates() const { return rates_ ? &*rates_ : nullptr; }
+  /// Constants of the kernel models. Requires rates().
+  const KernelConstants& kernel_constants() const { return *kernel_constants_; }
 
   const Calibration& calibration() const { return calibration_; }
   /// Half-width of the uncertainty of all corrected host time, as a share.
@@ -110,6 +117,8 @@ class Job {
   std::vector<TaskIndex> launch_of_;
   std::vector<std::int64_t> launched_by_;
   std::optional<DeviceSpec> device_;  ///< Specification of the GPU with the calibration's shares.
+  std::optional<KernelConstants> kernel_constants_;
+  std::optional<DeviceRates> rates_;  ///< Refers to `device_` and `kernel_constants_`.
 };
 
 }  // namespace headroom

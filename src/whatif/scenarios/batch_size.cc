@@ -15,6 +15,7 @@
 #include "cost/operator_cost.h"
 #include "cost/roofline.h"
 #include "kernels/batch_growth.h"
+#include "kernels/recurrent_time.h"
 #include "render/number_format.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/operators.h"
@@ -75,8 +76,25 @@ double LostShare(const Job& job, const DeviceSpec* device, TaskIndex task, const
   return waves ? std::min(shares.most_lost, shares.lost_when_shrinking / *waves) : 0;
 }
 
+/// Returns the ratio of the times of a recurrent operator at `ratio` times the batch and as
+/// recorded. Its steps wait for each other, and a step's product often fills only some
+/// multiprocessors. Returns nullopt for other operators, and if the batch or the GPU is unknown.
+std::optional<double> RecurrentGrowth(const Job& job, const OperatorCall& call, DType dtype,
+                                      double ratio) {
+  const std::optional<RecurrentWork> work = RecurrentWorkOf(call);
+  if (!work || job.rates() == nullptr || ratio == 1) return std::nullopt;
+  RecurrentWork other = *work;
+  other.batch = std::max(1.0, std::round(work->batch * ratio));
+  const std::optional<double> before =
+      RecurrentNs(*work, dtype, *job.rates(), job.kernel_constants());
+  const std::optional<double> after =
+      RecurrentNs(other, dtype, *job.rates(), job.kernel_constants());
+  if (!before || !after || *before <= 0) return std::nullopt;
+  return *after / *before;
+}
+
 /// Returns the share of the time of an operator's products that does not grow with more samples.
-double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
+double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op, double ratio,
                     const std::vector<TaskIndex>& products, const Edit& edit) {
   const OperatorCall* call = job.CallOf(op);
   const OperatorCost* cost = job.CostOf(op);
@@ -101,6 +119,8 @@ double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
       [&](TaskIndex a, TaskIndex b) { return edit.DurationOf(a) < edit.DurationOf(b); });
   // A kernel in another precision has other blocks than the recorded ones.
   const std::optional<double> waves = changed ? std::nullopt : WavesOf(job, device, longest);
+  if (const std::optional<double> grown = RecurrentGrowth(job, *call, dtype, ratio))
+    return (ratio - *grown) / (ratio - 1);
   const RanAs ran{.math_dtype = dtype, .tensor_cores = tensor_cores, .time = time, .waves = waves};
   return ShareThatStays(*call, ran, *device).value_or(0);
 }
@@ -140,7 +160,7 @@ ScaledProducts ScaleProducts(const Job& job, const DeviceSpec* device, double ra
         });
     if (products.empty()) continue;
     const bool all_alike = ratio > 1 || recurrent;
-    const double stays = all_alike ? StayingShare(job, device, op.op, products, edit) : 0;
+    const double stays = all_alike ? StayingShare(job, device, op.op, ratio, products, edit) : 0;
     const bool fast = ratio > 1 && MayBecomeFast(job, op.op, products, edit);
     for (const TaskIndex task : products) {
       const double lost = all_alike ? stays : LostShare(job, device, task, edit);

@@ -48,8 +48,7 @@ enum class Validity : std::uint8_t { kNo, kYes, kOutOfRange };
 /// kYes on the GPU of that ground truth, otherwise kOutOfRange.
 Validity ValidityOn(const Job& job);
 
-/// Half-width of recurrent operators' times, as a share. FLOPs are the only estimate of the part
-/// that waits for the previous time step.
+/// Half-width of recurrent operators' times, as a share. Their model comes from one job on one GPU.
 inline constexpr double kRecurrentError = 0.3;
 
 /// Effect of a scenario on the job.
@@ -77,8 +76,7 @@ struct Effect {
     why += reason;
   }
 
-  /// Applies the uncertainty of recurrent operators. Their forecasts were never compared with a
-  /// measurement.
+  /// Applies the uncertainty of recurrent operators.
   void HoldRecurrent() {
     validated = Validity::kNo;
     gpu_error = std::max(gpu_error, kRecurrentError);

@@ -1,8 +1,10 @@
 #include "whatif/scenarios/tensor_cores.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/names/operator_costs.h"
+#include "kernels/recurrent_time.h"
 #include "kernels/tensor_core_time.h"
 #include "whatif/scenarios/selection.h"
 
@@ -36,6 +38,44 @@ std::optional<DurationNs> TimeOnTensorCores(const OperatorCall& call, DType dtyp
   return std::nullopt;
 }
 
+/// Replaces the kernels of a recurrent operator. Returns false if its time is unknown or not
+/// shorter.
+bool MoveRecurrent(const Job& job, HostEventId op, const OperatorCall& call,
+                   const std::vector<TaskIndex>& tasks, DType dtype, Edit& edit) {
+  const std::optional<RecurrentWork> work = RecurrentWorkOf(call);
+  if (!work || job.rates() == nullptr) return false;
+  const std::optional<double> ns = RecurrentNs(*work, dtype, *job.rates(), job.kernel_constants());
+  if (!ns) return false;
+  // Its kernels run on several streams, so their sum exceeds the time from first to last.
+  TimeNs first(INT64_MAX), last(INT64_MIN);
+  for (const TaskIndex task : tasks) {
+    const Task& recorded = job.graph().tasks[task];
+    first = std::min(first, recorded.start);
+    last = std::max(last, recorded.start + recorded.duration);
+  }
+  const auto span = static_cast<double>((last - first).ns());
+  if (span <= 0 || *ns >= span) return false;
+  if (IsPersistent(*work, dtype, *job.rates())) {
+    const TaskIndex longest = *std::max_element(
+        tasks.begin(), tasks.end(),
+        [&](TaskIndex a, TaskIndex b) { return edit.DurationOf(a) < edit.DurationOf(b); });
+    std::vector<TaskIndex> others;
+    std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(others),
+                 [&](TaskIndex task) { return task != longest; });
+    edit.SetDuration(longest, Nanoseconds(*ns));
+    RemoveTasks(job, others, edit);
+    // The library's work on the host is that of its launches.
+    const double left = RecurrentKernels(*work, dtype, *job.rates()) /
+                        static_cast<double>(std::max<std::size_t>(1, tasks.size()));
+    if (left < 1) {
+      ScaleHost(job, SelectHost(job, [&](HostEventId event) { return event == op; }), left, edit);
+    }
+    return true;
+  }
+  for (const TaskIndex task : tasks) edit.Scale(task, *ns / span);
+  return true;
+}
+
 }  // namespace
 
 bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskIndex>& tasks,
@@ -53,13 +93,7 @@ bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskInd
     return false;
   }
   if (IsRecurrent(call->name)) {
-    DurationNs now{0};
-    for (const TaskIndex task : tasks) now += edit.DurationOf(task);
-    const auto then = TensorCoreRecurrentTime(*cost, now, dtype, *job.device());
-    if (!then || now.ns() <= 0) return false;
-    // The operator's kernels still run in parallel on several streams.
-    for (const TaskIndex task : tasks)
-      edit.Scale(task, static_cast<double>(then->ns()) / static_cast<double>(now.ns()));
+    if (!MoveRecurrent(job, op, *call, tasks, dtype, edit)) return false;
   } else {
     const auto time = TimeOnTensorCores(*call, dtype, *job.device());
     if (!time) return false;
