@@ -523,6 +523,19 @@ class GraphBuilder {
     return best;
   }
 
+  /// Returns the task of another stream that ended last before `start`, at any time.
+  ///
+  /// @param own  newest task of the waiting stream, which is excluded
+  TaskIndex EndedLast(TimeNs start, const std::vector<Last>& streams, TaskIndex own) const {
+    TaskIndex best = kNoTask;
+    for (const Last& stream : streams) {
+      TaskIndex task = stream.draft == own ? kNoTask : stream.draft;
+      while (task != kNoTask && EndOf(task) > start) task = drafts_[task].edges.front().from;
+      if (task != kNoTask && (best == kNoTask || EndOf(task) > EndOf(best))) best = task;
+    }
+    return best;
+  }
+
   void AddTasks() {
     MeasureLags();
     const std::vector<StreamWait> waits =
@@ -608,6 +621,19 @@ class GraphBuilder {
                .provenance = Provenance::kInferred,
                .lag = start - end},
               end);
+        }
+      }
+      // No launch takes this long: the task waited for something that the trace lacks, probably for
+      // the work that ended last in the meantime.
+      if (start - arrival > kUnrecordedWait && draft.edges[binding].kind == EdgeKind::kLaunch) {
+        const TaskIndex cause = EndedLast(start, streams, last.draft);
+        if (cause != kNoTask && EndOf(cause) > arrival) {
+          draft.key = std::max(draft.key, drafts_[cause].key);
+          add({.from = cause,
+               .kind = EdgeKind::kCrossStream,
+               .provenance = Provenance::kInferred,
+               .lag = start - EndOf(cause)},
+              EndOf(cause));
         }
       }
       // The trace may not record why the first task of a stream was late, so the delay must not
@@ -836,6 +862,15 @@ class GraphBuilder {
 };
 
 }  // namespace
+
+DurationNs UnrecordedWaitOf(const Graph& graph, std::uint32_t edge) {
+  const Edge& recorded = graph.edges[edge];
+  // A launch's lag begins with its call, which may itself take long, e.g. to load a kernel.
+  const DurationNs lag = recorded.kind == EdgeKind::kLaunch
+                             ? recorded.lag - graph.tasks[recorded.from].duration
+                             : recorded.lag;
+  return lag >= kUnrecordedWait ? lag : DurationNs(0);
+}
 
 std::string_view Name(EdgeKind kind) {
   constexpr std::array<std::string_view, 7> kNames = {"host",  "hand-over", "stream",      "launch",

@@ -168,6 +168,21 @@ TEST(BuildGraphTest, ALateTaskWaitedForTheStreamThatEndedJustBefore) {
   }
 }
 
+TEST(BuildGraphTest, AVeryLateTaskWaitedForWhatEndedLastInTheMeantime) {
+  StoreBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const int t = 10'000 * step;
+    b.Step(step, kMain, t, 10'000);
+    b.Launch("aten::mm", kMain, t + 10, kGemm, kStream, t + 20, 3'000);
+    // Starts 3 ms after the other stream's kernel ends, which no launch takes.
+    b.Launch("aten::sum", kMain, t + 100, kAdd, kSideStream, t + 6'020, 5);
+  }
+  const auto waits = EdgesOf(GraphOf(b), EdgeKind::kCrossStream);
+  ASSERT_EQ(waits.size(), 2u);
+  EXPECT_EQ(waits[0].first.lag, Us(3'000));
+  EXPECT_EQ(waits[0].first.provenance, Provenance::kInferred);
+}
+
 TEST(BuildGraphTest, ALateTaskThatNothingEndedBeforeStaysUnexplained) {
   StoreBuilder b = TwoSteps();
   for (int step = 0; step < 2; ++step)

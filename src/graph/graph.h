@@ -53,6 +53,15 @@ std::string_view Name(Provenance provenance);
 /// A GPU task that starts this long after its dependencies has an unknown further dependency.
 inline constexpr DurationNs kLateStart{20'000};
 
+/// From this time on, a late start is a wait whose record is missing, not a latency.
+inline constexpr DurationNs kUnrecordedWait{1'000'000};
+
+struct Graph;
+
+/// Returns the part of an edge's lag into a GPU task that is a wait whose record is missing; 0 for
+/// shorter lags.
+DurationNs UnrecordedWaitOf(const Graph& graph, std::uint32_t edge);
+
 /// An edge into the start of a task.
 struct Edge {
   TaskIndex from = kNoTask;

@@ -131,6 +131,13 @@ void Edit::CloseGap(TaskIndex task) {
   }
 }
 
+void Edit::ScaleUnrecordedWaits(TaskIndex task, double factor) {
+  for (std::uint32_t edge = graph_.edge_begin[task]; edge < graph_.edge_begin[task + 1]; ++edge) {
+    const std::int64_t wait = std::min(plan_.lag[edge], UnrecordedWaitOf(graph_, edge).ns());
+    if (wait > 0) plan_.lag[edge] += Scaled(wait, factor) - wait;
+  }
+}
+
 void Edit::RemoveWait(TaskIndex return_task) {
   for (std::uint32_t edge = graph_.edge_begin[return_task];
        edge < graph_.edge_begin[return_task + 1]; ++edge) {

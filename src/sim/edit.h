@@ -104,6 +104,9 @@ class Edit {
   /// Lets a GPU task start immediately after its dependencies on the device, and within the normal
   /// latency after its launch.
   void CloseGap(TaskIndex task);
+  /// Multiplies the waits of a GPU task whose record is missing (kUnrecordedWait): the work that it
+  /// waited for runs on the GPU.
+  void ScaleUnrecordedWaits(TaskIndex task, double factor);
   bool IsRemoved(TaskIndex task) const { return removed_[task]; }
   /// Replaces a GPU task's work with work that differs from its operator's, e.g. the work of
   /// several operators. Sets its duration, and its duration in a 16-bit type (nullopt: the same).

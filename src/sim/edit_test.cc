@@ -41,6 +41,22 @@ TEST(EditTest, ThePlanTellsTheNumbersOfItsTasks) {
   EXPECT_EQ(edit.Present(), (std::vector<bool>{true, true, true, true, true, false}));
 }
 
+TEST(EditTest, AWaitWithoutARecordScalesAndALatencyDoesNot) {
+  Graph graph = TwoKernels(100);
+  constexpr std::int64_t kWait = 61'600'000;
+  // The second kernel's launch edge: 61.6 ms, of which its call takes 5 ns. The first one's is a
+  // latency.
+  graph.edges.back().lag = DurationNs(kWait);
+  const Plan base = MakePlan(graph);
+  Edit edit(graph, base);
+  for (const TaskIndex kernel : {2u, 3u}) edit.ScaleUnrecordedWaits(kernel, 0);
+  const Plan plan = edit.Finish().plan;
+  EXPECT_EQ(plan.lag.back(), 5);
+  EXPECT_EQ(plan.lag[graph.edge_begin[2] + 1], 6);
+  EXPECT_EQ(UnrecordedWaitOf(graph, static_cast<std::uint32_t>(graph.edges.size() - 1)).ns(),
+            kWait - 5);
+}
+
 TEST(EditTest, WhatWaitsForItselfHasNoPlan) {
   const Graph graph = TwoKernels(100);
   const Plan base = MakePlan(graph);

@@ -171,8 +171,10 @@ Forecaster::Forecaster(const Job& job)
       job.corrected_step_ms() ? *job.corrected_step_ms() : IntervalOf(job.corrected(), {}, 0, 0);
   const EditedPlan unchanged = Edit(job.graph(), job.corrected()).Finish();
   inferred_ms_ = baseline_.corrected.mid - StepOf(WithoutInferredWaits(job.graph(), unchanged));
-  baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), kFreeGpu));
-  baseline_.gpu_limit_ms = StepOf(Stretched(job.corrected(), kFreeHost));
+  // A wait whose record is missing belongs to neither limit.
+  const Plan limits = WithoutUnrecordedWaits(job.graph(), job.corrected());
+  baseline_.host_limit_ms = StepOf(Stretched(limits, kFreeGpu));
+  baseline_.gpu_limit_ms = StepOf(Stretched(limits, kFreeHost));
   const double host = uncertainty_.host, gpu = uncertainty_.gpu;
   fast_ms_ = StepOf(Stretched(job.corrected(), {1 - host, 1 - gpu, 1 - gpu}));
   slow_ms_ = StepOf(Stretched(job.corrected(), {1 + host, 1 + gpu, 1 + gpu}));

@@ -30,6 +30,18 @@ Plan WithoutInferredWaits(const Graph& graph, const EditedPlan& edited) {
   return out;
 }
 
+Plan WithoutUnrecordedWaits(const Graph& graph, const Plan& plan) {
+  Plan out = plan;
+  for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind != TaskKind::kGpu) continue;
+    for (std::uint32_t edge = graph.edge_begin[task]; edge < graph.edge_begin[task + 1]; ++edge) {
+      if (out.lag[edge] > 0)
+        out.lag[edge] -= std::min(out.lag[edge], UnrecordedWaitOf(graph, edge).ns());
+    }
+  }
+  return out;
+}
+
 Plan WithLateStarts(const Graph& graph, const EditedPlan& edited, double factor) {
   Plan out = edited.plan;
   ForEachGpuEdge(graph, edited, [&](std::uint32_t edge, const Edge& recorded) {

@@ -15,4 +15,7 @@ Plan WithoutInferredWaits(const Graph& graph, const EditedPlan& edited);
 /// scales with the step time if its cause also limits the step.
 Plan WithLateStarts(const Graph& graph, const EditedPlan& edited, double factor);
 
+/// Returns a plan of the graph without waits whose record is missing (kUnrecordedWait).
+Plan WithoutUnrecordedWaits(const Graph& graph, const Plan& plan);
+
 }  // namespace headroom

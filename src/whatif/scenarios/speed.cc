@@ -18,7 +18,9 @@ DurationNs Shortened(DurationNs duration, double factor) {
 Effect ApplyGpuSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
   const double factor = arguments.Number("factor");
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
-    if (job.graph().tasks[task].kind == TaskKind::kGpu) edit.Scale(task, 1 / factor);
+    if (job.graph().tasks[task].kind != TaskKind::kGpu) continue;
+    edit.Scale(task, 1 / factor);
+    edit.ScaleUnrecordedWaits(task, 1 / factor);
   }
   for (Edit::NewKernel& kernel : edit.inserted())
     kernel.duration = Shortened(kernel.duration, factor);
