@@ -21,8 +21,9 @@ bool HasTensorCores(const DeviceRates& rates, DType dtype) {
   return PeakFlopsPerSecond(*rates.device, dtype, TensorCoreUse::kYes).has_value();
 }
 
-/// Returns the work in the type in which the device runs it.
-KernelWork OnDevice(const ListedWork& listed, const DeviceRates& rates) {
+}  // namespace
+
+KernelWork WorkOn(const ListedWork& listed, const DeviceRates& rates) {
   KernelWork work = listed.work;
   if (listed.allows_tf32 && work.dtype == DType::kF32 && rates.device->vendor == "NVIDIA" &&
       HasTensorCores(rates, DType::kTF32)) {
@@ -32,6 +33,8 @@ KernelWork OnDevice(const ListedWork& listed, const DeviceRates& rates) {
   }
   return work;
 }
+
+namespace {
 
 double KernelsOf(const KernelWork& work, const DeviceRates& rates) {
   if (const auto* pointwise = std::get_if<PointwiseWork>(&work.shape)) return pointwise->kernels;
@@ -135,7 +138,7 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   StepClock clock;
   bool training = false;
   for (const ListedWork& listed : list.works) {
-    const KernelWork work = OnDevice(listed, rates);
+    const KernelWork work = WorkOn(listed, rates);
     const std::optional<double> ns = KernelNs(work, rates, constants);
     if (!ns) {
       return Status::NoAnswer(fmt::format("{}: no model for work of class {} in {}",

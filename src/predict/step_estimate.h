@@ -25,6 +25,10 @@ struct StepEstimate {
   double measured_share = 0;
 };
 
+/// Returns the work in the type in which the device runs it: TF32 where PyTorch allows it, and
+/// float32 on a device without tensor cores for the type.
+KernelWork WorkOn(const ListedWork& listed, const DeviceRates& rates);
+
 /// Returns the estimate of a step. In an inference, the program waits for the result of each step;
 /// training steps follow each other without a wait. The range comes from steps of transformers and
 /// from the ranges of all other kinds of work. Fails with kNoAnswer if a kernel has

@@ -55,7 +55,7 @@ std::vector<TimedOperator> TimeOperators(const ShardedList& shared, const Device
     }
     current = listed.op;
     TimedOperator& op = operators.back();
-    const double ns = *KernelNs(listed.work, rates, constants);
+    const double ns = *KernelNs(WorkOn(listed, rates), rates, constants);
     switch (listed.phase) {
       case StepPhase::kForward:
         op.forward += ns;

@@ -32,6 +32,7 @@ class LoopJob final : public ScalableJob {
                 std::optional<std::int64_t> samples) override;
   /// Always nullopt: the recording does not state the samples per step.
   std::optional<std::int64_t> samples() const override { return std::nullopt; }
+  bool overlaps_on_device() const override { return false; }
   std::optional<double> deviation() const override { return deviation_; }
   double loader_share() const override { return loader_share_; }
 

@@ -31,6 +31,8 @@ class PeriodicExchange final : public ScalableJob {
                 std::optional<std::int64_t> samples) override;
   std::optional<std::int64_t> samples() const override { return job_.samples(); }
   std::optional<double> deviation() const override;
+  std::int64_t steps_alone() const override { return every_; }
+  bool overlaps_on_device() const override { return job_.overlaps_on_device(); }
   std::int64_t recorded_gpus() const override { return job_.recorded_gpus(); }
   double loader_share() const override { return job_.loader_share(); }
 

@@ -45,6 +45,7 @@ class PipelinedJob final : public ScalableJob {
   ScaledStep On(const Topology& topology, const Placement& placement,
                 std::optional<std::int64_t> samples) override;
   std::optional<std::int64_t> samples() const override { return job_.samples(); }
+  bool overlaps_on_device() const override { return job_.overlaps_on_device(); }
   std::optional<double> deviation() const override { return job_.deviation(); }
   double loader_share() const override { return job_.loader_share(); }
   ModelParallel split() const override { return options_.split; }

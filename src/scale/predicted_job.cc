@@ -38,9 +38,13 @@ ScaledStep PredictedJob::On(const Topology& topology, const Placement& placement
   assert(!samples && "each GPU has the recorded batch");
   (void)samples;
   if (placement.gpus == 1) return OnOneGpu();
+  DurationNs transfers;  // Sum over the recorded steps.
   const Result<PredictedMs> ms =
       predictor_.StepWith(target_, host_factor_, one_gpu_, [&](Edit& edit) {
-        return InsertExchange(job_, {.topology = topology, .placement = placement}, edit);
+        Effect effect = InsertExchange(job_, {.topology = topology, .placement = placement}, edit);
+        for (const Edit::ChannelTask& transfer : edit.channel_tasks())
+          transfers += transfer.duration;
+        return effect;
       });
   ScaledStep step;
   if (!ms.ok()) {
@@ -49,6 +53,7 @@ ScaledStep PredictedJob::On(const Topology& topology, const Placement& placement
   }
   step.step_ms = IntervalOf(ms.value());
   step.limits.exposed_ms = std::max(0.0, ms.value().mid - one_gpu_.mid);
+  step.limits.transfers_ms = transfers.ms() / job_.graph().steps;
   step.without_latency_ms = step.without_bytes_ms = ms.value().mid;
   return step;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "scale/expected_maximum.h"
@@ -21,7 +22,8 @@ ScalingLimit LimitOf(const ScaledStep& step, const ScalingPoint& point, double l
       std::pair(step.step_ms.mid - step.without_bytes_ms, ScalingLimit::kBandwidth),
       std::pair(step.step_ms.mid - step.without_latency_ms, ScalingLimit::kLatency),
       std::pair(point.straggler_ms, ScalingLimit::kStraggler),
-      std::pair(point.bubble_ms, ScalingLimit::kPipeline)};
+      std::pair(point.bubble_ms, ScalingLimit::kPipeline),
+      std::pair(point.overlap_ms, ScalingLimit::kOverlap)};
   const auto most = std::max_element(
       losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (most->first >= kLimitShare * all) return most->second;
@@ -47,17 +49,20 @@ std::string_view Name(ScalingLimit limit) {
       return "straggler";
     case ScalingLimit::kPipeline:
       return "pipeline";
+    case ScalingLimit::kOverlap:
+      return "overlap";
   }
   return "";
 }
 
 std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topology,
                                        const std::vector<Placement>& placements, bool strong,
-                                       const IsWanted& is_wanted) {
+                                       const ScalingCosts& costs, const IsWanted& is_wanted) {
   constexpr double kMsPerSecond = 1e3;
   const ScaledStep one = job.OnOneGpu();
   const std::optional<std::int64_t> samples = job.samples();
-  const double deviation = job.deviation().value_or(0);
+  const double deviation =
+      job.deviation().value_or(costs.deviation / std::sqrt(static_cast<double>(job.steps_alone())));
   const ModelParallel split = job.split();
   std::vector<ScalingPoint> points;
   for (const Placement& placement : placements) {
@@ -118,6 +123,15 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
     point.step_ms.mid += point.straggler_ms;
     point.step_ms.high += 2 * point.straggler_ms;
     point.straggler_ms += step.waits_ms;  // The step already contains these waits.
+    // A recording of several GPUs contains the slowdown.
+    if (placement.gpus > 1 && job.recorded_gpus() == 1 && job.overlaps_on_device()) {
+      const double overlapped =
+          std::clamp(step.limits.transfers_ms - step.limits.exposed_ms, 0.0, step.step_ms.mid);
+      point.overlap_ms = (costs.overlap_slowdown - 1) * overlapped;
+      point.step_ms.low += point.overlap_ms / 3;
+      point.step_ms.mid += point.overlap_ms;
+      point.step_ms.high += 5 * point.overlap_ms / 3;
+    }
     // If the samples do not divide evenly, some ranks have one more, which determines the time.
     const auto gpus = static_cast<double>(placement.gpus);
     const double work = strong ? 1 : static_cast<double>(batches);
@@ -128,7 +142,14 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
       // One GPU also updates once for all batches of a step.
       const auto of_a_step = static_cast<double>(strong ? 1 : split.micro_batches);
       const double one_ms = one.step_ms.mid - job.update_ms() * (1 - 1 / of_a_step);
-      point.efficiency = work * one_ms / (gpus * point.step_ms.mid);
+      const auto efficiency = [&](double step_ms) {
+        const double share = work * one_ms / (gpus * step_ms);
+        // Each replica of a constant batch does all of one GPU's work.
+        return strong ? share : std::min(1.0, share);
+      };
+      point.efficiency = efficiency(point.step_ms.mid);
+      point.least_efficiency = efficiency(point.step_ms.high);
+      point.most_efficiency = efficiency(point.step_ms.low);
     }
     point.limit = LimitOf(step, point, job.loader_share());
     points.push_back(std::move(point));

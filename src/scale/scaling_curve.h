@@ -23,6 +23,7 @@ enum class ScalingLimit : std::uint8_t {
   kLatency,    ///< Number of messages, regardless of their size.
   kStraggler,  ///< Waiting for the slowest rank, because ranks vary from step to step.
   kPipeline,   ///< Idle pipeline stages at the first and the last batches.
+  kOverlap,    ///< Computation that is slower while it shares the GPU with collectives.
 };
 
 std::string_view Name(ScalingLimit limit);
@@ -58,6 +59,10 @@ class ScalableJob {
   virtual std::optional<double> deviation() const = 0;
   /// Returns the number of GPUs among which the recorded steps already waited for the slowest.
   virtual std::int64_t recorded_gpus() const { return 1; }
+  /// Returns the number of steps in which ranks do not wait for each other.
+  virtual std::int64_t steps_alone() const { return 1; }
+  /// Returns true if collectives and computation share the device.
+  virtual bool overlaps_on_device() const { return true; }
   /// Returns the share of the step spent waiting for the loader.
   virtual double loader_share() const = 0;
   /// Returns how GPUs share a replica of the model. On() requires complete replicas.
@@ -66,13 +71,25 @@ class ScalableJob {
   virtual double update_ms() const { return 0; }
 };
 
+/// Costs of several GPUs that a recording of one GPU does not show. The defaults are those of
+/// published training runs (docs/scale.md).
+struct ScalingCosts {
+  /// Computation takes this much longer while a collective runs on the same GPU.
+  double overlap_slowdown = 1.08;
+  /// Standard deviation of step times as a share, if too few steps were recorded.
+  double deviation = 0.02;
+};
+
 struct ScalingPoint {
   Placement placement;
   std::string no_answer = {};                ///< As ScaledStep::no_answer.
   StepInterval step_ms;                      ///< Includes waits for stragglers.
   std::optional<double> samples_per_s = {};  ///< Throughput of all GPUs.
   double efficiency = 1;  ///< Throughput of N GPUs, divided by N times that of one GPU.
+  /// Efficiency at the ends of `step_ms`.
+  double least_efficiency = 1, most_efficiency = 1;
   double exposed_ms = 0, transfers_ms = 0, straggler_ms = 0, bubble_ms = 0;
+  double overlap_ms = 0;  ///< Slowdown of computation by collectives that run at the same time.
   ScalingLimit limit = ScalingLimit::kGpu;
   std::string why = {};
 };
@@ -86,10 +103,12 @@ inline constexpr double kLimitShare = 0.05;
 ///
 /// Stragglers: if steps of one rank have a deviation s, the slowest of N takes longer by s times
 /// the expected maximum of N normal values. The interval covers half to twice that wait.
+/// The slowdown by overlap covers a third to 5 / 3 of `overlap_slowdown`: 1.03 to 1.13 by default.
 ///
 /// @param is_wanted  callback before each point; once it returns false, returns the points so far
 std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topology,
                                        const std::vector<Placement>& placements, bool strong,
+                                       const ScalingCosts& costs = {},
                                        const IsWanted& is_wanted = AlwaysWanted);
 
 }  // namespace headroom

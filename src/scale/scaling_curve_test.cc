@@ -10,20 +10,24 @@ namespace scaling_curve_test {
 /// A job of 100 ms per step on one GPU. The test sets the step on several GPUs.
 class FakeJob final : public ScalableJob {
  public:
-  double exposed_ms = 0, latency_ms = 0, loader = 0;
+  double exposed_ms = 0, hidden_ms = 0, latency_ms = 0, loader = 0;
   std::optional<std::int64_t> batch = 8;
-  std::optional<double> varies;
+  std::optional<double> varies = 0;
+  std::int64_t recorded = 1;
   std::vector<std::optional<std::int64_t>> asked;
 
   ScaledStep OnOneGpu() override { return Step(0, 0); }
   ScaledStep On(const Topology&, const Placement& placement,
                 std::optional<std::int64_t> samples) override {
     asked.push_back(samples);
-    return placement.gpus == 1 ? Step(0, 0) : Step(exposed_ms, latency_ms);
+    ScaledStep step = placement.gpus == 1 ? Step(0, 0) : Step(exposed_ms, latency_ms);
+    if (placement.gpus > 1) step.limits.transfers_ms += hidden_ms;
+    return step;
   }
   std::optional<std::int64_t> samples() const override { return batch; }
   std::optional<double> deviation() const override { return varies; }
   double loader_share() const override { return loader; }
+  std::int64_t recorded_gpus() const override { return recorded; }
 
  private:
   static ScaledStep Step(double exposed, double latency) {
@@ -94,6 +98,34 @@ TEST(ScalingCurveTest, AllWaitForTheSlowest) {
   EXPECT_NEAR(points[1].step_ms.low, 150 + wait / 2, 1e-9);
   EXPECT_NEAR(points[1].step_ms.mid, 150 + wait, 1e-9);
   EXPECT_NEAR(points[1].step_ms.high, 150 + 2 * wait, 1e-9);
+}
+
+TEST(ScalingCurveTest, WithoutEnoughStepsTheyVaryAsUsual) {
+  FakeJob job;
+  job.varies.reset();
+  EXPECT_NEAR(Curve(job, {8})[0].straggler_ms, 2 * ExpectedMaximumOfNormals(8), 1e-9);
+}
+
+TEST(ScalingCurveTest, ComputationIsSlowerBesideCollectives) {
+  FakeJob job;
+  job.hidden_ms = 50;
+  const ScalingPoint point = Curve(job, {8})[0];
+  EXPECT_NEAR(point.overlap_ms, 0.08 * 50, 1e-9);
+  EXPECT_NEAR(point.step_ms.mid, 104, 1e-9);
+  EXPECT_LT(point.least_efficiency, point.efficiency);
+  EXPECT_GT(point.most_efficiency, point.efficiency);
+  // A recording of several GPUs contains the slowdown.
+  job.recorded = 8;
+  EXPECT_EQ(Curve(job, {8})[0].overlap_ms, 0);
+  job.recorded = 1;
+  job.hidden_ms = 90;
+  EXPECT_EQ(Curve(job, {8})[0].limit, ScalingLimit::kOverlap);
+}
+
+TEST(ScalingCurveTest, NoScheduleBeatsIndependentGpus) {
+  FakeJob job;
+  job.exposed_ms = -10;
+  EXPECT_EQ(Curve(job, {4})[0].efficiency, 1);
 }
 
 }  // namespace scaling_curve_test

@@ -835,8 +835,9 @@ class Plans(PredictTest):
                     option = options[name]
                     (point,) = support.headroom("scale", trace, "--gpus", gpus, *network, "--json").json()["points"]
                     step = option["scaled_out"]["step_ms"]
-                    self.assertAlmostEqual(step["mid"], point["step_ms"]["mid"], places=4)
-                    self.assertAlmostEqual(option["scaled_out"]["efficiency_pct"], point["efficiency_pct"], places=4)
+                    # Waits for the slowest rank are a share of the computation, which each finds in its own way.
+                    self.assertAlmostEqual(step["mid"] / point["step_ms"]["mid"], 1, delta=0.01)
+                    self.assertAlmostEqual(option["scaled_out"]["efficiency_pct"], point["efficiency_pct"], delta=1)
                     # `scale` adds the transfers' uncertainty to the others; `predict` treats it as independent.
                     for end in ("low", "high"):
                         self.assertAlmostEqual(step[end], point["step_ms"][end], delta=0.03 * step["mid"])
@@ -884,17 +885,20 @@ class Plans(PredictTest):
             )
             result = self.predict(trace, "--gpu", gpu, "--total-steps", "1000", "--prices", prices, *flags)
             scaled = result["options"][0]["scaled_out"]
-            return scaled["step_ms"]["mid"] - result["targets"][0]["step_ms"]["mid"], scaled["efficiency_pct"]
+            alone = result["targets"][0]["step_ms"]["mid"]
+            return scaled["step_ms"]["mid"] - alone, scaled["efficiency_pct"], alone
 
         # In a host-bound job, the host factor also applies to launches of the added kernels.
-        _, usual = grown(HOST_BOUND, "H200")
+        _, usual, _ = grown(HOST_BOUND, "H200")
         for factor in ("0.25", "2"):
             self.assertAlmostEqual(grown(HOST_BOUND, "H200", "--host-factor", factor)[1], usual, delta=1)
         # On L4, the reducer copies 102 MB of gradients into its buckets and back. Reading and writing at 0.3 TB/s takes
         # at least 1.4 ms. There are 322 copies, and starting one takes 1.2 us. Delays of the sums are below 1 ms.
-        added, _ = grown(GPU_BOUND, "L4")
+        added, _, alone = grown(GPU_BOUND, "L4")
         self.assertGreater(added, 4 * 102.2e6 / 300e9 * 1e3 + 322 * 1.2e-3)
-        self.assertLess(added, 2 * 4 * 102.2e6 / 300e9 * 1e3 + 322 * 1.2e-3 + 1)
+        # The slowest of 8 ranks takes 1.42 deviations of 2 % longer.
+        waits = 1.42 * 0.02 * alone
+        self.assertLess(added, 2 * 4 * 102.2e6 / 300e9 * 1e3 + 322 * 1.2e-3 + 1 + waits)
 
     def test_buckets_of_gradients_must_fit_as_well(self):
         trace = support.data_file("h200/traces/gpt2_amp-bf16_attn-sdpa_opt-fused.json.gz")

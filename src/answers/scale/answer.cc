@@ -143,7 +143,8 @@ Status ScaleAnswer::FillCurves(ScalableJob& job, const std::vector<NamedNetwork>
          .bandwidth_gbps = network.bandwidth_gbps,
          .description = network.description,
          .points = ScalingCurve(question_.exchange_every > 1 ? rare : job, network.topology,
-                                placements.value(), question_.strong, question_.is_wanted)});
+                                placements.value(), question_.strong, question_.costs,
+                                question_.is_wanted)});
   }
   return Status::Ok();
 }
@@ -243,10 +244,9 @@ Result<ScaleReport> ScaleAnswer::OfLoop(const TraceStore& store, const Reference
 
 Result<ScaleReport> ScaleAnswer::OfList(const std::string& path, const OperatorList& list,
                                         const DeviceRates& rates, const GpuModels& models) const {
-  if (!IsPlain()) {
+  if (!std::holds_alternative<BucketSchedule>(exchange_.schedule)) {
     return Status::Usage(
-        "a list of operators (--ops) allows only --schedule ddp, per-tensor or local-sgd, and no "
-        "--with");
+        "a list of operators (--ops) allows only --schedule ddp, per-tensor or local-sgd");
   }
   ScaleReport report = ReportOf(path);
   const Result<std::unique_ptr<ListedJob>> job =

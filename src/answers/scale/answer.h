@@ -35,6 +35,7 @@ struct ScaleQuestion {
   ModelParallel split = {};
   std::string changes = {};  ///< Value of `--with`; empty without it.
   bool strong = false;
+  ScalingCosts costs = {};
   /// Called during the work. After it returns false, the work stops and the answer is invalid.
   IsWanted is_wanted = AlwaysWanted;
 };

@@ -30,9 +30,12 @@ void WritePoint(JsonWriter& json, const ScaleCurve& curve, const ScalingPoint& p
   WriteInterval(json, point.step_ms, known);
   json.Key("throughput_per_s").Number(point.samples_per_s);
   json.Key("efficiency_pct").Number(number(kPercent * point.efficiency));
+  json.Key("efficiency_low_pct").Number(number(kPercent * point.least_efficiency));
+  json.Key("efficiency_high_pct").Number(number(kPercent * point.most_efficiency));
   json.Key("exposed_communication_ms").Number(number(point.exposed_ms));
   json.Key("communication_ms").Number(number(point.transfers_ms));
   json.Key("straggler_ms").Number(number(point.straggler_ms));
+  json.Key("overlap_ms").Number(number(point.overlap_ms));
   json.Key("bubble_ms").Number(number(point.bubble_ms));
   json.Key("limited_by").StringOrNull(known ? Name(point.limit) : "");
   json.Key("why").String(known ? point.why : point.no_answer);

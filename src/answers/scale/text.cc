@@ -33,6 +33,8 @@ std::string_view Meaning(ScalingLimit limit, bool loop) {
     case ScalingLimit::kPipeline:
       return "idle stages while the first and the last micro-batch pass through the others "
              "(bubble)";
+    case ScalingLimit::kOverlap:
+      return "computation that collectives slow down";
   }
   return "";
 }

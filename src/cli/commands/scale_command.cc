@@ -7,6 +7,7 @@
 
 #include "cli/flags/value_checks.h"
 #include "cli/terminal/output.h"
+#include "predict/list_change.h"
 #include "predict/operator_list.h"
 #include "render/escape.h"
 #include "scale/recorded_collectives.h"
@@ -67,6 +68,9 @@ void AddNetworkFlags(Command command, NetworkQuestion& network) {
       .TypeName("N");
 }
 
+/// Limit of --overlap-slowdown. No measured kernel is slower by more.
+constexpr double kMaxSlowdown = 10;
+
 }  // namespace
 
 ScaleCommand::ScaleCommand(Command parent) {
@@ -114,6 +118,18 @@ ScaleCommand::ScaleCommand(Command parent) {
       .ShowDefault()
       .TypeName("X")
       .Check(AboveZero());
+  command_
+      .AddOption("--overlap-slowdown", question_.costs.overlap_slowdown,
+                 "Computation during a collective takes X times as long, for a job of one GPU")
+      .ShowDefault()
+      .TypeName("X")
+      .Check(Between(1, kMaxSlowdown));
+  command_
+      .AddOption("--step-deviation", question_.costs.deviation,
+                 "Standard deviation of step times as a share, if too few steps are recorded")
+      .ShowDefault()
+      .TypeName("X")
+      .Check(Between(0, 1));
   command_.AddOption("--with", question_.changes, "Changes to apply first (headroom whatif --list)")
       .TypeName("SCENARIO")
       .Check(Known(ScenarioNames()));
@@ -172,8 +188,11 @@ Result<ScaleReport> ScaleCommand::AnswerForList(const ScaleAnswer& answer) {
   if (!targets.ok()) return targets.status();
   if (targets.value().size() != 1) return Status::Usage("--ops requires exactly one --gpu NAME");
   const DeviceRates& rates = targets.value().front();
-  const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
+  Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
   if (!lists.ok()) return lists.status();
+  if (!question_.changes.empty()) {
+    if (Status status = ApplyToLists(question_.changes, lists.value()); !status.ok()) return status;
+  }
   if (lists.value().size() > 1) {
     return Status::Usage(fmt::format("{} lists {} steps, the first {}; give a file with one step",
                                      operators_path_, lists.value().size(),

@@ -84,7 +84,7 @@ export interface Cluster {
   nodes_at_most: number | null;
 }
 
-export type ScalingLimit = "gpu" | "host" | "loader" | "bandwidth" | "latency" | "straggler" | "pipeline";
+export type ScalingLimit = "gpu" | "host" | "loader" | "bandwidth" | "latency" | "straggler" | "pipeline" | "overlap";
 
 export interface ScalePoint {
   cluster: string | null;

@@ -149,6 +149,7 @@ export const LIMITS: Record<ScalingLimit, string> = {
   latency: "the number of messages, regardless of size",
   straggler: "waiting for the slowest rank",
   pipeline: "waits between pipeline stages",
+  overlap: "computation that collectives slow down",
 };
 
 export interface Verdict {
