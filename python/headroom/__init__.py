@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     # "as" exports a name to type checkers, as a place in __all__ does. flake8 does not support this form (F401).
     from headroom import callbacks as callbacks  # noqa: F401
     from headroom import data as data  # noqa: F401
+    from headroom import operators as operators  # noqa: F401
     from headroom import timer as timer  # noqa: F401
     from headroom import torch as torch  # noqa: F401
     from headroom._engine import DoesNotApply, TraceError
@@ -144,7 +145,7 @@ _MODULES = {
     "trace": ("Trace",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-_SUBMODULES = ("callbacks", "data", "timer", "torch")
+_SUBMODULES = ("callbacks", "data", "operators", "timer", "torch")
 
 
 def __getattr__(name: str) -> Any:

@@ -147,7 +147,9 @@ class Skew(MadeRanks):
 
     def test_two_files_and_a_stretch_of_their_steps(self):
         folder = self.job()
-        answer = scale(folder / "rank3.json.gz", folder / "rank0.json.gz", "--gpus", "8", "--steps", "2:4", "--step-deviation", "0")
+        answer = scale(
+            folder / "rank3.json.gz", folder / "rank0.json.gz", "--gpus", "8", "--steps", "2:4", "--step-deviation", "0"
+        )
         self.assertEqual((answer["baseline"]["replayed_rank"], answer["baseline"]["ranks"]), (0, 2))
         self.assertAlmostEqual(mids(answer)[0] / step_ms(8), 1, delta=0.002)
         self.assertIn("9 recorded collectives", answer["points"][0]["why"])
