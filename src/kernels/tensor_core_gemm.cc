@@ -81,9 +81,10 @@ double TensorTileNs(const GemmProblem& p, const TensorTile& tile, double split,
   const double blocks = tiles * split;
   const double waves = std::ceil(blocks / rates.processors - 1e-9);
   const double efficiency =
-      std::min(constants.most_efficiency,
-               constants.efficiency * std::pow(area / kUsualTile, constants.efficiency_exponent)) *
-      rates.efficiency;
+      std::min(1.0, rates.efficiency *
+                        std::min(constants.most_efficiency,
+                                 constants.efficiency *
+                                     std::pow(area / kUsualTile, constants.efficiency_exponent)));
   const double ends = constants.end_clocks / rates.clock_ghz *
                       std::pow(std::min(1.0, area / kUsualTile), constants.end_exponent);
   const double compute = waves * (2 * area * depth / (rates.processor_flops * efficiency) + ends);
@@ -137,6 +138,13 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
   return layout;
 }
 
+double FullTensorRate(const DeviceSpec& device) {
+  if (!device.int8_tensor_tops || !device.fp16_tensor_tflops || device.vendor != "NVIDIA") return 1;
+  constexpr double kInt8 = 2, kHalved = 1.5;
+  const double full = *device.int8_tensor_tops / kInt8 / *device.fp16_tensor_tflops;
+  return full > kHalved ? full : 1;
+}
+
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
                                              DType dtype, const DeviceSpec& device,
                                              double sustained,
@@ -157,12 +165,15 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
                          .result_bytes = tf32 ? 4.0 : 2.0};
   const double power = eight ? shares.gemm_8 : tf32 ? shares.gemm_tf32 : shares.gemm_16;
   const double bytes = tf32 ? shares.gemm_bytes_tf32 : shares.gemm_bytes_16;
+  const double full = FullTensorRate(device);
+  const double clock = std::max(1.0, sustained);  // A consumer card exceeds its boost clock.
   GemmRates rates = {.processors = *device.sm_count,
                      .clock_ghz = PeakClockGhz(device),
-                     .processor_flops = *peak / *device.sm_count,
-                     .sustained_flops = *peak * std::min(1.0, power * sustained),
-                     .bytes = *device.memory_bandwidth_gbs * bytes};
-  if (tf32) rates.efficiency = shares.gemm_efficiency_tf32;
+                     .processor_flops = *peak * clock / *device.sm_count,
+                     .sustained_flops = *peak * std::min(clock, full * power * sustained),
+                     .bytes = *device.memory_bandwidth_gbs * bytes,
+                     .efficiency = full};
+  if (tf32) rates.efficiency *= shares.gemm_efficiency_tf32;
   if (tf32 && layout.IsOfWeightGradient()) {
     rates.efficiency *= shares.gemm_weight_gradient_tf32;
     rates.sustained_flops *= shares.gemm_weight_gradient_tf32;

@@ -28,6 +28,12 @@ struct GemmLayout {
 /// elements of a type. Assumes contiguous rows if no strides were recorded.
 GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtype);
 
+/// Returns the rate at which operands and power could feed the device's tensor cores, relative to
+/// the stated peak: 2 if they halve their rate for float32 accumulation, as on GeForce cards, else
+/// 1. In int8, all of NVIDIA's have twice their full rate (NVIDIA, "Ampere GA102 GPU Architecture",
+/// table 2).
+double FullTensorRate(const DeviceSpec& device);
+
 /// Returns the time of a matrix product on tensor cores:
 /// t = start + min over tiles and splits of ((max(C, P))^p + M^p + L^p)^(1/p).
 ///

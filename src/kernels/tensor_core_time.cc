@@ -7,6 +7,7 @@
 
 #include "cost/operator_args.h"
 #include "cost/roofline.h"
+#include "kernels/tensor_core_gemm.h"
 
 namespace headroom {
 namespace {
@@ -113,12 +114,13 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   const double start =
       shares.convolution_start_us * kMicrosecond * (as_it_lies ? 1 : kReorderingKernels);
 
+  const double full_rate = FullTensorRate(device);
   // Time of a product [m, n] over k with tiles that fit its narrow side. Without reordering, each
   // sample is a separate product. Batch and groups are bounded where shapes are read
   // (convolution_cost.cc).
   const auto part = [&](double m, double n, double share) {
-    double rate = rates->flops * share;
-    if (n <= static_cast<double>(kNarrowExtent)) rate *= shares.convolution_narrow;
+    if (n <= static_cast<double>(kNarrowExtent)) share *= shares.convolution_narrow;
+    double rate = rates->flops * std::min(1.0, full_rate * share);
     const bool by_sample = as_it_lies && !channels_last;
     const GemmShape product = {.batch = by_sample ? shape.groups * shape.batch : shape.groups,
                                .m = by_sample ? out_plane : static_cast<std::int64_t>(m),

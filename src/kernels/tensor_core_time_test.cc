@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
+
 namespace headroom {
 namespace tensor_core_time_test {
 
@@ -104,6 +106,20 @@ TEST(LayoutOfTest, StridesTellTransposedOperandsAndOddRows) {
   EXPECT_TRUE(both.transposed_first);
   EXPECT_TRUE(both.transposed_second);
   EXPECT_FALSE(both.IsOfWeightGradient());
+}
+
+TEST(TensorCoreGemmTimeTest, CardsThatHalveTheRateComeCloserToIt) {
+  const GemmShape shape = {.m = 8192, .n = 8192, .k = 8192};
+  const auto share_of_peak = [&](double int8_tops) {
+    DeviceSpec device = RoundDevice();
+    device.vendor = "NVIDIA";
+    device.int8_tensor_tops = int8_tops;
+    const double at_peak = 2 * std::pow(8192.0, 3) / (*device.fp16_tensor_tflops * 1e6);
+    return at_peak / Us(TensorCoreGemmTime(shape, {}, DType::kF16, device));
+  };
+  EXPECT_EQ(share_of_peak(400), share_of_peak(200)) << "twice the rate of 16 bits, or the same";
+  EXPECT_GT(share_of_peak(800), 1.1 * share_of_peak(400));
+  EXPECT_LT(share_of_peak(800), 1);
 }
 
 /// Returns a convolution of 64 x 256 x 56 x 56 with a 3 x 3 kernel and 256 output channels.
