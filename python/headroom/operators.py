@@ -90,6 +90,8 @@ def _tensors(values: Iterable[Any]) -> list[torch.Tensor]:
             found.append(value)
         elif isinstance(value, (list, tuple)):
             found += _tensors(value)
+        elif isinstance(value, dict):  # Results of Transformers are dicts.
+            found += _tensors(value.values())
     return found
 
 
@@ -361,8 +363,8 @@ def list_operators(
     except (NotImplementedError, RuntimeError) as error:
         reason = str(error).splitlines()[0].split(". ")[0].rstrip(".")
         raise NotOnMeta(
-            f"{type(module).__name__} cannot run on the meta device: {reason}. Code that reads values of tensors finds "
-            "none there; list its parts, or record a step (headroom record)"
+            f"{type(module).__name__} cannot run on the meta device: {reason}. If it reads values of tensors, list its "
+            "parts, or record a step (headroom record)"
         ) from error
     if train and not differentiable:
         raise ValueError(f"no result of {type(module).__name__} has a gradient; list it with train=False")
@@ -392,13 +394,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--output", metavar="FILE", default="ops.csv", help="[ops.csv]")
     parser.add_argument("--train", action="store_true", help="also the backward")
     options = parser.parse_args(arguments)
-    module, *inputs = _load(options.target)()
+    built = _load(options.target)()
+    if not isinstance(built, tuple) or not built or not isinstance(built[0], torch.nn.Module):
+        print(f"{options.target}: must return a tuple of the module and its inputs", file=sys.stderr)
+        return 1
     try:
-        listed = list_operators(module, *inputs, train=options.train)
+        listed = list_operators(*built, train=options.train)
+        listed.write(options.output)
     except (NotOnMeta, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
-    listed.write(options.output)
+    except OSError as error:
+        print(f"{options.output}: {error.strerror}", file=sys.stderr)
+        return 1
     print(f"{options.output}: {len(listed)} operators. Forecast: headroom predict --ops {options.output} --gpu NAME")
     return 0
 

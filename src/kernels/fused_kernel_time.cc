@@ -103,8 +103,8 @@ std::optional<double> AttentionNs(const AttentionWork& work, DType dtype,
   if (work.backward) step *= kBackwardSteps;
   const double all = blocks * mean_keys * step / (flops_per_ns * device_share);
   double longest = work.keys * step * rates.processors / (flops_per_ns * block_share);
-  constexpr double kMostParts = 8;
-  if (!asynchronous) longest *= std::clamp(blocks / rates.processors, 1 / kMostParts, 1.0);
+  constexpr double kMaxParts = 8;
+  if (!asynchronous) longest *= std::clamp(blocks / rates.processors, 1 / kMaxParts, 1.0);
   return start + std::max({all, longest, memory});
 }
 

@@ -53,17 +53,7 @@ std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const D
 
 std::optional<double> TensorCoreNs(const ConvolutionWork& work, DType dtype,
                                    const DeviceRates& rates) {
-  const auto whole = [](double value) { return static_cast<std::int64_t>(value); };
-  const std::int64_t out = whole(OutputSide(work));
-  const ConvolutionShape shape = {.batch = whole(work.batch),
-                                  .in_channels = whole(work.in_channels),
-                                  .out_channels = whole(work.out_channels),
-                                  .groups = 1,
-                                  .in = {whole(work.image), whole(work.image)},
-                                  .kernel = {whole(work.kernel), whole(work.kernel)},
-                                  .out = {out, out},
-                                  .dtype = dtype};
-  return NsOf(TensorCoreConvolutionTime(shape, dtype, *rates.device,
+  return NsOf(TensorCoreConvolutionTime(GeneralShape(work, dtype), dtype, *rates.device,
                                         ActivationOrder::kChannelsFirst, rates.clock_share));
 }
 

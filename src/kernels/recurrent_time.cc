@@ -73,13 +73,13 @@ std::optional<RecurrentWork> RecurrentWorkOf(const OperatorCall& call) {
 }
 
 bool IsPersistent(const RecurrentWork& work, DType dtype, const DeviceRates& rates) {
-  constexpr double kMostHidden = 1024, kMostBatch = 96;
+  constexpr double kMaxHidden = 1024, kMaxBatch = 96;
   constexpr double kGates = 4;  // Measured with an LSTM only.
   const std::string_view architecture = rates.device->architecture;
   const bool generation = architecture == "Ampere" || architecture == "Ada" ||
                           architecture == "Hopper" || architecture == "Blackwell";
   return generation && BytesPerElement(dtype) == 2 && work.directions == 1 &&
-         work.gates == kGates && work.hidden <= kMostHidden && work.batch <= kMostBatch;
+         work.gates == kGates && work.hidden <= kMaxHidden && work.batch <= kMaxBatch;
 }
 
 double RecurrentFlops(const RecurrentWork& work) {

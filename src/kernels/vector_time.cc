@@ -272,6 +272,19 @@ double OutputSide(const ConvolutionWork& work) {
   return std::floor((work.image + 2 * work.padding - work.kernel) / work.stride) + 1;
 }
 
+ConvolutionShape GeneralShape(const ConvolutionWork& work, DType dtype) {
+  const auto whole = [](double value) { return static_cast<std::int64_t>(value); };
+  const std::int64_t out = whole(OutputSide(work));
+  return {.batch = whole(work.batch),
+          .in_channels = whole(work.in_channels),
+          .out_channels = whole(work.out_channels),
+          .groups = 1,
+          .in = {whole(work.image), whole(work.image)},
+          .kernel = {whole(work.kernel), whole(work.kernel)},
+          .out = {out, out},
+          .dtype = dtype};
+}
+
 double ConvolutionNs(const ConvolutionWork& work, const DeviceRates& rates,
                      const KernelConstants& constants) {
   const double out = OutputSide(work);

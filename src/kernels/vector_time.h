@@ -16,6 +16,9 @@ double ProductNs(const ProductWork& work, const DeviceRates& rates,
 /// 1.
 double OutputSide(const ConvolutionWork& work);
 
+/// Returns the forward of a square convolution in its general form, without groups.
+ConvolutionShape GeneralShape(const ConvolutionWork& work, DType dtype);
+
 /// Returns the nanoseconds of a convolution with the fastest of three algorithms, without the start
 /// of its last kernel:
 /// - An implicit GEMM.

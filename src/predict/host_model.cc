@@ -51,12 +51,12 @@ Result<HostModel> HostModel::Named(std::string_view kind_or_us) {
   double us = 0;
   const char* end = kind_or_us.data() + kind_or_us.size();
   const auto [stop, error] = std::from_chars(kind_or_us.data(), end, us);
-  constexpr double kMostUs = 1e4;
-  if (error != std::errc() || stop != end || !(us >= 0 && us <= kMostUs)) {
+  constexpr double kMaxUs = 1e4;
+  if (error != std::errc() || stop != end || !(us >= 0 && us <= kMaxUs)) {
     return Status::Usage(
         fmt::format("'{}' is neither a kind of machine (cloud, server, workstation, none) nor a "
                     "number of microseconds from 0 to {:g}",
-                    kind_or_us, kMostUs));
+                    kind_or_us, kMaxUs));
   }
   return HostModel{.name = fmt::format("{:g} us", us), .us_per_kernel = us};
 }

@@ -118,25 +118,11 @@ void MakeHalf(DType half, OperatorList& list) {
   }
 }
 
-/// Returns the square convolution in its general form.
-ConvolutionShape GeneralOf(const ConvolutionWork& work, DType dtype) {
-  const auto whole = [](double value) { return static_cast<std::int64_t>(value); };
-  const std::int64_t out = whole(OutputSide(work));
-  ConvolutionShape shape;
-  shape.batch = whole(work.batch);
-  shape.in_channels = whole(work.in_channels), shape.out_channels = whole(work.out_channels);
-  shape.in = {whole(work.image), whole(work.image)};
-  shape.kernel = {whole(work.kernel), whole(work.kernel)};
-  shape.out = {out, out};
-  shape.dtype = dtype;
-  return shape;
-}
-
 void MakeChannelsLast(OperatorList& list) {
   for (ListedWork& listed : list.works) {
     if (!IsConvolution(listed.work)) continue;
     if (const auto* square = std::get_if<ConvolutionWork>(&listed.work.shape))
-      listed.work.shape = GeneralOf(*square, listed.work.dtype);
+      listed.work.shape = GeneralShape(*square, listed.work.dtype);
     auto& shape = std::get<ConvolutionShape>(listed.work.shape);
     if (shape.in.size() == 2) shape.channels_last = true;
   }

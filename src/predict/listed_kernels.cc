@@ -237,10 +237,10 @@ class RowWorks {
     if (kind == "LSTM" || kind == "GRU" || kind == "RNN") {
       if (Status status = wants(6, "(b, seq, in, hidden, layers, directions)"); !status.ok())
         return status;
-      constexpr double kMostLayers = 1000, kMostDirections = 2;
-      if ((*extents)[4] > kMostLayers || (*extents)[5] > kMostDirections) {
+      constexpr double kMaxLayers = 1000, kMaxDirections = 2;
+      if ((*extents)[4] > kMaxLayers || (*extents)[5] > kMaxDirections) {
         return BadRow(row_.place, fmt::format("{} has at most {} layers and {} directions", kind,
-                                              kMostLayers, kMostDirections));
+                                              kMaxLayers, kMaxDirections));
       }
       Push(phase, {.shape = RecurrentWork{.batch = (*extents)[0],
                                           .steps = (*extents)[1],
@@ -265,18 +265,10 @@ class RowWorks {
 
   /// Returns the square convolution with its gradients and memory order.
   ConvolutionShape ShapeOf(const ConvolutionWork& work) const {
-    const auto whole = [](double value) { return static_cast<std::int64_t>(value); };
-    const std::int64_t out = whole(OutputSide(work));
-    ConvolutionShape shape;
-    shape.batch = whole(work.batch);
-    shape.in_channels = whole(work.in_channels), shape.out_channels = whole(work.out_channels);
-    shape.in = {whole(work.image), whole(work.image)};
-    shape.kernel = {whole(work.kernel), whole(work.kernel)};
-    shape.out = {out, out};
+    ConvolutionShape shape = GeneralShape(work, DType::kF32);
     shape.channels_last = row_.channels_last;
     shape.data_gradient = row_.name == "conv_dgrad";
     shape.weight_gradient = row_.name == "conv_wgrad";
-    shape.dtype = DType::kF32;
     return shape;
   }
 

@@ -103,6 +103,14 @@ class ListOperators(unittest.TestCase):
             self.kinds(module, torch.empty(2, 200_000, device="meta")), [["Linear", [2, 200_000, 200_000]]]
         )
 
+    def test_results_may_be_a_dict(self):
+        class Named(torch.nn.Linear):
+            def forward(self, values):
+                return {"logits": super().forward(values)}
+
+        rows = list_operators(Named(8, 4), torch.empty(2, 8), train=True).rows
+        self.assertEqual(products(rows, "bw"), products(rows, "fw"))
+
     def test_values_of_tensors_are_refused_with_a_remedy(self):
         class Decides(torch.nn.Module):
             def forward(self, values):
@@ -126,7 +134,13 @@ class ListOperators(unittest.TestCase):
             predict = [support.BINARY, "predict", "--ops", target, "--gpu", "A100-40", "--json"]
             forecast = json.loads(subprocess.run(predict, capture_output=True, text=True, check=True).stdout)
             self.assertIsNone(forecast["targets"][0]["extrapolated_why"])
+            with open(source, "a", encoding="utf-8") as file:
+                file.write("def alone():\n    return torch.nn.Linear(512, 512)\n")
+            unwritable = [f"{source}:build", "-o", os.path.join(folder, "missing", "ops.csv")]
+            done = subprocess.run([*command, *unwritable], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (1, f"{unwritable[2]}: No such file or directory\n"))
             for wrong, message in (
+                (f"{source}:alone", "tuple of the module and its inputs"),
                 (source, "name a function"),
                 (f"{source}:none", "has no function"),
                 ("x.py:f", "no such file"),

@@ -147,7 +147,7 @@ bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
          kMeasuredTogether.end();
 }
 
-/// Returns the scenario that frameworks or users call `name`; empty if there is none.
+/// Returns our scenario for a name that frameworks or users give it; empty if we know none.
 std::string_view OtherNameOf(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"mixed-precision", "amp"},
