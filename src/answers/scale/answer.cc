@@ -86,6 +86,7 @@ ScaleReport ScaleAnswer::ReportOf(const std::string& path) const {
   report.exchange_every = question_.exchange_every;
   report.split = question_.split;
   report.changes = question_.changes;
+  report.assumed_deviation = question_.costs.deviation;
   return report;
 }
 

@@ -44,6 +44,7 @@ struct ScaleReport {
   std::optional<double> gradient_bytes;  ///< Gradients of a step, in bytes; absent if unknown.
   std::optional<double> deviation;       ///< Deviation of the recorded steps, as a share of their
                                          ///< median; absent for too few steps.
+  double assumed_deviation = 0;          ///< Used instead of an absent `deviation`.
   std::string source;       ///< "trace", "operators", or "loop" if the host is the device.
   std::string gpu;          ///< GPU that the times are modelled for if `source` is "operators".
   std::string calibration;  ///< As in ForecastReport.

@@ -82,6 +82,8 @@ TEST(ScaleText, SaysWhatTheBaselineIsOf) {
   report.recorded_network = "NVLink";
   ExpectHas(Text(report), "with amp; recorded on one of 8 GPUs,");
   ExpectHas(Text(report), "too few complete steps to measure how they vary");
+  report.assumed_deviation = 0.02;
+  ExpectHas(Text(report), "assumed to vary by 2.0 % (--step-deviation), and all wait");
 }
 
 TEST(ScaleText, SaysHowTheRankWasChosenAndWhatOverlapCosts) {

@@ -46,6 +46,21 @@ Style StyleOf(double efficiency) {
   return efficiency < kPoor ? Style::kBad : Style::kWarning;
 }
 
+std::string OfRanks(const ScaleReport& report) {
+  if (report.deviation) {
+    return fmt::format("identical; a rank's steps vary by {}, and all wait for the slowest",
+                       FormatPercent(kPercent * *report.deviation));
+  }
+  const std::string_view why = report.source == "operators"
+                                   ? "a list of operators has no recorded steps"
+                                   : "too few complete steps to measure how they vary";
+  if (report.assumed_deviation == 0) return fmt::format("identical, without stragglers: {}", why);
+  return fmt::format(
+      "identical; a rank's steps are assumed to vary by {} (--step-deviation), and all wait for "
+      "the slowest: {}",
+      FormatPercent(kPercent * report.assumed_deviation), why);
+}
+
 void WriteBaseline(TextPage& page, const ScaleReport& report) {
   page.Heading("One GPU", report.path, Style::kDim);
   const std::string time =
@@ -98,15 +113,7 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
                                    : ", of an unknown number of samples"),
         Style::kBold);
   }
-  page.Paragraph(
-      "  Ranks      ",
-      report.deviation
-          ? fmt::format("identical; a rank's steps vary by {}, and all wait for the slowest",
-                        FormatPercent(kPercent * *report.deviation))
-      : report.source == "operators"
-          ? "identical, without stragglers: a list of operators has no recorded steps"
-          : "identical, without stragglers: too few complete steps to measure how they vary",
-      Style::kBold);
+  page.Paragraph("  Ranks      ", OfRanks(report), Style::kBold);
 }
 
 void WriteSplit(TextPage& page, const ModelParallel& split) {
