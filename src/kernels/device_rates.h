@@ -84,6 +84,9 @@ inline constexpr double kFullSizeW = 200;
 /// - For cards between kSmallW and kFullSizeW, the two results are weighted by the logarithm of the
 ///   power.
 ///
+/// Products on a card with 128 lanes per multiprocessor in 8 or 4 nm also sustain no more than the
+/// energy of an operation in that process allows.
+///
 /// Cards whose compute capabilities differ in the major number (B200, RTX 5090) are not compared.
 /// The rule requires no measurement on the card.
 ///

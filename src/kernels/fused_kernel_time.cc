@@ -44,11 +44,16 @@ bool IsAsynchronous(const DeviceRates& rates) {
 
 }  // namespace
 
-double InstructionNs(const InstructionWork& work, const DeviceRates& rates) {
+double InstructionNs(const InstructionWork& work, DType dtype, const DeviceRates& rates) {
   const InstructionCost& cost = kInstructionCosts[static_cast<std::size_t>(work.kind)];
   const double clocks = MultiprocessorClocksPerNs(rates);
   const double bytes = PointwiseNs({.bytes = work.bytes}, rates);
-  const double instructions = work.elements * cost.clocks_per_element / clocks;
+  // cuDNN's depthwise kernels in 16 bits compute packed pairs and keep rows in registers (image
+  // models of gpu-modern/).
+  constexpr double kPacked = 0.25;
+  const bool packed = work.kind == InstructionKind::kFewChannels && dtype != DType::kF32;
+  const double instructions =
+      work.elements * cost.clocks_per_element * (packed ? kPacked : 1) / clocks;
   return cost.start_clocks * rates.processors / clocks +
          Overlapped(bytes, instructions, cost.overlap);
 }

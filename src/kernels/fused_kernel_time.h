@@ -15,7 +15,7 @@ namespace headroom {
 /// the clocks that a multiprocessor takes per element, of one kind of kernel on all GPUs.
 ///
 /// Source: kernels of vLLM and PyTorch timed on A100, A40, A800 and H800 (docs/predict.md).
-double InstructionNs(const InstructionWork& work, const DeviceRates& rates);
+double InstructionNs(const InstructionWork& work, DType dtype, const DeviceRates& rates);
 
 /// Returns the nanoseconds of fused attention over a cache; nullopt if the device's peak for
 /// `dtype` is unknown.

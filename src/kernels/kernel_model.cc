@@ -274,7 +274,7 @@ std::optional<double> ModelledNs(const KernelWork& work, const DeviceRates& rate
   if (const auto* pointwise = std::get_if<PointwiseWork>(&work.shape))
     return PointwiseNs(*pointwise, rates) + start * pointwise->kernels;
   if (const auto* instructions = std::get_if<InstructionWork>(&work.shape))
-    return InstructionNs(*instructions, rates);
+    return InstructionNs(*instructions, work.dtype, rates);
   if (const auto* attention = std::get_if<AttentionWork>(&work.shape))
     return AttentionNs(*attention, work.dtype, rates);
   if (const auto* grouped = std::get_if<GroupedWork>(&work.shape))

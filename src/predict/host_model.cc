@@ -16,10 +16,10 @@ struct HostKind {
   double us_per_kernel;
 };
 
-/// Cloud: rented virtual machines of gpu-modern/; server: the H200's machine of h200/
-/// (PyTorch 2.11, 16 cores); workstation: a desktop processor at 5 GHz, by its ratio of single-core
-/// speed.
-constexpr std::array kHostKinds = {HostKind{"cloud", 18}, HostKind{"server", 10},
+/// Cloud: rented virtual machines of gpu-modern/; server: between the H200's machine of h200/ (10
+/// us, PyTorch 2.11, 16 cores) and that of the L40S in gpu-modern/ (7 us); workstation: a desktop
+/// processor at 5 GHz, by its ratio of single-core speed.
+constexpr std::array kHostKinds = {HostKind{"cloud", 18}, HostKind{"server", 8.5},
                                    HostKind{"workstation", 6}, HostKind{"none", 0}};
 
 /// Cost relative to an elementwise operator: least squares over the host-bound modules of
@@ -39,6 +39,16 @@ double WeightOf(const KernelWork& work) {
     default:
       return 1;
   }
+}
+
+constexpr double kGenerated = 0.7, kLibraryCall = 0.8;
+
+/// Returns true for work that a compiler generates kernels for.
+bool IsGenerated(const KernelWork& work) {
+  const WorkClass of = ClassOf(work);
+  if (of == WorkClass::kInstruction)
+    return std::get<InstructionWork>(work.shape).kind != InstructionKind::kFewChannels;
+  return of == WorkClass::kPointwise || of == WorkClass::kRowwise;
 }
 
 }  // namespace
@@ -61,7 +71,13 @@ Result<HostModel> HostModel::Named(std::string_view kind_or_us) {
   return HostModel{.name = fmt::format("{:g} us", us), .us_per_kernel = us};
 }
 
-double HostNsOf(const KernelWork& work, double kernels, bool backward, const HostModel& host) {
+double HostNsOf(const KernelWork& work, double kernels, bool backward, ListLaunch launch,
+                const HostModel& host) {
+  if (launch == ListLaunch::kGraph) return 0;
+  if (launch == ListLaunch::kCompiled && !std::holds_alternative<RecurrentWork>(work.shape)) {
+    return host.us_per_kernel * kNsPerUs * kernels *
+           (IsGenerated(work) ? kGenerated : WeightOf(work) * kLibraryCall);
+  }
   constexpr double kBackward = 0.6;  // Share of the forward's time.
   double calls = kernels * WeightOf(work);
   if (std::holds_alternative<RecurrentWork>(work.shape)) {
@@ -70,6 +86,15 @@ double HostNsOf(const KernelWork& work, double kernels, bool backward, const Hos
     calls = kernels * kOfLibrary;
   }
   return host.us_per_kernel * kNsPerUs * calls * (backward ? kBackward : 1);
+}
+
+double HostStartNs(ListLaunch launch, const HostModel& host) {
+  // In calls of an elementwise operator: medians of the small modules of gpu-modern/.
+  constexpr double kEager = 0.4, kCompiled = 4, kGraph = 7;
+  const double calls = launch == ListLaunch::kEager      ? kEager
+                       : launch == ListLaunch::kCompiled ? kCompiled
+                                                         : kGraph;
+  return host.us_per_kernel * kNsPerUs * calls;
 }
 
 }  // namespace headroom

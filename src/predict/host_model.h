@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "kernels/kernel_work.h"
+#include "predict/operator_list.h"
 
 namespace headroom {
 
@@ -24,7 +25,14 @@ struct HostModel {
 /// normalizations and recurrent networks take more than elementwise operators; nodes of the
 /// backward take less, because autograd dispatches them without Python.
 ///
+/// Compiled code calls kernels and libraries directly; a graph needs no call.
+///
 /// @param kernels  kernels that the operator launches
-double HostNsOf(const KernelWork& work, double kernels, bool backward, const HostModel& host);
+double HostNsOf(const KernelWork& work, double kernels, bool backward, ListLaunch launch,
+                const HostModel& host);
+
+/// Returns the host's nanoseconds per step before the first kernel: the call of the module and, for
+/// compiled code, the checks that its assumptions hold.
+double HostStartNs(ListLaunch launch, const HostModel& host);
 
 }  // namespace headroom

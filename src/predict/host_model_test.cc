@@ -43,17 +43,29 @@ TEST(HostModel, AKindOfMachineOrANumber) {
 }
 
 TEST(HostModel, SmallOperatorsTakeTheHostsTime) {
-  // 100 launches of 10 us, and the start of the step; the GPU takes 3 us for each.
+  // 100 launches of 10 us, and 4 us at the start of the step; the GPU takes 3 us for each.
   const StepEstimate step = On(Elementwise(100, 1, false), "10");
-  EXPECT_NEAR(step.step.mid, (100 * 10 + 10 + 3) / 1e3, 0.01);
+  EXPECT_NEAR(step.step.mid, (100 * 10 + 4 + 3) / 1e3, 0.01);
   EXPECT_LT(step.gpu_ms, 0.5 * step.step.mid);
 }
 
 TEST(HostModel, LargeOperatorsHideIt) {
   const StepEstimate with = On(Elementwise(10, 1e5, false), "10"),
                      without = On(Elementwise(10, 1e5, false), "none");
-  // Only the first launch is not hidden.
-  EXPECT_NEAR(with.step.mid, without.step.mid + 0.02, 1e-6);
+  // Only the start and the first launch are not hidden.
+  EXPECT_NEAR(with.step.mid, without.step.mid + 0.014, 1e-6);
+}
+
+TEST(HostModel, CompiledCodeCostsAtItsStartAndLessPerKernel) {
+  const KernelWork elementwise = {.shape = PointwiseWork{.bytes = 1}},
+                   product = {.shape = ProductWork{.m = 1, .k = 1, .n = 1}};
+  const HostModel host = HostModel::Named("10").value();
+  EXPECT_GT(HostStartNs(ListLaunch::kCompiled, host), HostStartNs(ListLaunch::kEager, host));
+  for (const KernelWork& work : {elementwise, product}) {
+    const double eager = HostNsOf(work, 1, false, ListLaunch::kEager, host);
+    EXPECT_LT(HostNsOf(work, 1, false, ListLaunch::kCompiled, host), eager);
+    EXPECT_EQ(HostNsOf(work, 1, false, ListLaunch::kGraph, host), 0);
+  }
 }
 
 TEST(HostModel, TrainingStepsFollowEachOtherWithoutAWait) {

@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "kernels/kernel_work.h"
 #include "kernels/vector_time.h"
+#include "predict/list_compile.h"
 
 namespace headroom {
 namespace {
 
 constexpr std::string_view kChanges =
-    "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, channels-last";
+    "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, channels-last, "
+    "compile:mode=default|reduce-overhead|max-autotune|max-autotune-no-cudagraphs, cuda-graph";
 
 bool IsConvolution(const KernelWork& work) { return ClassOf(work) == WorkClass::kConvolution; }
 
@@ -135,24 +138,56 @@ std::optional<DType> HalfOf(std::string_view parameters) {
   return std::nullopt;
 }
 
-Status Apply(std::string_view change, std::vector<OperatorList>& lists) {
+/// Returns how the host launches code that torch.compile generated in a mode; nullopt for other
+/// parameters.
+std::optional<ListLaunch> CompiledLaunch(std::string_view parameters) {
+  if (parameters.empty() || parameters == "mode=default" ||
+      parameters == "mode=max-autotune-no-cudagraphs")
+    return ListLaunch::kCompiled;
+  if (parameters == "mode=reduce-overhead" || parameters == "mode=max-autotune")
+    return ListLaunch::kGraph;
+  return std::nullopt;
+}
+
+/// Launches the list as one CUDA graph.
+void MakeGraph(OperatorList& list) {
+  list.launch = ListLaunch::kGraph;
+  if (list.works.empty()) return;
+  // The graph reads its inputs at fixed addresses, so each call copies them there.
+  const ListedWork& first = list.works.front();
+  const double bytes = 2 * first.largest_input * BytesPerElement(first.work.dtype);
+  if (bytes > 0) {
+    list.works.insert(list.works.begin(),
+                      ListedWork{.op = first.op, .work = {.shape = PointwiseWork{.bytes = bytes}}});
+  }
+}
+
+/// @param launches  true to apply only changes of how the list is launched, which compile the list
+///                  with all other changes in it; false to apply only those others
+Status Apply(std::string_view change, bool launches, std::vector<OperatorList>& lists) {
   const std::size_t colon = change.find(':');
   const std::string_view name = change.substr(0, colon);
   const std::string_view parameters =
       colon == std::string_view::npos ? std::string_view() : change.substr(colon + 1);
   const std::optional<DType> half = HalfOf(parameters);
   const bool typed = (name == "amp" || name == "half") && half;
-  const bool plain = (name == "tf32" || name == "channels-last") && parameters.empty();
-  if (!typed && !plain) {
+  const bool plain =
+      (name == "tf32" || name == "channels-last" || name == "cuda-graph") && parameters.empty();
+  const std::optional<ListLaunch> compiled =
+      name == "compile" ? CompiledLaunch(parameters) : std::nullopt;
+  if (!typed && !plain && !compiled) {
     return Status::Usage(
         fmt::format("--with '{}': no such change of a list of operators; use {}, joined by +",
                     change, kChanges));
   }
+  if (launches != (name == "compile" || name == "cuda-graph")) return Status::Ok();
   for (OperatorList& list : lists) {
     if (name == "amp") Autocast(*half).Apply(list);
     if (name == "half") MakeHalf(*half, list);
     if (name == "tf32") MakeTf32(list);
     if (name == "channels-last") MakeChannelsLast(list);
+    if (compiled) FuseAsCompiled(list);
+    if (name == "cuda-graph" || compiled == ListLaunch::kGraph) MakeGraph(list);
   }
   return Status::Ok();
 }
@@ -160,12 +195,16 @@ Status Apply(std::string_view change, std::vector<OperatorList>& lists) {
 }  // namespace
 
 Status ApplyToLists(std::string_view changes, std::vector<OperatorList>& lists) {
-  while (true) {
-    const std::size_t plus = changes.find('+');
-    if (Status status = Apply(changes.substr(0, plus), lists); !status.ok()) return status;
-    if (plus == std::string_view::npos) return Status::Ok();
-    changes.remove_prefix(plus + 1);
+  for (const bool launches : {false, true}) {
+    std::string_view rest = changes;
+    for (std::size_t plus = 0; plus != std::string_view::npos;
+         rest.remove_prefix(std::min(rest.size(), plus + 1))) {
+      plus = rest.find('+');
+      if (Status status = Apply(rest.substr(0, plus), launches, lists); !status.ok()) return status;
+      if (plus == std::string_view::npos) break;
+    }
   }
+  return Status::Ok();
 }
 
 }  // namespace headroom

@@ -92,7 +92,8 @@ TEST(ListChange, ChannelsLastSavesTheReordering) {
 
 TEST(ListChange, OtherChangesAreRefusedWithTheKnownOnes) {
   std::vector<OperatorList> lists = {Read(kLayer)};
-  for (const char* change : {"", "amp:dtype=fp8", "compile", "tf32:x=1", "amp+"}) {
+  for (const char* change :
+       {"", "amp:dtype=fp8", "quantize", "compile:mode=fast", "tf32:x=1", "amp+"}) {
     const Status status = ApplyToLists(change, lists);
     EXPECT_EQ(status.code(), StatusCode::kUsage) << change;
     EXPECT_NE(status.message().find("channels-last"), std::string::npos);

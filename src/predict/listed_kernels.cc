@@ -66,6 +66,9 @@ class RowWorks {
     const bool convolution = std::holds_alternative<ConvolutionWork>(work.work.shape) ||
                              std::holds_alternative<ConvolutionShape>(work.work.shape);
     work.allows_tf32 = convolution && !row_.dtype;
+    if (!row_.output.empty()) work.result = ElementsOf(row_.output);
+    for (const Extents& input : row_.inputs)
+      work.largest_input = std::max(work.largest_input, ElementsOf(input));
     if (row_.dtype) {
       work.exact_type = true;
       SetType(*row_.dtype, work.work);

@@ -21,6 +21,13 @@ enum class AutocastType : std::uint8_t {
 
 enum class StepPhase : std::uint8_t { kForward, kBackward, kAccumulate };
 
+/// How the host launches the kernels of a list.
+enum class ListLaunch : std::uint8_t {
+  kEager,     ///< One operator of PyTorch after another.
+  kCompiled,  ///< Code that torch.compile generated.
+  kGraph,     ///< One CUDA graph.
+};
+
 /// Kernels of one operator.
 struct ListedWork {
   std::int64_t op = 0;  ///< Number of the operator in its list.
@@ -32,6 +39,8 @@ struct ListedWork {
   bool exact_type = false;  ///< The list states the type.
   /// PyTorch's defaults run it in TF32 on GPUs that have it: a convolution in float32.
   bool allows_tf32 = false;
+  /// Elements of the operator's result and of its largest input, as listed; 0 if not listed.
+  double result = 0, largest_input = 0;
 };
 
 /// One step of one model: the forward, and for training the backward and the accumulation of
@@ -41,6 +50,7 @@ struct OperatorList {
   /// Samples per step; nullopt if not listed as a whole number.
   std::optional<std::int64_t> batch = {};
   std::vector<ListedWork> works;
+  ListLaunch launch = ListLaunch::kEager;
   std::int64_t operators = 0;
   /// Operators listed without kernels or shapes, assumed to have no GPU work: views, sizes and
   /// unknown names.

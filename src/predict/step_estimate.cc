@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <variant>
 
@@ -52,7 +53,7 @@ class StepClock {
     host_only_ += host_ns * repeats;
     gpu_only_ += gpu_ns * repeats;
     // Either the GPU is still busy, or it waits for the last launch.
-    gpu_ = std::max(gpu_ + gpu_ns * repeats, host_ + gpu_ns / kernels);
+    gpu_ = std::max(gpu_ + gpu_ns * repeats, host_ + gpu_ns / std::max(1.0, kernels));
   }
   /// @param start_ns  the host's time before the first operator
   double waited_for_ns(double start_ns) const { return gpu_ + start_ns; }
@@ -66,20 +67,43 @@ class StepClock {
 /// Time of one kind of work.
 struct Part {
   double ms = 0, measured_ms = 0;
+  std::map<double, double> by_shape = {};  ///< Milliseconds, by the nanoseconds of one kernel.
+
+  void Add(double kernel_ns, double total_ms, double total_measured_ms) {
+    ms += total_ms;
+    measured_ms += total_measured_ms;
+    by_shape[kernel_ns] += total_ms;
+  }
+  /// Returns the root of the sum of squares over shapes: `ms` if all kernels are identical. The errors
+  /// of other shapes are assumed to be independent.
+  double OfOneShape() const {
+    double squares = 0;
+    for (const auto& [ns, each] : by_shape) squares += each * each;
+    return std::sqrt(squares);
+  }
 };
-/// By WorkClass; then work whose algorithm is a guess, and convolutions on tensor cores.
-using Parts = std::array<Part, kWorkClasses + 2>;
-constexpr std::size_t kGuessed = kWorkClasses, kTensorConvolution = kWorkClasses + 1;
+/// By WorkClass; then work whose algorithm is a guess, transposed and grouped convolutions, and
+/// convolutions on tensor cores.
+using Parts = std::array<Part, kWorkClasses + 3>;
+constexpr double kCompiledDoubt = 1.5;
+constexpr std::size_t kGuessed = kWorkClasses, kRare = kWorkClasses + 1,
+                      kTensorConvolution = kWorkClasses + 2;
 
 /// Returns true for work whose time depends on an algorithm that the library chooses by
 /// unknown rules.
 bool IsGuessed(const KernelWork& work) {
   if (std::holds_alternative<RecurrentWork>(work.shape)) return true;
   const auto* shape = std::get_if<ConvolutionShape>(&work.shape);
-  return shape != nullptr && (shape->transposed || shape->groups > 1 || shape->in.size() != 2);
+  return shape != nullptr && shape->in.size() != 2;
+}
+
+bool IsRare(const KernelWork& work) {
+  const auto* shape = std::get_if<ConvolutionShape>(&work.shape);
+  return shape != nullptr && (shape->transposed || shape->groups > 1);
 }
 
 std::size_t IndexOf(const KernelWork& work) {
+  if (IsRare(work)) return kRare;
   if (IsGuessed(work)) return kGuessed;
   const WorkClass of = ClassOf(work);
   return of == WorkClass::kConvolution && work.dtype != DType::kF32 ? kTensorConvolution
@@ -90,10 +114,15 @@ std::size_t IndexOf(const KernelWork& work) {
 /// independent.
 ///
 /// @param waiting_ms  time in which the GPU waits for the host
-void SpreadOut(const Parts& parts, double waiting_ms, const DeviceRates& rates,
+void SpreadOut(const Parts& parts, double waiting_ms, ListLaunch launch, const DeviceRates& rates,
                const KernelConstants& constants, PredictedMs& step) {
+  // Which kernels a compiler generates is a guess. 80 % of the compiled modules of gpu-modern/.
+  const double doubt = launch == ListLaunch::kEager ? 1 : kCompiledDoubt;
   // 80 % of the modules of gpu-modern/ with such work.
-  constexpr ErrorRange kGuess = {.low = -0.6, .high = 0.6};
+  constexpr ErrorRange kGuess = {.low = -0.6, .high = 0.6}, kRareGuess = {.low = -0.9, .high = 0.9};
+  constexpr double kTensorConvolutionDoubt = 2.4;
+  // 80 % of the transformers among the image models of gpu-modern/.
+  constexpr double kTensorProductDoubt = 1.8;
   double less = 0, more = 0;
   const auto add = [&](double ms, const ErrorRange& range) {
     less = std::hypot(less, ms * (1 - std::exp(range.low)));
@@ -104,25 +133,31 @@ void SpreadOut(const Parts& parts, double waiting_ms, const DeviceRates& rates,
     const Part& part = parts[i];
     if (part.ms == 0) continue;
     const double evidence = part.measured_ms / part.ms;
-    if (i == kGuessed) {
-      add(part.ms, kGuess);
+    if (i == kGuessed || i == kRare) {
+      add(part.ms, i == kGuessed ? kGuess : kRareGuess);
       continue;
     }
     if (i == kTensorConvolution) {
       const ErrorRange range = RangeOf(WorkClass::kConvolution, rates, evidence, constants);
-      add(part.ms, range.Scaled(kTensorCoreDoubt));
+      add(part.ms, range.Scaled(kTensorConvolutionDoubt * doubt));
       continue;
     }
     const auto work = static_cast<WorkClass>(i);
+    const ErrorRange range = RangeOf(work, rates, evidence, constants).Scaled(doubt);
     if (work == WorkClass::kProduct || work == WorkClass::kPointwise ||
         work == WorkClass::kRowwise) {
       usual.ms += part.ms;
       usual.measured_ms += part.measured_ms;
+      // RangeOfStep() is for steps of many shapes, whose errors partly cancel.
+      add(part.OfOneShape(), range);
     } else {
-      add(part.ms, RangeOf(work, rates, evidence, constants));
+      add(part.ms, work == WorkClass::kTensorProduct ? range.Scaled(kTensorProductDoubt) : range);
     }
   }
-  if (usual.ms > 0) add(usual.ms, RangeOfStep(rates, usual.measured_ms / usual.ms, constants));
+  if (usual.ms > 0) {
+    const double evidence = usual.measured_ms / usual.ms;
+    add(usual.ms, RangeOfStep(rates, evidence, constants).Scaled(doubt));
+  }
   if (waiting_ms > 0) add(waiting_ms, {.low = -constants.host_error, .high = constants.host_error});
   step.low = std::max(0.0, step.mid - less);
   step.high = step.mid + more;
@@ -148,14 +183,12 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     const bool backward = listed.phase != StepPhase::kForward;
     training |= backward;
     const double kernels = KernelsOf(work, rates);
-    clock.Add(HostNsOf(work, kernels, backward, host), *ns, kernels, listed.repeats);
+    clock.Add(HostNsOf(work, kernels, backward, list.launch, host), *ns, kernels, listed.repeats);
     const double ms = *ns * listed.repeats / kNsPerMs;
     busy += ms;
     const double evidence = ms * CorrectionOf(work, rates).evidence;
     measured += evidence;
-    Part& part_of_kind = parts[IndexOf(work)];
-    part_of_kind.ms += ms;
-    part_of_kind.measured_ms += evidence;
+    parts[IndexOf(work)].Add(*ns, ms, evidence);
     const double active = std::min(*ns, FullPowerNs(work, rates)) * listed.repeats / kNsPerMs;
     estimate.activity.active_ms += active;
     const GpuPhase phase =
@@ -167,14 +200,14 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   }
   // Training steps follow each other without a wait: the slower of the two limits the step.
   const double step_ns = training ? std::max(clock.gpu_ns(), clock.host_ns())
-                                  : clock.waited_for_ns(host.us_per_kernel * kNsPerUs);
+                                  : clock.waited_for_ns(HostStartNs(list.launch, host));
   const double step = estimate.step.mid = step_ns / kNsPerMs;
   estimate.host_ms = clock.host_ns() / kNsPerMs;
   estimate.gpu_ms = busy;
   estimate.activity.step_ms = step;
   estimate.activity.busy_ms = busy;
   estimate.measured_share = busy > 0 ? measured / busy : 0;
-  SpreadOut(parts, std::max(0.0, step - busy), rates, constants, estimate.step);
+  SpreadOut(parts, std::max(0.0, step - busy), list.launch, rates, constants, estimate.step);
   constexpr double kMaxMs = 1e12;  // About 30 years. Times in nanoseconds overflow after 300 years.
   if (!(estimate.step.high <= kMaxMs)) {
     return Status::BadInput(fmt::format(

@@ -100,7 +100,7 @@ PredictCommand::PredictCommand(Command parent) {
   command_
       .AddOption("--with", change_,
                  "Changes of an --ops list, joined by +: tf32, amp:dtype=bf16|fp16, "
-                 "half:dtype=bf16|fp16, channels-last")
+                 "half:dtype=bf16|fp16, channels-last, compile:mode=..., cuda-graph")
       .TypeName("CHANGE");
   command_
       .AddOption("--host-us-per-kernel", host_us_per_kernel_,
