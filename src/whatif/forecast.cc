@@ -41,6 +41,9 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
   return out;
 }
 
+constexpr const char* kWaitsForItself =
+    "together, these changes make a task wait for itself; forecast them separately";
+
 constexpr std::string_view kBatchSize = "batch-size";
 
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
@@ -260,7 +263,13 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
 std::optional<double> Forecaster::StepMsWith(const Change& change) {
   const Attempt attempt = Try(change);
   if (!attempt.effect.applies) return std::nullopt;
-  return StepOf(attempt.edited.plan);
+  return StepOf(attempt);
+}
+
+double Forecaster::StepOf(const Attempt& attempt) {
+  const double last = StepOf(attempt.edited.plan);
+  if (!attempt.before_last) return last;
+  return last + (attempt.effect.micro_batches - 1) * StepOf(attempt.before_last->plan);
 }
 
 Forecast Forecaster::Run(std::string name, const Change& change) {
@@ -285,6 +294,9 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.step_ms =
       IntervalOf(edited_.plan, edited_.changed, effect.gpu_error, effect.transfer_error);
   WidenByGraphUncertainty(edited_, forecast.step_ms);
+  forecast.limits = LimitsOf(edited_.plan, forecast.step_ms.mid);
+  if (attempt.before_last)
+    AddMicroBatches(*attempt.before_last, effect.micro_batches - 1, effect, forecast);
   forecast.at_best = effect.takes_host_work && job_.steps().steps.source == StepSource::kNone;
   if (forecast.at_best) {
     forecast.step_ms.high = std::max(forecast.step_ms.high, baseline_.corrected.high);
@@ -296,7 +308,6 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
     forecast.why += fmt::format("; {:.3g} times the work per step and {:.2f} times the throughput",
                                 effect.work, effect.work * forecast.speedup);
   }
-  forecast.limits = LimitsOf(edited_.plan, forecast.step_ms.mid);
   const std::string limit = Explain(forecast, effect.work);
   const auto also = [&](const std::string& reason) {
     if (!reason.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + reason;
@@ -314,6 +325,20 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   return forecast;
 }
 
+void Forecaster::AddMicroBatches(const EditedPlan& each, double batches, const Effect& effect,
+                                 Forecast& forecast) {
+  StepInterval step = IntervalOf(each.plan, each.changed, effect.gpu_error, effect.transfer_error);
+  WidenByGraphUncertainty(each, step);
+  const StepLimits limits = LimitsOf(each.plan, step.mid);
+  forecast.step_ms.mid += batches * step.mid;
+  forecast.step_ms.low += batches * step.low;
+  forecast.step_ms.high += batches * step.high;
+  forecast.limits.host_ms += batches * limits.host_ms;
+  forecast.limits.gpu_ms += batches * limits.gpu_ms;
+  forecast.limits.exposed_ms += batches * limits.exposed_ms;
+  forecast.limits.transfers_ms += batches * limits.transfers_ms;
+}
+
 Change Forecaster::ChangeOf(const std::vector<ScenarioCall>& calls) const {
   return [this, &calls](Edit& edit) { return ApplyAll(job_, calls, edit); };
 }
@@ -325,12 +350,22 @@ Forecaster::Attempt Forecaster::Try(const Change& change) {
   if (!attempt.effect.applies) return attempt;
   std::optional<EditedPlan> edited = edit.TryFinish();
   if (!edited) {
-    attempt.effect = Effect::Abstain(
-        "together, these changes make a task wait for itself; forecast them separately");
+    attempt.effect = Effect::Abstain(kWaitsForItself);
     return attempt;
   }
   attempt.edited = std::move(*edited);
   attempt.changed = edit.counts();
+  if (attempt.effect.micro_batches > 1) {
+    Edit other(job_.graph(), job_.corrected());
+    change(other);
+    attempt.effect.without_update(other);
+    attempt.before_last = other.TryFinish();
+    attempt.changed = other.counts();
+    if (!attempt.before_last) {
+      attempt.effect = Effect::Abstain(kWaitsForItself);
+      return attempt;
+    }
+  }
   if (attempt.effect.memory_delta_bytes) {
     attempt.memory = memory_.Of(*attempt.effect.memory_delta_bytes, attempt.effect.memory_change);
   }
@@ -345,7 +380,7 @@ std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls, d
   const Attempt attempt = Try(ChangeOf(calls));
   if (!attempt.effect.applies) return std::nullopt;
   BatchPoint point{.samples = samples,
-                   .step_ms = StepOf(attempt.edited.plan),
+                   .step_ms = StepOf(attempt),
                    .samples_per_s = 0,
                    .memory_delta_bytes = std::nullopt,
                    .too_large = false};

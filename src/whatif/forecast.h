@@ -142,15 +142,22 @@ class Forecaster {
   /// Widens the interval to cover other assumptions about the graph (whatif/graph_uncertainty.h).
   void WidenByGraphUncertainty(const EditedPlan& edited, StepInterval& step);
   StepLimits LimitsOf(const Plan& plan, double step_ms);
+  /// Adds the micro-batches before the last to a forecast of the last.
+  void AddMicroBatches(const EditedPlan& each, double batches, const Effect& effect,
+                       Forecast& forecast);
   std::string Explain(const Forecast& forecast, double work) const;
   /// The edited job before the replay.
   struct Attempt {
     Effect effect;  ///< If the effect does not apply, all other members are void.
     EditedPlan edited;
+    /// Plan of a micro-batch before the last; nullopt if the step has one micro-batch.
+    std::optional<EditedPlan> before_last = {};
     EditCounts changed;
     std::optional<MemoryDelta> memory;  ///< nullopt if unknown.
   };
   Attempt Try(const Change& change);
+  /// Returns the time of the step with all its micro-batches.
+  double StepOf(const Attempt& attempt);
   Change ChangeOf(const std::vector<ScenarioCall>& calls) const;
   /// Returns step time and memory at batch sizes around those of the job and of the combination;
   /// nullopt if the combination does not set a batch size.

@@ -257,6 +257,10 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
     all.transfer_error = std::max(all.transfer_error, effect.transfer_error);
     all.takes_host_work |= effect.takes_host_work;
     all.work *= effect.work;
+    if (effect.without_update) {
+      all.micro_batches = effect.micro_batches;
+      all.without_update = std::move(effect.without_update);
+    }
     all.memory_change = all.memory_change | effect.memory_change;
     apart += effect.memory_delta_bytes.value_or(0) != 0 ? 1 : 0;
     if (!effect.memory_delta_bytes) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -69,6 +70,11 @@ struct Effect {
   bool takes_host_work = false;
 
   double work = 1;  ///< Work per step, relative to the recorded step: more samples, more jobs.
+
+  /// A step has this number of micro-batches. All but the last lack what `without_update` removes
+  /// from the edited plan.
+  double micro_batches = 1;
+  std::function<void(Edit&)> without_update = {};
 
   /// Appends a reason.
   void AlsoBecause(std::string_view reason) {
