@@ -18,7 +18,7 @@
 namespace headroom {
 
 /// Types that require tensor cores.
-enum class Precision : std::uint8_t { kTF32, kF16, kBF16 };
+enum class Precision : std::uint8_t { kTF32, kF16, kBF16, kF8 };
 
 /// Counts of an edit's changes.
 struct EditCounts {

@@ -22,6 +22,7 @@
 #include "whatif/scenarios/batch_curve.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/selection.h"
+#include "whatif/scenarios/tensor_cores.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {
@@ -110,9 +111,7 @@ double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op, do
   const std::optional<Precision> changed = edit.PrecisionOf(products.front());
   if (changed) {
     tensor_cores = true;
-    dtype = *changed == Precision::kTF32   ? DType::kTF32
-            : *changed == Precision::kBF16 ? DType::kBF16
-                                           : DType::kF16;
+    dtype = TypeOf(*changed);
   }
   const TaskIndex longest = *std::max_element(
       products.begin(), products.end(),

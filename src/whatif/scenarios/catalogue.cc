@@ -9,6 +9,10 @@ constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}}
 constexpr std::array kOptimizer = {ScenarioKey{
     .name = "kind", .kind = KeyKind::kChoice, .choices = "fused|foreach", .otherwise = "fused"}};
 constexpr std::array kBatchSize = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
+constexpr std::array kFp8 = {ScenarioKey{.name = "scaling",
+                                         .kind = KeyKind::kChoice,
+                                         .choices = "dynamic|delayed",
+                                         .otherwise = "dynamic"}};
 constexpr std::array kAccumulation = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kAmp = {ScenarioKey{
     .name = "dtype", .kind = KeyKind::kChoice, .choices = "fp16|bf16", .otherwise = "bf16"}};
@@ -59,6 +63,7 @@ constexpr std::array kScenarios = {
              {},
              ApplyFlashAttention},
     Scenario{"amp", "Automatic mixed precision (autocast)", kAmp, ApplyAmp},
+    Scenario{"fp8", "Linear layers of a job in 16 bits multiply in 8 bits", kFp8, ApplyFp8},
     Scenario{"tf32", "Runs float32 products and convolutions on tensor cores", {}, ApplyTf32},
     Scenario{
         "channels-last",

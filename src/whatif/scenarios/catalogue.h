@@ -6,6 +6,7 @@
 namespace headroom {
 
 Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyFp8(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyTf32(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFlashAttention(const Job& job, const Arguments& arguments, Edit& edit);

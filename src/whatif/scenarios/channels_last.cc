@@ -19,18 +19,6 @@ bool Reorders(std::string_view kernel) {
          kernel.find("nhwcToNchw") != std::string_view::npos;
 }
 
-DType TypeOf(Precision precision) {
-  switch (precision) {
-    case Precision::kTF32:
-      return DType::kTF32;
-    case Precision::kF16:
-      return DType::kF16;
-    case Precision::kBF16:
-      return DType::kBF16;
-  }
-  return DType::kUnknown;
-}
-
 /// Returns the channels-last time of a convolution that another scenario moved to tensor cores.
 std::optional<DurationNs> TimeInChannelsLast(const Job& job, HostEventId op, Precision precision) {
   const OperatorCall* call = job.CallOf(op);

@@ -9,6 +9,21 @@
 #include "whatif/scenarios/selection.h"
 
 namespace headroom {
+
+DType TypeOf(Precision precision) {
+  switch (precision) {
+    case Precision::kTF32:
+      return DType::kTF32;
+    case Precision::kF16:
+      return DType::kF16;
+    case Precision::kBF16:
+      return DType::kBF16;
+    case Precision::kF8:
+      return DType::kF8;
+  }
+  return DType::kUnknown;
+}
+
 std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job) {
   std::map<HostEventId, std::vector<TaskIndex>> operators;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {

@@ -11,6 +11,8 @@
 
 namespace headroom {
 
+DType TypeOf(Precision precision);
+
 /// Returns the GPU tasks, in order, of each float32 matrix product or convolution without tensor
 /// cores.
 std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job);
