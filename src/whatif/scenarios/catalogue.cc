@@ -9,6 +9,10 @@ constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}}
 constexpr std::array kOptimizer = {ScenarioKey{
     .name = "kind", .kind = KeyKind::kChoice, .choices = "fused|foreach", .otherwise = "fused"}};
 constexpr std::array kBatchSize = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
+constexpr std::array kCompile = {ScenarioKey{.name = "mode",
+                                             .kind = KeyKind::kChoice,
+                                             .choices = "default|reduce-overhead",
+                                             .otherwise = "default"}};
 constexpr std::array kFp8 = {ScenarioKey{.name = "scaling",
                                          .kind = KeyKind::kChoice,
                                          .choices = "dynamic|delayed",
@@ -93,6 +97,8 @@ constexpr std::array kScenarios = {
              "Repeated blocks drop activations and recompute their forward pass",
              {},
              ApplyCheckpointing},
+    Scenario{"compile", "Runs forward and backward as torch.compile generates them", kCompile,
+             ApplyCompile},
     Scenario{"data-loading", "The loop never waits for its next batch", kDataLoading,
              ApplyDataLoading},
     Scenario{"callbacks", "Runs callbacks in parallel with the loop, or only every N-th time",

@@ -24,6 +24,7 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyChannelsLast(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyCheckpointing(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyCompile(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFusePointwise(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyRestructuredBatchnorm(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyMetaflow(const Job& job, const Arguments& arguments, Edit& edit);
