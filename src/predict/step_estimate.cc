@@ -74,8 +74,8 @@ struct Part {
     measured_ms += total_measured_ms;
     by_shape[kernel_ns] += total_ms;
   }
-  /// Returns the root of the sum of squares over shapes: `ms` if all kernels are identical. The errors
-  /// of other shapes are assumed to be independent.
+  /// Returns the root of the sum of squares over shapes: `ms` if all kernels are identical. The
+  /// errors of other shapes are assumed to be independent.
   double OfOneShape() const {
     double squares = 0;
     for (const auto& [ns, each] : by_shape) squares += each * each;
