@@ -11,6 +11,7 @@ VALUES = {
     "batch-size": "n=32",
     "horizontal-fusion": "jobs=2",
     "data-parallel": "gpus=4",
+    "freeze": "match=layer1",
     "scale": "match=relu,factor=0.5",
     "remove": "match=relu",
 }

@@ -17,6 +17,7 @@ constexpr std::array kScale = {
 };
 constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 
+constexpr std::array kFreeze = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 constexpr std::array kVdnn = {ScenarioKey{.name = "pcie-gbps", .otherwise = "200"}};
 constexpr std::array kGist = {ScenarioKey{.name = "sparsity", .otherwise = "0.5"}};
 constexpr std::array kCudaGraph = {
@@ -80,6 +81,8 @@ constexpr std::array kScenarios = {
              kVdnn, ApplyVdnn, true},
     Scenario{"gist", "Keeps outputs of ReLUs encoded until the backward pass", kGist, ApplyGist,
              true},
+    Scenario{"freeze", "Does not train parameters of matching layers or operators", kFreeze,
+             ApplyFreeze, true},
     Scenario{"batch-size", "Changes the number of samples per step", kBatchSize, ApplyBatchSize},
     Scenario{"checkpointing",
              "Repeated blocks drop activations and recompute their forward pass",
