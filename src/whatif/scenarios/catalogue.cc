@@ -17,6 +17,8 @@ constexpr std::array kScale = {
 };
 constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 
+constexpr std::array kLora = {
+    ScenarioKey{.name = "rank", .kind = KeyKind::kCount, .otherwise = "16"}};
 constexpr std::array kFreeze = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 constexpr std::array kVdnn = {ScenarioKey{.name = "pcie-gbps", .otherwise = "200"}};
 constexpr std::array kGist = {ScenarioKey{.name = "sparsity", .otherwise = "0.5"}};
@@ -81,6 +83,7 @@ constexpr std::array kScenarios = {
              kVdnn, ApplyVdnn, true},
     Scenario{"gist", "Keeps outputs of ReLUs encoded until the backward pass", kGist, ApplyGist,
              true},
+    Scenario{"lora", "Trains only low-rank adapters of Linear layers", kLora, ApplyLora, true},
     Scenario{"freeze", "Does not train parameters of matching layers or operators", kFreeze,
              ApplyFreeze, true},
     Scenario{"batch-size", "Changes the number of samples per step", kBatchSize, ApplyBatchSize},
