@@ -24,6 +24,9 @@ constexpr std::array kVdnn = {ScenarioKey{.name = "pcie-gbps", .otherwise = "200
 constexpr std::array kGist = {ScenarioKey{.name = "sparsity", .otherwise = "0.5"}};
 constexpr std::array kCudaGraph = {
     ScenarioKey{.name = "region", .kind = KeyKind::kRegex, .otherwise = ".*"}};
+constexpr std::array kCheckpointing = {
+    ScenarioKey{.name = "every", .kind = KeyKind::kCount, .otherwise = "1"},
+    ScenarioKey{.name = "match", .kind = KeyKind::kRegex, .otherwise = ".*"}};
 constexpr std::array kJobs = {ScenarioKey{.name = "jobs", .kind = KeyKind::kCount}};
 constexpr std::array kDataLoading = {
     ScenarioKey{.name = "wait", .kind = KeyKind::kChoice, .choices = "ideal", .otherwise = "ideal"},
@@ -87,10 +90,10 @@ constexpr std::array kScenarios = {
     Scenario{"freeze", "Does not train parameters of matching layers or operators", kFreeze,
              ApplyFreeze, true},
     Scenario{"batch-size", "Changes the number of samples per step", kBatchSize, ApplyBatchSize},
-    Scenario{"checkpointing",
-             "Repeated blocks drop activations and recompute their forward pass",
-             {},
-             ApplyCheckpointing},
+    Scenario{
+        "checkpointing",
+        "Repeated blocks, or every K-th of them, drop activations and recompute their forward pass",
+        kCheckpointing, ApplyCheckpointing},
     Scenario{"data-loading", "The loop never waits for its next batch", kDataLoading,
              ApplyDataLoading},
     Scenario{"callbacks", "Runs callbacks in parallel with the loop, or only every N-th time",
