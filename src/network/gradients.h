@@ -12,6 +12,7 @@ struct Gradient {
   double bytes = 0;
   TaskIndex ready = kNoTask;    ///< Task after which the gradient is certainly complete.
   TaskIndex forward = kNoTask;  ///< First task of the forward operator that used the parameter.
+  HostEventId op = {};          ///< Operator that completes the gradient.
 };
 
 /// The gradients of one backward pass.

@@ -153,6 +153,21 @@ TaskIndex Edit::Insert(NewKernel kernel) {
   return inserted_.back().number;
 }
 
+void Edit::Withdraw(const std::function<bool(TaskIndex before)>& gone) {
+  std::unordered_set<TaskIndex> needed;
+  const auto need = [&](const std::vector<Dependency>& dependencies) {
+    for (const Dependency& on : dependencies) needed.insert(on.task);
+  };
+  for (const NewKernel& kernel : inserted_) need(kernel.after);
+  for (const ChannelTask& task : channel_tasks_) {
+    need(task.after);
+    need(task.before);
+  }
+  counts_.inserted -= static_cast<std::int64_t>(std::erase_if(inserted_, [&](const auto& kernel) {
+    return gone(kernel.before_task) && !needed.contains(kernel.number);
+  }));
+}
+
 TaskIndex Edit::FrontOf(TaskIndex task) const {
   const NewKernel* front = nullptr;
   for (const NewKernel& kernel : inserted_) {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/time.h"
@@ -95,6 +97,10 @@ class Edit {
     return known == precision_.end() ? std::nullopt : std::optional(known->second);
   }
 
+  /// Records that an operator no longer runs, for later scenarios that search operators.
+  void Skip(HostEventId op) { skipped_.insert(op); }
+  bool IsSkipped(HostEventId op) const { return skipped_.contains(op); }
+
   /// Removes a task. Its dependents then wait for the task before it on its track. The host work
   /// before a removed call remains; ScaleWorkBefore() can remove that work.
   void Remove(TaskIndex task);
@@ -140,6 +146,9 @@ class Edit {
   TaskIndex Insert(NewKernel kernel);
   /// Returns the kernels inserted so far, e.g. to scale them.
   std::span<NewKernel> inserted() { return inserted_; }
+  /// Withdraws the kernels inserted before tasks for which the predicate is true. Kernels on which
+  /// an inserted task or kernel depends remain.
+  void Withdraw(const std::function<bool(TaskIndex before)>& gone);
   /// Returns the first kernel inserted before a task of the graph; the task itself if there is
   /// none. A new dependency of the task must apply to this kernel.
   TaskIndex FrontOf(TaskIndex task) const;
@@ -216,6 +225,7 @@ class Edit {
   std::vector<bool> removed_;
   std::unordered_map<TaskIndex, std::optional<DurationNs>> other_work_;  ///< Durations in 16 bits.
   std::unordered_map<TaskIndex, Precision> precision_;
+  std::unordered_set<HostEventId> skipped_;
   std::vector<NewKernel> inserted_;
   std::vector<Channel> channels_;
   std::vector<ChannelTask> channel_tasks_;

@@ -41,6 +41,25 @@ TEST(EditTest, ThePlanTellsTheNumbersOfItsTasks) {
   EXPECT_EQ(edit.Present(), (std::vector<bool>{true, true, true, true, true, false}));
 }
 
+TEST(EditTest, KernelsThatNothingWaitsForCanBeWithdrawn) {
+  const Graph graph = TwoKernels(100);
+  const Plan base = MakePlan(graph);
+  Edit edit(graph, base);
+  const TaskIndex first = edit.Insert({.before_task = 2, .before_call = 0});
+  const TaskIndex free = edit.Insert({.before_task = 3, .before_call = 1});
+  const TaskIndex needed = edit.Insert({.before_task = 3, .before_call = 1});
+  const std::uint32_t network = edit.AddChannel({.name = "network"});
+  edit.Insert({.channel = network, .after = {{.task = needed}}});
+  edit.Withdraw([](TaskIndex before) { return before == 3; });
+  ASSERT_EQ(edit.inserted().size(), 2u);
+  EXPECT_EQ(edit.inserted()[0].number, first);
+  EXPECT_EQ(edit.inserted()[1].number, needed);
+  EXPECT_EQ(edit.counts().inserted, 3);
+  const std::vector<TaskIndex> numbers = edit.Finish().number;
+  EXPECT_EQ(std::count(numbers.begin(), numbers.end(), free), 0);
+  EXPECT_EQ(std::count(numbers.begin(), numbers.end(), needed), 1);
+}
+
 TEST(EditTest, AWaitWithoutARecordScalesAndALatencyDoesNot) {
   Graph graph = TwoKernels(100);
   constexpr std::int64_t kWait = 61'600'000;

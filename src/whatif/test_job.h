@@ -85,6 +85,38 @@ class JobBuilder {
     return *this;
   }
 
+  /// Adds a node of the backward with one operator, which has several kernels.
+  JobBuilder& Backward(std::string_view node, std::string_view op, std::string_view dims,
+                       std::int64_t sequence,
+                       const std::vector<std::pair<std::string_view, std::int64_t>>& kernels,
+                       std::string_view concrete) {
+    const std::int64_t begin = host_;
+    const auto length = static_cast<std::int64_t>(4 + 6 * kernels.size());
+    builder_.Op(node, kAutograd, begin, length + 2).Sequence(sequence).ForwardThread(1);
+    builder_.Op(op, kAutograd, begin + 1, length)
+        .Args("\"Input Dims\": " + std::string(dims) + ", \"Input type\": " + TypesOf(dims) +
+              ", \"Concrete Inputs\": " + std::string(concrete));
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      Launch(kAutograd, begin + 2 + 6 * static_cast<std::int64_t>(k), kernels[k].first,
+             kernels[k].second);
+    }
+    host_ += length + 4;
+    return *this;
+  }
+
+  /// Adds the node that adds a parameter's gradient to an older one, with one kernel.
+  ///
+  /// @param dims  of the parameter; empty if not recorded
+  JobBuilder& Accumulate(std::string_view dims, std::int64_t kernel_us) {
+    const std::int64_t begin = host_;
+    auto& node = builder_.Op("torch::autograd::AccumulateGrad", kAutograd, begin, 14);
+    if (!dims.empty()) node.Shapes(dims, TypesOf(dims));
+    builder_.Op("aten::add_", kAutograd, begin + 1, 10);
+    Launch(kAutograd, begin + 3, kAdd, kernel_us);
+    host_ += 16;
+    return *this;
+  }
+
   /// Adds an operator of the forward that checkpointing runs again, inside its node of the
   /// backward.
   JobBuilder& Recomputed(std::string_view op, std::string_view dims, std::int64_t kernel_us,

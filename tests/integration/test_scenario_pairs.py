@@ -12,6 +12,7 @@ VALUES = {
     "horizontal-fusion": "jobs=2",
     "data-parallel": "gpus=4",
     "gradient-accumulation": "n=4",
+    "freeze": "match=layer1",
     "scale": "match=relu,factor=0.5",
     "remove": "match=relu",
 }

@@ -102,7 +102,7 @@ class GradientFinder {
       if (bytes == 0) continue;
       const std::int32_t step = job_.graph().tasks[ready].step;
       steps_[step].gradients.push_back(
-          {.bytes = bytes, .ready = ready, .forward = FirstOfForward(ready)});
+          {.bytes = bytes, .ready = ready, .forward = FirstOfForward(ready), .op = op});
       TimeNs& last = end_of_backward_.try_emplace(step, end).first->second;
       last = std::max(last, end);
     }

@@ -130,6 +130,22 @@ TEST(StepMemoryTest, CheckpointingKeepsInputsAndOneBlock) {
   EXPECT_EQ(memory.parts.temporaries, 2 * 256 * kKiB);
 }
 
+TEST(StepMemoryTest, ChosenBlocksAreCheckpointed) {
+  JobBuilder b = Blocks();
+  // The first block drops its ReLU's output (256), the others keep theirs.
+  const StepMemory one = MemoryOf(b, {.checkpointing = true, .checkpointed_blocks = {0}});
+  EXPECT_EQ(one.parts.activations, (3 * 64 + 2 * 256) * kKiB);
+  const MemoryChange all = {.checkpointing = true};
+  const MemoryChange first = {.checkpointing = true, .checkpointed_blocks = {0}};
+  const MemoryChange second = {.checkpointing = true, .checkpointed_blocks = {1}};
+  EXPECT_NE(first, second);
+  EXPECT_EQ((first | MemoryChange()), first);
+  EXPECT_EQ((MemoryChange() | first), first);
+  EXPECT_EQ((first | all), all);
+  EXPECT_EQ((all | first), all);
+  EXPECT_EQ((first | second).checkpointed_blocks, (std::set<std::size_t>{0, 1}));
+}
+
 // The stem ends like the blocks, so the repeats may begin in its middle or after it. In its middle,
 // two tensors cross a cut: the product's input and the addend. After it, only one does.
 TEST(StepMemoryTest, BlocksAreCutWhereTheLeastCrosses) {

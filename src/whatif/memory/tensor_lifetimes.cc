@@ -177,7 +177,13 @@ class LifetimeFinder {
     }
     std::sort(blocks.begin(), blocks.end(),
               [](const Lifetime& a, const Lifetime& b) { return a.birth < b.birth; });
-    return blocks;
+    const std::set<std::size_t>& chosen = to_.change().checkpointed_blocks;
+    if (chosen.empty()) return blocks;
+    std::vector<Lifetime> some;
+    for (const std::size_t block : chosen) {
+      if (block < blocks.size()) some.push_back(blocks[block]);
+    }
+    return some;
   }
 
   const Job& job_;

@@ -26,10 +26,16 @@ constexpr std::array kScale = {
 };
 constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 
+constexpr std::array kLora = {
+    ScenarioKey{.name = "rank", .kind = KeyKind::kCount, .otherwise = "16"}};
+constexpr std::array kFreeze = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 constexpr std::array kVdnn = {ScenarioKey{.name = "pcie-gbps", .otherwise = "200"}};
 constexpr std::array kGist = {ScenarioKey{.name = "sparsity", .otherwise = "0.5"}};
 constexpr std::array kCudaGraph = {
     ScenarioKey{.name = "region", .kind = KeyKind::kRegex, .otherwise = ".*"}};
+constexpr std::array kCheckpointing = {
+    ScenarioKey{.name = "every", .kind = KeyKind::kCount, .otherwise = "1"},
+    ScenarioKey{.name = "match", .kind = KeyKind::kRegex, .otherwise = ".*"}};
 constexpr std::array kJobs = {ScenarioKey{.name = "jobs", .kind = KeyKind::kCount}};
 constexpr std::array kDataLoading = {
     ScenarioKey{.name = "wait", .kind = KeyKind::kChoice, .choices = "ideal", .otherwise = "ideal"},
@@ -90,15 +96,16 @@ constexpr std::array kScenarios = {
              kVdnn, ApplyVdnn, true},
     Scenario{"gist", "Keeps outputs of ReLUs encoded until the backward pass", kGist, ApplyGist,
              true},
+    Scenario{"lora", "Trains only low-rank adapters of Linear layers", kLora, ApplyLora, true},
+    Scenario{"freeze", "Does not train parameters of matching layers or operators", kFreeze,
+             ApplyFreeze, true},
     Scenario{"batch-size", "Changes the number of samples per step", kBatchSize, ApplyBatchSize},
     Scenario{"gradient-accumulation", "Updates the parameters once for N micro-batches",
              kAccumulation, ApplyGradientAccumulation, true},
-    Scenario{"checkpointing",
-             "Repeated blocks drop activations and recompute their forward pass",
-             {},
-             ApplyCheckpointing},
-    Scenario{"compile", "Runs forward and backward as torch.compile generates them", kCompile,
-             ApplyCompile},
+    Scenario{
+        "checkpointing",
+        "Repeated blocks, or every K-th of them, drop activations and recompute their forward pass",
+        kCheckpointing, ApplyCheckpointing},
     Scenario{"data-loading", "The loop never waits for its next batch", kDataLoading,
              ApplyDataLoading},
     Scenario{"callbacks", "Runs callbacks in parallel with the loop, or only every N-th time",

@@ -10,6 +10,8 @@ Effect ApplyFp8(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyTf32(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFlashAttention(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyLora(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyFreeze(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyGradientAccumulation(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit);

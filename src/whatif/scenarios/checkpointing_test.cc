@@ -82,6 +82,61 @@ TEST(CheckpointingTest, CastsComeAgainToo) {
   EXPECT_GE(both.edit.inserted().size(), amp.edit.inserted().size() + 3u * (9 + 6));
 }
 
+TEST(CheckpointingTest, EverySecondBlock) {
+  JobBuilder b = Blocks(true);
+  const Job& job = b.Build();
+  Applied applied(job, "checkpointing:every=2");
+  ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
+  // The first and the last of three blocks, in each of three steps.
+  ASSERT_EQ(applied.edit.inserted().size(), 3u * 6);
+  EXPECT_EQ(applied.effect.memory_change.checkpointed_blocks, (std::set<std::size_t>{0, 2}));
+  EXPECT_EQ(applied.effect.why, "2 blocks per step recompute their forward pass");
+  EXPECT_EQ(applied.effect.validated, Validity::kNo);
+  const Applied all(job, "checkpointing:every=1"), unnamed(job, "checkpointing");
+  EXPECT_EQ(all.effect.memory_change, unnamed.effect.memory_change);
+  EXPECT_EQ(unnamed.effect.validated, Validity::kYes);
+  EXPECT_EQ(all.effect.validated, Validity::kYes);
+  EXPECT_EQ(Applied(job, "checkpointing:every=100").effect.memory_change.checkpointed_blocks,
+            std::set<std::size_t>{0});
+}
+
+TEST(CheckpointingTest, BlocksOfMatchingLayers) {
+  JobBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const int s = 100 * step;
+    b.Step();
+    for (int block = 0; block < 3; ++block) {
+      b.Around("layer::h." + std::to_string(block), [&](JobBuilder& in) {
+        in.Forward("aten::mm", "[[32, 64], [64, 256]]", 20 + block, s + 10 * block + 2, kGemm);
+        in.Forward("aten::mm", "[[32, 256], [256, 64]]", 21, s + 10 * block + 4, kGemm);
+      });
+    }
+    for (int block = 2; block >= 0; --block) {
+      b.Backward("MmBackward0", "aten::mm", "[[32, 64], [64, 256]]", 40, s + 10 * block + 4, kGemm);
+      b.Backward("MmBackward0", "aten::mm", "[[32, 256], [256, 64]]", 41, s + 10 * block + 2,
+                 kGemm);
+    }
+  }
+  const Job& job = b.Build();
+  Applied applied(job, "checkpointing:match=h\\.(1|2)");
+  ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
+  ASSERT_EQ(applied.edit.inserted().size(), 2u * 4);
+  EXPECT_EQ(applied.edit.inserted()[0].duration, Us(21));
+  EXPECT_EQ(applied.edit.inserted()[2].duration, Us(22));
+  EXPECT_EQ(applied.effect.memory_change.checkpointed_blocks, (std::set<std::size_t>{1, 2}));
+  Applied second(job, "checkpointing:every=2,match=h\\.(1|2)");
+  EXPECT_EQ(second.effect.memory_change.checkpointed_blocks, std::set<std::size_t>{1});
+  EXPECT_EQ(Applied(job, "checkpointing:match=h.7").effect.why,
+            "no repeated block is in a layer that matches h.7");
+}
+
+TEST(CheckpointingTest, MatchRequiresLayers) {
+  JobBuilder b = Blocks(true);
+  const Applied applied(b.Build(), "checkpointing:match=h.1");
+  EXPECT_FALSE(applied.effect.applies);
+  EXPECT_NE(applied.effect.why.find("the trace has no layers"), std::string::npos);
+}
+
 TEST(CheckpointingTest, WithoutABackwardThereIsNothingToKeep) {
   JobBuilder b = Blocks(false);
   const Applied applied(b.Build(), "checkpointing");

@@ -28,6 +28,16 @@ void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit) {
     edit.Insert(KernelBefore(job, step.next, CopyTime(job, gradient.bytes)));
 }
 
+std::vector<GradientStep> ExchangedGradients(const Job& job, const Edit& edit) {
+  std::vector<GradientStep> steps = FindGradients(job);
+  for (GradientStep& step : steps) {
+    std::erase_if(step.gradients,
+                  [&](const Gradient& gradient) { return edit.IsSkipped(gradient.op); });
+  }
+  std::erase_if(steps, [](const GradientStep& step) { return step.gradients.empty(); });
+  return steps;
+}
+
 bool Communicates(const Job& job) {
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
     if (job.graph().tasks[task].kind == TaskKind::kGpu &&
@@ -57,7 +67,12 @@ OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit
         "the recorded job already communicates; use network-speed or headroom scale");
     return opened;
   }
-  opened.steps = FindGradients(job);
+  opened.steps = ExchangedGradients(job, edit);
+  if (opened.steps.empty() && !FindGradients(job).empty()) {
+    opened.effect = Effect::Abstain(
+        "all recorded parameters are frozen, and the size of other gradients is unknown");
+    return opened;
+  }
   if (opened.steps.empty()) {
     opened.effect = Effect::Abstain(
         HasBackward(job)

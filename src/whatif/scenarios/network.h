@@ -22,6 +22,10 @@ inline constexpr double kNetworkError = 0.34;
 /// Returns true if the recorded job runs any collective.
 bool Communicates(const Job& job);
 
+/// Returns the gradients of FindGradients(), without those of parameters that an earlier scenario
+/// froze.
+std::vector<GradientStep> ExchangedGradients(const Job& job, const Edit& edit);
+
 /// Returns the time of a transfer on a channel, without its latency.
 DurationNs TransferTime(double bytes, const Channel& channel);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "whatif/job/gradients.h"
 #include "whatif/job/optimizer_steps.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/network.h"
@@ -57,7 +56,7 @@ void RemoveUpdates(const Job& job, Edit& edit) {
 Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
   Effect effect = MakeExchange(job, arguments, kBucketBytes, edit);
   if (!effect.applies) return effect;
-  const std::vector<GradientStep> steps = FindGradients(job);
+  const std::vector<GradientStep> steps = ExchangedGradients(job, edit);
   const bool alike = std::all_of(steps.begin(), steps.end(), [&](const GradientStep& step) {
     return step.gradients.size() == steps.front().gradients.size();
   });
