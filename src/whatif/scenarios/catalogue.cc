@@ -8,6 +8,7 @@ namespace {
 constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}};
 constexpr std::array kOptimizer = {ScenarioKey{
     .name = "kind", .kind = KeyKind::kChoice, .choices = "fused|foreach", .otherwise = "fused"}};
+constexpr std::array kLength = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kBatchSize = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kAmp = {ScenarioKey{
     .name = "dtype", .kind = KeyKind::kChoice, .choices = "fp16|bf16", .otherwise = "bf16"}};
@@ -81,6 +82,8 @@ constexpr std::array kScenarios = {
     Scenario{"gist", "Keeps outputs of ReLUs encoded until the backward pass", kGist, ApplyGist,
              true},
     Scenario{"batch-size", "Changes the number of samples per step", kBatchSize, ApplyBatchSize},
+    Scenario{"sequence-length", "Changes the number of tokens per sample", kLength,
+             ApplySequenceLength, true},
     Scenario{"checkpointing",
              "Repeated blocks drop activations and recompute their forward pass",
              {},
