@@ -58,6 +58,10 @@ constexpr std::array kScenarios = {
              "Fuses attention into one kernel per pass, which keeps scores out of memory",
              {},
              ApplyFlashAttention},
+    Scenario{"fused-cross-entropy",
+             "Computes the loss and the gradient of its logits in one kernel",
+             {},
+             ApplyFusedCrossEntropy},
     Scenario{"amp", "Automatic mixed precision (autocast)", kAmp, ApplyAmp},
     Scenario{"tf32", "Runs float32 products and convolutions on tensor cores", {}, ApplyTf32},
     Scenario{
