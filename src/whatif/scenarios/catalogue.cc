@@ -8,6 +8,8 @@ namespace {
 constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}};
 constexpr std::array kOptimizer = {ScenarioKey{
     .name = "kind", .kind = KeyKind::kChoice, .choices = "fused|foreach", .otherwise = "fused"}};
+constexpr std::array kVocabulary = {
+    ScenarioKey{.name = "to", .kind = KeyKind::kCount, .otherwise = "64"}};
 constexpr std::array kLength = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kBatchSize = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kAmp = {ScenarioKey{
@@ -69,6 +71,9 @@ constexpr std::array kScenarios = {
         "Stores activations in the layout that tensor cores read, so convolutions reorder nothing",
         {},
         ApplyChannelsLast},
+    Scenario{"vocabulary-padding",
+             "Rounds the vocabulary up to a multiple, which aligns the products over it",
+             kVocabulary, ApplyVocabularyPadding},
     Scenario{"restructured-batchnorm",
              "Splits batch norms and fuses them with the layers around them",
              {},

@@ -10,6 +10,7 @@ Effect ApplyTf32(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFlashAttention(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFusedCrossEntropy(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyVocabularyPadding(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplySequenceLength(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit);
