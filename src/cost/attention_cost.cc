@@ -69,6 +69,12 @@ std::optional<bool> IsCausal(const OperatorCall& call, const AttentionLayout& la
   return std::nullopt;
 }
 
+/// Returns true if several sequences of different lengths share one dimension.
+bool IsPacked(const OperatorCall& call, const AttentionLayout& layout) {
+  const TensorArg* packed = layout.cumulative == 0 ? nullptr : TensorAt(call, layout.cumulative);
+  return packed != nullptr && Elements(packed->dims) > 0;
+}
+
 std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const OperatorRule& rule) {
   const AttentionLayout* layout = AttentionLayoutOf(call.name);
   if (layout == nullptr) return std::nullopt;
@@ -80,8 +86,7 @@ std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const Operat
   if (query->dims.size() != 4 || key->dims.size() != 4 || value->dims.size() != 4)
     return std::nullopt;
   // The products of packed sequences depend on lengths that are not recorded.
-  const TensorArg* packed = layout->cumulative == 0 ? nullptr : TensorAt(call, layout->cumulative);
-  if (packed != nullptr && Elements(packed->dims) > 0) return std::nullopt;
+  if (IsPacked(call, *layout)) return std::nullopt;
   if (layout->window != 0 && (IntAt(call, layout->window).value_or(-1) >= 0 ||
                               IntAt(call, layout->window + 1).value_or(-1) >= 0)) {
     return std::nullopt;  // The kernel determines how much work a sliding window skips.
@@ -134,5 +139,16 @@ constexpr auto kAttentionRules = [] {
 }  // namespace
 
 std::span<const OperatorRule> AttentionRules() { return kAttentionRules; }
+
+std::optional<AttentionLengths> AttentionLengthsOf(const OperatorCall& call) {
+  const AttentionLayout* layout = AttentionLayoutOf(call.name);
+  if (layout == nullptr || IsPacked(call, *layout)) return std::nullopt;
+  const TensorArg* query = TensorAt(call, layout->query);
+  const TensorArg* key = TensorAt(call, layout->query + 1);
+  if (query == nullptr || key == nullptr || query->dims.size() != 4 || key->dims.size() != 4)
+    return std::nullopt;
+  const std::size_t at = layout->heads_first ? 2 : 1;
+  return AttentionLengths{.queries = query->dims[at], .keys = key->dims[at]};
+}
 
 }  // namespace headroom

@@ -124,4 +124,13 @@ bool IsFewChannelsConvolution(const OperatorCall& call);
 /// record this flag.
 bool IsUntriedConvolution(const OperatorCall& call);
 
+/// Lengths of the sequences of a fused attention operator.
+struct AttentionLengths {
+  std::int64_t queries = 0, keys = 0;
+};
+
+/// Returns the lengths of a forward or backward of fused attention. Returns nullopt for other
+/// operators, for packed sequences, whose lengths are not recorded, and for damaged shapes.
+std::optional<AttentionLengths> AttentionLengthsOf(const OperatorCall& call);
+
 }  // namespace headroom

@@ -625,6 +625,31 @@ TEST(GemmShape, IsReadWhateverTheLayoutOfTheOperands) {
   EXPECT_EQ(shape->n, 7);
 }
 
+TEST(AttentionLengths, AreReadWhereTheOperatorKeepsThem) {
+  const auto lengths = [](std::string_view op, std::string_view dims, std::string_view types) {
+    const auto call = ParseOperatorCall(op, {dims, types, "", ""});
+    return call ? AttentionLengthsOf(*call) : std::nullopt;
+  };
+  // Heads come before the length here, and after it there.
+  const auto heads_first = lengths("aten::_scaled_dot_product_flash_attention",
+                                   "[[1, 8, 32, 16], [1, 8, 64, 16], [1, 8, 64, 16]]",
+                                   R"(["c10::Half", "c10::Half", "c10::Half"])");
+  ASSERT_TRUE(heads_first.has_value());
+  EXPECT_EQ(heads_first->queries, 32);
+  EXPECT_EQ(heads_first->keys, 64);
+  constexpr std::string_view kFour = R"(["c10::Half", "c10::Half", "c10::Half", "int"])";
+  constexpr std::string_view kForward = "aten::_flash_attention_forward";
+  const auto heads_last = lengths(kForward, "[[1, 32, 8, 16], [1, 64, 8, 16], [1, 64, 8, 16], []]",
+                                  R"(["c10::Half", "c10::Half", "c10::Half", ""])");
+  ASSERT_TRUE(heads_last.has_value());
+  EXPECT_EQ(heads_last->queries, 32);
+  EXPECT_EQ(heads_last->keys, 64);
+  // Packed sequences, a missing dimension, and another operator.
+  EXPECT_FALSE(lengths(kForward, "[[1, 32, 8, 16], [1, 64, 8, 16], [1, 64, 8, 16], [5]]", kFour));
+  EXPECT_FALSE(lengths(kForward, "[[32, 8, 16], [64, 8, 16], [64, 8, 16], []]", kFour));
+  EXPECT_FALSE(lengths("aten::mm", "[[1, 32, 8, 16], [1, 64, 8, 16]]", R"(["int", "int"])"));
+}
+
 TEST(ConvolutionShape, IsReadWhateverTheLayoutOfTheInput) {
   const auto call = ParseOperatorCall(
       "aten::cudnn_convolution",

@@ -34,6 +34,12 @@ class JobBuilder {
     return *this;
   }
 
+  /// Sets the types of the next operator's arguments, as PyTorch records them: "[\"float\"]".
+  JobBuilder& Typed(std::string_view types) {
+    types_ = types;
+    return *this;
+  }
+
   /// Adds an operator of the forward with one kernel.
   ///
   /// @param dims  as PyTorch records them: "[[8, 4], [4, 2]]"; "[]" inside is a scalar; empty if
@@ -161,7 +167,8 @@ class JobBuilder {
   }
 
  private:
-  static std::string TypesOf(std::string_view dims) {
+  std::string TypesOf(std::string_view dims) {
+    if (!types_.empty()) return std::exchange(types_, {});
     std::string types = "[";
     int depth = 0;
     for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -190,6 +197,7 @@ class JobBuilder {
   StoreBuilder builder_;
   std::unique_ptr<TraceStore> store_;
   std::unique_ptr<Job> job_;
+  std::string types_;  ///< Types of the next operator's arguments; empty for float32.
   std::int64_t host_ = 0, gpu_ = 0, step_begin_ = 0, correlation_ = 0, steps_ = 0;
   bool open_ = false;
 };

@@ -9,6 +9,7 @@ SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 # Values of keys without a default. A new scenario that needs another key fails here until it gets a value.
 VALUES = {
     "batch-size": "n=32",
+    "sequence-length": "n=512",
     "horizontal-fusion": "jobs=2",
     "data-parallel": "gpus=4",
     "gradient-accumulation": "n=4",

@@ -8,6 +8,9 @@ namespace {
 constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}};
 constexpr std::array kOptimizer = {ScenarioKey{
     .name = "kind", .kind = KeyKind::kChoice, .choices = "fused|foreach", .otherwise = "fused"}};
+constexpr std::array kVocabulary = {
+    ScenarioKey{.name = "to", .kind = KeyKind::kCount, .otherwise = "64"}};
+constexpr std::array kLength = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kBatchSize = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kCompile = {ScenarioKey{.name = "mode",
                                              .kind = KeyKind::kChoice,
@@ -72,6 +75,10 @@ constexpr std::array kScenarios = {
              "Fuses attention into one kernel per pass, which keeps scores out of memory",
              {},
              ApplyFlashAttention},
+    Scenario{"fused-cross-entropy",
+             "Computes the loss and the gradient of its logits in one kernel",
+             {},
+             ApplyFusedCrossEntropy},
     Scenario{"amp", "Automatic mixed precision (autocast)", kAmp, ApplyAmp},
     Scenario{"fp8", "Linear layers of a job in 16 bits multiply in 8 bits", kFp8, ApplyFp8},
     Scenario{"tf32", "Runs float32 products and convolutions on tensor cores", {}, ApplyTf32},
@@ -80,6 +87,9 @@ constexpr std::array kScenarios = {
         "Stores activations in the layout that tensor cores read, so convolutions reorder nothing",
         {},
         ApplyChannelsLast},
+    Scenario{"vocabulary-padding",
+             "Rounds the vocabulary up to a multiple, which aligns the products over it",
+             kVocabulary, ApplyVocabularyPadding},
     Scenario{"restructured-batchnorm",
              "Splits batch norms and fuses them with the layers around them",
              {},
@@ -100,6 +110,8 @@ constexpr std::array kScenarios = {
     Scenario{"freeze", "Does not train parameters of matching layers or operators", kFreeze,
              ApplyFreeze, true},
     Scenario{"batch-size", "Changes the number of samples per step", kBatchSize, ApplyBatchSize},
+    Scenario{"sequence-length", "Changes the number of tokens per sample", kLength,
+             ApplySequenceLength, true},
     Scenario{"gradient-accumulation", "Updates the parameters once for N micro-batches",
              kAccumulation, ApplyGradientAccumulation, true},
     Scenario{
