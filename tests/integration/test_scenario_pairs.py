@@ -8,6 +8,7 @@ from integration import support
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 # Values of keys without a default. A new scenario that needs another key fails here until it gets a value.
 VALUES = {
+    "optimizer": "kind=muon",
     "batch-size": "n=32",
     "horizontal-fusion": "jobs=2",
     "data-parallel": "gpus=4",

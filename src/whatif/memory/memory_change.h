@@ -1,6 +1,8 @@
 // Effect of a scenario on the tensors of a step, as input for the memory model (step_memory.h).
 #pragma once
 
+#include <optional>
+
 namespace headroom {
 
 /// Effect of a change on a step's memory.
@@ -13,7 +15,9 @@ struct MemoryChange {
   bool foreach_update = false;            ///< The update processes all parameters at once.
   bool tensor_core_convolutions = false;  ///< Float32 convolutions run as TF32.
   bool channels_last = false;             ///< Tensors of convolutions already have that layout.
-  double batch_ratio = 1;                 ///< Samples per step, relative to the recorded ones.
+  /// Bytes that another optimizer keeps from step to step; nullopt: the recorded optimizer.
+  std::optional<double> optimizer_state_bytes = {};
+  double batch_ratio = 1;  ///< Samples per step, relative to the recorded ones.
 
   bool operator==(const MemoryChange&) const = default;
   /// Combines both changes.
@@ -25,6 +29,8 @@ struct MemoryChange {
             .foreach_update = foreach_update || other.foreach_update,
             .tensor_core_convolutions = tensor_core_convolutions || other.tensor_core_convolutions,
             .channels_last = channels_last || other.channels_last,
+            .optimizer_state_bytes =
+                other.optimizer_state_bytes ? other.optimizer_state_bytes : optimizer_state_bytes,
             .batch_ratio = batch_ratio * other.batch_ratio};
   }
 };

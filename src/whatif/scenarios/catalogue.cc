@@ -8,6 +8,8 @@ namespace {
 constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}};
 constexpr std::array kOptimizer = {ScenarioKey{
     .name = "kind", .kind = KeyKind::kChoice, .choices = "fused|foreach", .otherwise = "fused"}};
+constexpr std::array kAlgorithm = {
+    ScenarioKey{.name = "kind", .kind = KeyKind::kChoice, .choices = "sgd|adamw|8bit-adam|muon"}};
 constexpr std::array kBatchSize = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kAmp = {ScenarioKey{
     .name = "dtype", .kind = KeyKind::kChoice, .choices = "fp16|bf16", .otherwise = "bf16"}};
@@ -53,6 +55,8 @@ constexpr std::array kScenarios = {
     Scenario{"fused-optimizer",
              "Updates all parameters in one kernel per step, or in a few (kind=foreach)",
              kOptimizer, ApplyFusedOptimizer},
+    Scenario{"optimizer", "Updates the parameters by another algorithm, in one kernel per step",
+             kAlgorithm, ApplyOptimizer, true},
     Scenario{"flash-attention",
              "Fuses attention into one kernel per pass, which keeps scores out of memory",
              {},

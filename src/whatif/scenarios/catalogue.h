@@ -8,6 +8,7 @@ namespace headroom {
 Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyTf32(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyOptimizer(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFlashAttention(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit);
