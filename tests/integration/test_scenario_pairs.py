@@ -9,6 +9,7 @@ SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 # Values of keys without a default. A new scenario that needs another key fails here until it gets a value.
 VALUES = {
     "optimizer": "kind=muon",
+    "power-limit": "watts=400",
     "batch-size": "n=32",
     "horizontal-fusion": "jobs=2",
     "data-parallel": "gpus=4",

@@ -17,6 +17,7 @@ constexpr std::array kScale = {
     ScenarioKey{.name = "match", .kind = KeyKind::kRegex},
     ScenarioKey{.name = "factor"},
 };
+constexpr std::array kPowerLimit = {ScenarioKey{.name = "watts"}};
 constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 
 constexpr std::array kVdnn = {ScenarioKey{.name = "pcie-gbps", .otherwise = "200"}};
@@ -50,7 +51,8 @@ constexpr std::array kDgc = {kGpus, kBandwidth, kLatency,
                              ScenarioKey{.name = "ratio", .otherwise = "270"}};
 
 // Sorted in the order in which the parts of A+B are applied. Changes to the set of kernels come
-// first, then changes to their times, to the number of samples, and to launches and waits.
+// first, then changes to their times, to the number of samples, and to launches and waits. The
+// power limit comes last, because it depends on all kernels that run.
 constexpr std::array kScenarios = {
     Scenario{"fused-optimizer",
              "Updates all parameters in one kernel per step, or in a few (kind=foreach)",
@@ -117,6 +119,8 @@ constexpr std::array kScenarios = {
              "Multiplies the time of GPU tasks with a matching kernel, operator or layer by factor",
              kScale, ApplyScale},
     Scenario{"remove", "Removes matching GPU tasks and their launches", kRemove, ApplyRemove},
+    Scenario{"power-limit", "The GPU holds a power limit by a lower clock", kPowerLimit,
+             ApplyPowerLimit, true},
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyNetworkSpeed(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyScale(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyRemove(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyPowerLimit(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyRemoveSyncs(const Job& job, const Arguments& arguments, Edit& edit);
 
 }  // namespace headroom
