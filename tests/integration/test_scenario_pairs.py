@@ -8,6 +8,8 @@ from integration import support
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 # Values of keys without a default. A new scenario that needs another key fails here until it gets a value.
 VALUES = {
+    "optimizer": "kind=muon",
+    "power-limit": "watts=400",
     "batch-size": "n=32",
     "sequence-length": "n=512",
     "horizontal-fusion": "jobs=2",

@@ -1,10 +1,13 @@
 #include "whatif/job/optimizer_steps.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "analysis/names/operator_costs.h"
+#include "whatif/job/gradients.h"
 #include "whatif/job/operators.h"
 
 namespace headroom {
@@ -57,10 +60,10 @@ const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step) {
   return found == std::end(kAlgorithms) ? nullptr : &*found;
 }
 
-std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step) {
+std::vector<TensorArg> CountedParameters(const Job& job, const OptimizerStep& step) {
   const UpdateAlgorithm* algorithm = AlgorithmOf(job, step);
   if (algorithm == nullptr) return {};
-  std::vector<double> bytes;
+  std::vector<TensorArg> parameters;
   HostEventId last;
   for (const TaskIndex task : step.tasks) {
     const HostEventId op = job.ContextOf(task).op;
@@ -69,9 +72,58 @@ std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step)
     if (NameOfOperator(job, op) != algorithm->counted) continue;
     const OperatorCall* call = job.CallOf(op);
     if (!call || call->args.empty() || call->args[0].tensors.size() != 1) continue;
-    const TensorArg& parameter = call->args[0].tensors[0];
-    bytes.push_back(ElementsOf(parameter) * BytesPerElement(parameter.dtype));
+    parameters.push_back(call->args[0].tensors[0]);
   }
+  return parameters;
+}
+
+namespace {
+
+/// Returns true if an accumulation adds to a gradient that exists.
+bool AddsToGradientOf(const Job& job, HostEventId accumulation) {
+  const auto& parent = job.store().host_events.parent;
+  for (auto row = static_cast<std::uint32_t>(accumulation.index()) + 1;
+       row < EndRow(job, accumulation); ++row) {
+    const HostEventId child(row);
+    if (parent[row] == accumulation && NameOfOperator(job, child).starts_with("aten::add"))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<TensorArg> AccumulatedParameters(const Job& job, const OptimizerStep& step) {
+  const auto& events = job.store().host_events;
+  const TimeNs until = events.start[step.range.index()];
+  TimeNs from(INT64_MIN);  // Start of the previous update.
+  // The update and the backward run on different threads, so rows are not in order of time.
+  std::vector<std::pair<TimeNs, HostEventId>> accumulations;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId event(row);
+    if (events.start[row] >= until) continue;
+    if (events.kind[row] == HostEventKind::kAnnotation) {
+      if (job.RolesOf(event).Has(HostRole::kOptimizerStep))
+        from = std::max(from, events.start[row]);
+    } else if (NameOfOperator(job, event) == kAccumulateGrad) {
+      accumulations.emplace_back(events.start[row], event);
+    }
+  }
+  std::sort(accumulations.begin(), accumulations.end());
+  std::vector<TensorArg> first, added;
+  for (const auto& [start, event] : accumulations) {
+    if (start < from) continue;
+    const OperatorCall* call = job.CallOf(event);
+    if (!call || call->args.empty() || call->args[0].tensors.size() != 1) continue;
+    (AddsToGradientOf(job, event) ? added : first).push_back(call->args[0].tensors[0]);
+  }
+  return first.empty() ? added : first;
+}
+
+std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step) {
+  std::vector<double> bytes;
+  for (const TensorArg& parameter : CountedParameters(job, step))
+    bytes.push_back(ElementsOf(parameter) * BytesPerElement(parameter.dtype));
   return bytes;
 }
 

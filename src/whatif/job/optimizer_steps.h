@@ -29,6 +29,15 @@ std::vector<OptimizerStep> FindOptimizerSteps(const Job& job);
 /// Returns nullptr if the algorithm is unknown.
 const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step);
 
+/// Returns the parameters that the algorithm's counted operator updates; empty if their shapes are
+/// unknown, as in updates over lists.
+std::vector<TensorArg> CountedParameters(const Job& job, const OptimizerStep& step);
+
+/// Returns the parameters that receive a gradient between the previous update and this one, the
+/// last layer's first; empty if their shapes are unknown. An accumulation that adds to a gradient
+/// counts only if all do, because the gradient's first accumulation adds nothing.
+std::vector<TensorArg> AccumulatedParameters(const Job& job, const OptimizerStep& step);
+
 /// Returns the bytes of each parameter, from the shapes of an operator that runs once per
 /// parameter; empty if unknown.
 std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 
 namespace headroom {
@@ -18,7 +19,9 @@ struct MemoryChange {
   bool foreach_update = false;            ///< The update processes all parameters at once.
   bool tensor_core_convolutions = false;  ///< Float32 convolutions run as TF32.
   bool channels_last = false;             ///< Tensors of convolutions already have that layout.
-  double batch_ratio = 1;                 ///< Samples per step, relative to the recorded ones.
+  /// Bytes that another optimizer keeps from step to step; nullopt: the recorded optimizer.
+  std::optional<double> optimizer_state_bytes = {};
+  double batch_ratio = 1;  ///< Samples per step, relative to the recorded ones.
 
   bool operator==(const MemoryChange&) const = default;
   /// Returns the blocks that either change checkpoints; empty for all or for none.
@@ -41,6 +44,8 @@ struct MemoryChange {
             .foreach_update = foreach_update || other.foreach_update,
             .tensor_core_convolutions = tensor_core_convolutions || other.tensor_core_convolutions,
             .channels_last = channels_last || other.channels_last,
+            .optimizer_state_bytes =
+                other.optimizer_state_bytes ? other.optimizer_state_bytes : optimizer_state_bytes,
             .batch_ratio = batch_ratio * other.batch_ratio};
   }
 };

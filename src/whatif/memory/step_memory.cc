@@ -166,6 +166,7 @@ Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange
   StepMemoryModel model;
   model.tensors_ = FindTensorLifetimes(job, step, change);
   model.optimizer_ = StateOf(step);
+  model.other_state_bytes_ = change.optimizer_state_bytes;
   model.libraries_ = ProductWorkspaces(job, step);
   if (model.tensors_.parameters.empty()) {
     return Status::NoAnswer(
@@ -184,7 +185,7 @@ Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange
 MemoryParts StepMemoryModel::Constant() const {
   MemoryParts parts;
   parts.parameters = std::accumulate(tensors_.parameters.begin(), tensors_.parameters.end(), 0.0);
-  parts.optimizer_state = optimizer_.tensors * parts.parameters;
+  parts.optimizer_state = other_state_bytes_.value_or(optimizer_.tensors * parts.parameters);
   if (tensors_.gradients_stay) parts.gradients = parts.parameters;
   for (const LibraryWorkspace& library : libraries_) parts.workspace += library.bytes;
   return parts;

@@ -113,6 +113,7 @@ class StepMemoryModel {
 
   TensorLifetimes tensors_;
   OptimizerState optimizer_;
+  std::optional<double> other_state_bytes_;  ///< MemoryChange::optimizer_state_bytes.
   std::vector<LibraryWorkspace> libraries_;
 };
 

@@ -11,6 +11,8 @@ constexpr std::array kOptimizer = {ScenarioKey{
 constexpr std::array kVocabulary = {
     ScenarioKey{.name = "to", .kind = KeyKind::kCount, .otherwise = "64"}};
 constexpr std::array kLength = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
+constexpr std::array kAlgorithm = {
+    ScenarioKey{.name = "kind", .kind = KeyKind::kChoice, .choices = "sgd|adamw|8bit-adam|muon"}};
 constexpr std::array kBatchSize = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kCompile = {ScenarioKey{.name = "mode",
                                              .kind = KeyKind::kChoice,
@@ -27,6 +29,7 @@ constexpr std::array kScale = {
     ScenarioKey{.name = "match", .kind = KeyKind::kRegex},
     ScenarioKey{.name = "factor"},
 };
+constexpr std::array kPowerLimit = {ScenarioKey{.name = "watts"}};
 constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 
 constexpr std::array kLora = {
@@ -66,11 +69,14 @@ constexpr std::array kDgc = {kGpus, kBandwidth, kLatency,
                              ScenarioKey{.name = "ratio", .otherwise = "270"}};
 
 // Sorted in the order in which the parts of A+B are applied. Changes to the set of kernels come
-// first, then changes to their times, to the number of samples, and to launches and waits.
+// first, then changes to their times, to the number of samples, and to launches and waits. The
+// power limit comes last, because it depends on all kernels that run.
 constexpr std::array kScenarios = {
     Scenario{"fused-optimizer",
              "Updates all parameters in one kernel per step, or in a few (kind=foreach)",
              kOptimizer, ApplyFusedOptimizer},
+    Scenario{"optimizer", "Updates the parameters by another algorithm, in one kernel per step",
+             kAlgorithm, ApplyOptimizer, true},
     Scenario{"flash-attention",
              "Fuses attention into one kernel per pass, which keeps scores out of memory",
              {},
@@ -118,6 +124,8 @@ constexpr std::array kScenarios = {
         "checkpointing",
         "Repeated blocks, or every K-th of them, drop activations and recompute their forward pass",
         kCheckpointing, ApplyCheckpointing},
+    Scenario{"compile", "Runs forward and backward as torch.compile generates them", kCompile,
+             ApplyCompile},
     Scenario{"data-loading", "The loop never waits for its next batch", kDataLoading,
              ApplyDataLoading},
     Scenario{"callbacks", "Runs callbacks in parallel with the loop, or only every N-th time",
@@ -146,6 +154,8 @@ constexpr std::array kScenarios = {
              "Multiplies the time of GPU tasks with a matching kernel, operator or layer by factor",
              kScale, ApplyScale},
     Scenario{"remove", "Removes matching GPU tasks and their launches", kRemove, ApplyRemove},
+    Scenario{"power-limit", "The GPU holds a power limit by a lower clock", kPowerLimit,
+             ApplyPowerLimit, true},
 };
 
 }  // namespace

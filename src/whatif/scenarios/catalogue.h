@@ -9,6 +9,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFp8(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyTf32(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyOptimizer(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFlashAttention(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyLora(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFreeze(const Job& job, const Arguments& arguments, Edit& edit);
@@ -38,6 +39,7 @@ Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyNetworkSpeed(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyScale(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyRemove(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyPowerLimit(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyRemoveSyncs(const Job& job, const Arguments& arguments, Edit& edit);
 
 }  // namespace headroom
