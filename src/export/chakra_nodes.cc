@@ -503,6 +503,7 @@ std::int64_t ChakraNodes::Micros(TimeNs time) const {
 
 Result<ChakraNodes> MakeChakraNodes(const TraceStore& store, NameFacts& names,
                                     const StepAnalysis& steps) {
+  if (store.gpu_tasks.rows() == 0) return NothingToReplay(store);
   StepAnalysis whole;  // Has no steps, so that the graph covers the whole recording.
   whole.before_recording = steps.before_recording;
   const Result<Graph> graph = BuildGraph(store, names, whole);

@@ -54,6 +54,20 @@ DurationNs MedianOf(std::vector<DurationNs> values, DurationNs otherwise) {
   return *middle;
 }
 
+std::string HowToRecordGpu(const TraceStore& store) {
+  // If damage removed recorded GPU work, the damage has a separate remedy.
+  if (!DamageOf(store).empty()) return {};
+  const std::string_view format = store.metadata.recorded_as();
+  const bool has_gpu = store.gpu_tasks.rows() > 0;
+  // A profiler that recorded host and GPU work but no launches, e.g. of TPU programs, has no
+  // option to record launches.
+  if (format != kKinetoFormat && has_gpu && store.host_events.rows() > 0) return {};
+  if (format != kKinetoFormat)
+    return "; " + RemedyOf(has_gpu ? ImportIssue::kNoHost : ImportIssue::kNoGpu, format);
+  return "; record with both CPU and CUDA activities, or with `headroom record` on a machine "
+         "with a GPU";
+}
+
 /// A task before all tasks are sorted.
 struct Draft {
   Task task;
@@ -74,12 +88,13 @@ class GraphBuilder {
     FindWindow();
     const ThreadId loop = FindLoop();
     chains_ = FindHostChains(store_, steps_.process, loop, window_);
+    const bool on_cpu = RunsOnCpu();
+    if (on_cpu)
+      chains_ = {FindChainWithoutCalls(store_, steps_.process, loop, window_, steps_.hosts)};
     IndexCalls();
     FindTasks();
-    if (launched_.empty()) {
-      return Status::NoAnswer(
-          "nothing to replay: no GPU task can be joined to the call that launched it" +
-          HowToRecordGpu());
+    if (launched_.empty() && (!on_cpu || chains_.front().calls.empty())) {
+      return NothingToReplay(store_);
     }
     FindQueue();
     AddCalls();
@@ -90,19 +105,15 @@ class GraphBuilder {
   }
 
  private:
-  std::string HowToRecordGpu() const {
-    // If damage removed recorded GPU work, the damage has a separate remedy.
-    if (!DamageOf(store_).empty()) return {};
-    const std::string_view format = store_.metadata.recorded_as();
-    const bool has_gpu = store_.gpu_tasks.rows() > 0;
-    // A profiler that recorded host and GPU work but no launches, e.g. of TPU programs, has no
-    // option to record launches.
-    if (format != kKinetoFormat && has_gpu && store_.host_events.rows() > 0) return {};
-    if (format != kKinetoFormat)
-      return "; " + RemedyOf(has_gpu ? ImportIssue::kNoHost : ImportIssue::kNoGpu, format);
-    return "; record with both CPU and CUDA activities, or with `headroom record` on a machine "
-           "with a GPU";
+  /// Returns true for a recording of a framework's operators without GPU work and without calls.
+  bool RunsOnCpu() const {
+    // Damage may have removed GPU work.
+    if (store_.gpu_tasks.rows() > 0 || window_.end <= window_.start || !DamageOf(store_).empty())
+      return false;
+    return std::all_of(chains_.begin(), chains_.end(),
+                       [](const HostChain& chain) { return chain.calls.empty(); });
   }
+
   void FindWindow() {
     if (!steps_.hosts.empty()) {
       window_ = {steps_.hosts.front().start, steps_.hosts.front().end};
@@ -803,6 +814,14 @@ class GraphBuilder {
 
   void MeasureSteps() {
     graph_.periodic = steps_.spans.size() > 1;
+    if (launched_.empty()) {
+      // The replay has all steps, also the first. That of one step has no work around its calls.
+      const std::vector<HostCall>& calls = chains_.front().calls;
+      const Interval replayed =
+          graph_.periodic ? window_ : Interval{calls.front().start, calls.back().end};
+      graph_.recorded_step = DurationNs(replayed.length().ns() / graph_.steps);
+      return;
+    }
     if (!graph_.periodic) {
       TimeNs end(INT64_MIN), begin(INT64_MAX);
       for (const GpuTaskId task : included_) end = std::max(end, store_.TaskEnd(task));
@@ -881,6 +900,12 @@ std::string_view Name(EdgeKind kind) {
 std::string_view Name(Provenance provenance) {
   constexpr std::array<std::string_view, 3> kNames = {"recorded", "resolved", "inferred"};
   return kNames[static_cast<std::size_t>(provenance)];
+}
+
+Status NothingToReplay(const TraceStore& store) {
+  return Status::NoAnswer(
+      "nothing to replay: no GPU task can be joined to the call that launched it" +
+      HowToRecordGpu(store));
 }
 
 Result<Graph> BuildGraph(const TraceStore& store, NameFacts& names, const StepAnalysis& steps) {

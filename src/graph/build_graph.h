@@ -12,8 +12,13 @@ namespace headroom {
 /// Returns the graph of the steps' host calls and of the GPU tasks that they launch. Without steps,
 /// the whole trace counts as one step.
 ///
-/// Fails with kNoAnswer if the trace has no GPU tasks, or no call that launched one, because a
-/// replay requires both.
+/// A recording of a framework's operators without GPU tasks and without calls becomes a chain of host
+/// work, as of a job on the CPU. Callers that need GPU tasks refuse it with NothingToReplay().
+///
+/// Fails with kNoAnswer if no call of the trace launched a GPU task, and no operators were recorded.
 Result<Graph> BuildGraph(const TraceStore& store, NameFacts& names, const StepAnalysis& steps);
+
+/// Returns the failure of a replay that needs GPU tasks and the calls that launched them.
+Status NothingToReplay(const TraceStore& store);
 
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace headroom {
@@ -13,6 +14,9 @@ constexpr DurationNs kSilence{20'000};
 
 /// Two threads take turns if this share of one thread's calls falls into silences of the loop.
 constexpr double kTakesTurns = 0.9;
+
+/// Each helper thread costs time proportional to the whole loop. No known job has more of them.
+constexpr std::size_t kMaxHelpers = 64;
 
 bool IsCall(HostEventKind kind) {
   return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
@@ -243,11 +247,9 @@ std::vector<HostChain> FindHostChains(const TraceStore& store, ProcessId process
   });
   std::vector<HostChain> chains;
   chains.push_back(std::move(threads.front().second));
-  // Each helper thread costs time proportional to the whole loop. No known job has more of them.
-  constexpr std::size_t kMostHelpers = 64;
   for (std::size_t i = 1; i < threads.size(); ++i) {
     std::optional<HostChain> spliced;
-    if (i <= kMostHelpers) spliced = Splice(chains.front(), threads[i].second);
+    if (i <= kMaxHelpers) spliced = Splice(chains.front(), threads[i].second);
     if (spliced) {
       chains.front() = std::move(*spliced);
     } else {
@@ -255,6 +257,99 @@ std::vector<HostChain> FindHostChains(const TraceStore& store, ProcessId process
     }
   }
   return chains;
+}
+
+namespace {
+
+/// Returns the recorded work of a chain: pieces inside events.
+DurationNs RecordedWork(const HostChain& chain) {
+  DurationNs work;
+  for (const HostPiece& piece : chain.pieces) {
+    if (piece.owner.valid()) work += piece.length();
+  }
+  return work;
+}
+
+/// Returns the pieces that stand for calls, in order: the first recorded one, and the last one of
+/// each step. Their events differ, because a graph identifies calls by their events.
+std::vector<std::size_t> PiecesAsCalls(const std::vector<Interval>& steps, const HostChain& chain) {
+  const std::size_t none = chain.pieces.size();
+  std::vector<std::size_t> calls;
+  std::set<HostEventId> used;
+  const auto use = [&](std::size_t piece) {
+    if (piece == none) return;
+    calls.push_back(piece);
+    used.insert(chain.pieces[piece].owner);
+  };
+  auto step = steps.begin();
+  std::size_t last = none;  // Last usable piece of the current step.
+  for (std::size_t i = 0; i < chain.pieces.size(); ++i) {
+    const HostPiece& piece = chain.pieces[i];
+    while (step != steps.end() && piece.start >= step->end) {
+      use(std::exchange(last, none));
+      ++step;
+    }
+    if (step == steps.end()) break;
+    if (piece.start < step->start || !piece.owner.valid() || used.contains(piece.owner)) continue;
+    if (calls.empty()) {
+      use(i);
+    } else {
+      last = i;
+    }
+  }
+  use(last);
+  return calls;
+}
+
+/// Makes these pieces calls. A replay of one step lasts from its first call to its last.
+void MakeCalls(const std::vector<std::size_t>& ends, HostChain& chain) {
+  std::vector<HostPiece> pieces;
+  auto end = ends.begin();
+  for (std::size_t i = 0; i < chain.pieces.size(); ++i) {
+    const HostPiece& piece = chain.pieces[i];
+    if (end == ends.end() || *end != i) {
+      pieces.push_back(piece);
+      continue;
+    }
+    ++end;
+    chain.calls.push_back({.event = piece.owner,
+                           .thread = piece.thread,
+                           .start = piece.start,
+                           .end = piece.end,
+                           .pieces_begin = chain.calls.empty() ? 0 : chain.calls.back().pieces_end,
+                           .pieces_end = static_cast<std::uint32_t>(pieces.size())});
+  }
+  chain.pieces = std::move(pieces);
+}
+
+}  // namespace
+
+HostChain FindChainWithoutCalls(const TraceStore& store, ProcessId process, ThreadId loop,
+                                Interval window, const std::vector<Interval>& steps) {
+  struct Candidate {
+    ThreadId thread;
+    HostChain chain;
+    DurationNs work;
+  };
+  std::vector<Candidate> threads;
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    const ThreadId thread(t);
+    if (process.valid() && store.threads.process[t] != process) continue;
+    HostChain chain = ThreadCutter(store, thread, window).Cut();
+    const DurationNs work = RecordedWork(chain);
+    if (work.ns() > 0) threads.push_back({thread, std::move(chain), work});
+  }
+  if (threads.empty()) return {};
+  std::stable_sort(threads.begin(), threads.end(), [&](const Candidate& a, const Candidate& b) {
+    return std::pair(a.thread == loop, a.work) > std::pair(b.thread == loop, b.work);
+  });
+  HostChain whole = std::move(threads.front().chain);
+  for (std::size_t i = 1; i < std::min(threads.size(), kMaxHelpers + 1); ++i) {
+    if (std::optional<HostChain> spliced = Splice(whole, threads[i].chain))
+      whole = std::move(*spliced);
+  }
+  MakeCalls(PiecesAsCalls(steps.empty() ? std::vector{window} : steps, whole), whole);
+  return whole;
 }
 
 }  // namespace headroom

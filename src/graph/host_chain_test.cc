@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
+#include <vector>
 
 #include "analysis/test_trace.h"
 
@@ -74,6 +76,37 @@ TEST(HostChainTest, AThreadThatRunsBesideTheLoopKeepsItsOwnChain) {
   }
   const std::unique_ptr<TraceStore> store = b.Build();
   EXPECT_EQ(ChainsOf(*store, 0, 1000).size(), 2u);
+}
+
+TEST(HostChainTest, AJobOnTheCpuHasACallAtTheEndOfEachStep) {
+  StoreBuilder b;
+  for (int step = 0; step < 3; ++step) {
+    b.Annotation("ProfilerStep", kMain, 100 * step, 100);
+    b.Op("aten::mm", kMain, 100 * step + 10, 20);
+    b.Op("MmBackward0", kAutograd, 100 * step + 40, 30);
+    b.Op("aten::add_", kMain, 100 * step + 80, 10);
+  }
+  const std::unique_ptr<TraceStore> store = b.Build();
+  const Interval window = {AtUs(0), AtUs(300)};
+  const std::vector<Interval> steps = {
+      {AtUs(0), AtUs(100)}, {AtUs(100), AtUs(200)}, {AtUs(200), AtUs(300)}};
+  const HostChain chain = FindChainWithoutCalls(
+      *store, ProcessId(), store->steps.rows() > 0 ? store->steps.thread[0] : ThreadId(), window,
+      steps);
+  ASSERT_EQ(chain.calls.size(), 4u) << "the first piece of work, and the last of each step";
+  DurationNs sum;
+  for (const HostPiece& piece : chain.pieces) sum += piece.length();
+  for (const HostCall& call : chain.calls) sum += call.end - call.start;
+  EXPECT_EQ(sum, Us(300)) << "each moment counts once";
+  std::set<HostEventId> events;
+  for (const HostCall& call : chain.calls) events.insert(call.event);
+  EXPECT_EQ(events.size(), 4u);
+  bool backward = false;
+  for (const HostPiece& piece : chain.pieces) {
+    backward |= piece.owner.valid() &&
+                store->Text(store->host_events.name[piece.owner.index()]) == "MmBackward0";
+  }
+  EXPECT_TRUE(backward) << "the autograd thread is in the silence of the loop";
 }
 
 }  // namespace host_chain_test

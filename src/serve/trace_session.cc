@@ -70,6 +70,7 @@ Status TraceSession::Analyze() {
                                                 options_.calibration, options_.measured_step_ms);
   why_no_forecasts_ = job.ok() ? job.value().forecasts : job.status();
   if (!job.ok() && job.status().code() != StatusCode::kNoAnswer) return job.status();
+  if (why_no_forecasts_.ok()) why_no_forecasts_ = job.value().job->RequireGpuWork();
   if (why_no_forecasts_.ok()) {
     job_ = std::move(job).value();
     forecaster_.emplace(*job_.job);

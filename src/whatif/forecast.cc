@@ -165,6 +165,13 @@ Forecaster::Forecaster(const Job& job)
         "including start-up and first-iteration work; " +
         HowToTellSteps(job.store().metadata.recorded_as());
   }
+  baseline_.has_gpu_work = job.HasGpuWork();
+  if (!baseline_.has_gpu_work) {
+    baseline_.AlsoNote(fmt::format(
+        "the recording has no GPU work, so the job counts as one on the CPU; if it uses a GPU, "
+        "record it: {}",
+        RemedyOf(ImportIssue::kNoGpu, job.store().metadata.recorded_as())));
+  }
   const ReplayError replayed = MeasureReplay(job, replayer_);
   baseline_.replay_error_pct = 100 * replayed.error;
   const double of_recording = uncertainty_.steps;
@@ -460,6 +467,7 @@ std::string Forecaster::Explain(const Forecast& forecast, double work) const {
   const bool nothing =
       work == 1 && std::abs(forecast.saves_ms) < kNothing * baseline_.corrected.mid;
   std::string text = nothing ? "no gain: " : work == 1 && forecast.saves_ms < 0 ? "slower: " : "";
+  if (!baseline_.has_gpu_work) return text + fmt::format("the step then takes {:.1f} ms", host);
   text +=
       host > gpu
           ? fmt::format(

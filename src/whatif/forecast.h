@@ -53,6 +53,7 @@ struct Baseline {
   StepInterval corrected;    ///< Step time without the profiler; at most the traced step.
   double host_limit_ms = 0;  ///< Step time if every GPU task were instantaneous.
   double gpu_limit_ms = 0;   ///< Step time if the host were infinitely fast.
+  bool has_gpu_work = true;  ///< False for a job on the CPU, which the host alone limits.
   /// Notes on the recorded steps, with a remedy; empty if there are none. Example: nothing marks
   /// the steps, so the whole recording counts as one. Also names omitted or missing parts.
   std::string steps_note;

@@ -1269,9 +1269,9 @@ class LocalState(support.ProgramTest):
 
 
 class Abstention(PredictTest):
-    def test_a_trace_with_nothing_to_replay_is_answered_as_by_whatif_and_scale(self):
+    def test_a_trace_with_nothing_to_replay_is_answered_as_by_scale(self):
         path = support.GOLDEN / "no-gpu/trace.json"
-        for command in (("whatif", path), ("scale", path), ("predict", path, "--gpu", "L4")):
+        for command in (("scale", path), ("predict", path, "--gpu", "L4")):
             with self.subTest(command[0]):
                 outcome = support.headroom(*command)
                 self.assertEqual(outcome.code, 0)

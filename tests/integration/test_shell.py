@@ -43,7 +43,7 @@ VALUES = {
     "predict t.json --to H10": {"H100", "H100-PCIe", "H100-NVL"},
     "predict t.json --gpu H20": {"H200", "H200-NVL"},
     "scale t.json --schedule zero": {"zero-1", "zero-2", "zero-3"},
-    "scale t.json --with fused": {"fused-optimizer"},
+    "scale t.json --with fused-o": {"fused-optimizer"},
     "diff a b --gate step": {"step_ms"},
     "diff a b --accept math": {"math_dtype"},
 }

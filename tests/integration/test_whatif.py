@@ -65,6 +65,8 @@ class Whatif(support.ProgramTest):
                 off = abs(forecast["baseline"]["replay_error_pct"]) > 0.5
                 self.assertEqual(off, trace.name in KNOWN_OFF, forecast["baseline"])
                 row = forecast["scenarios"][0]
+                if not row["applies"] and "no GPU work" in row["why"]:
+                    continue
                 if off:  # Forecasts would miss everything that the replay misses.
                     self.assertFalse(row["applies"])
                     self.assertIn("off by", row["why"])
@@ -80,6 +82,9 @@ class Whatif(support.ProgramTest):
                 if outcome.json()["baseline"]["replay_step_ms"] is None or trace.name in KNOWN_OFF:
                     continue
                 gpu, host, both = (row["speedup"] for row in outcome.json()["scenarios"])
+                if gpu is None:  # A job on the CPU.
+                    self.assertAlmostEqual(host, 2, 6)
+                    continue
                 for one in (gpu, host):
                     self.assertGreaterEqual(one, 1 - 1e-9)
                     self.assertLessEqual(one, both + 1e-6)
@@ -199,14 +204,13 @@ class Whatif(support.ProgramTest):
         def golden(name, *scenarios):
             return self.whatif(support.GOLDEN / name / "trace.json", *scenarios)
 
-        for name in ("no-host", "no-gpu"):
-            forecast = golden(name, "amp", "gpu-speed")
-            self.assertEqual({value for key, value in forecast["baseline"].items() if key != "calibration"}, {None})
-            for row in forecast["scenarios"]:
-                self.assertFalse(row["applies"])
-                self.assertIn("record with both CPU and CUDA", row["why"])
-            self.assertEqual(golden(name)["scenarios"], [])
-            self.assertGreater(len(golden(name)["abstaining"]), 20)
+        forecast = golden("no-host", "amp", "gpu-speed")
+        self.assertEqual({value for key, value in forecast["baseline"].items() if key != "calibration"}, {None})
+        for row in forecast["scenarios"]:
+            self.assertFalse(row["applies"])
+            self.assertIn("record with both CPU and CUDA", row["why"])
+        self.assertEqual(golden("no-host")["scenarios"], [])
+        self.assertGreater(len(golden("no-host")["abstaining"]), 20)
         # Without shapes, with orphans, graph replays, one step, no step: scenarios that need no shapes are answered.
         for name in ("host-bound-two-steps", "orphan-kernels", "graph-replay", "no-gpu", "steps-inferred"):
             forecast = golden(name)
@@ -216,6 +220,16 @@ class Whatif(support.ProgramTest):
                 self.assertIn("gpu-speed", [row["name"] for row in forecast["scenarios"]], name)
         # Its only step is cut.
         self.assertIn("no step has all", golden("truncated-file", "gpu-speed")["scenarios"][0]["why"])
+
+    def test_a_recording_without_gpu_work_counts_as_a_job_on_the_cpu(self):
+        trace = support.GOLDEN / "no-gpu" / "trace.json"
+        forecast = self.whatif(trace, "host-speed:factor=2", "amp")
+        twice, amp = forecast["scenarios"]
+        self.assertAlmostEqual(twice["step_ms"]["mid"], forecast["baseline"]["corrected_step_ms"] / 2, 3)
+        self.assertFalse(amp["applies"])
+        self.assertIn("no GPU work", amp["why"])
+        text = support.headroom("whatif", trace).output
+        self.assertIn("if it uses a GPU, record it: ProfilerActivity.CUDA", " ".join(text.split()))
 
     def test_reasons_tell_what_was_not_recorded_from_what_is_not_there(self):
         """Requests for shapes mislead if no operator could have shapes. They must appear if shapes are missing."""
@@ -308,6 +322,8 @@ class Whatif(support.ProgramTest):
                     )
                     self.assertFalse(out.exists())
             self.assertEqual(support.headroom("whatif", trace).code, 0)
+            if name == "no-gpu":  # It has forecasts of a job on the CPU.
+                continue
             state = {"XDG_STATE_HOME": str(self.scratch)}
             saved = support.headroom("whatif", trace, "gpu-speed", "--save", environment=state)
             self.assertEqual(saved.code, 0, saved)

@@ -102,7 +102,7 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
     const bool applies_together = std::ranges::any_of(report.forecasts, [&](const Forecast& other) {
       return other.name.ends_with("+" + forecast.name);
     });
-    if (HardwareOf(forecast.name).empty() && !applies_together)
+    if (HardwareOf(forecast.name).empty() && !applies_together && forecast.why != kNoGpuWork)
       not_applicable.push_back(forecast.name);
   }
 
@@ -131,6 +131,8 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
   page.Blank();
   if (!no_gain.empty()) page.Paragraph("No gain: ", Joined(no_gain) + ".", Style::kBold);
   if (!slower.empty()) page.Paragraph("Slower: ", Joined(slower) + ".", Style::kBold);
+  if (!baseline.has_gpu_work)
+    not_applicable.emplace_back("changes of GPU work, of which the recording has none");
   if (!not_applicable.empty())
     page.Paragraph("Not applicable: ", Joined(not_applicable) + ".", Style::kBold, Style::kDim);
   if (!twice.empty())

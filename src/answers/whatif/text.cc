@@ -71,9 +71,11 @@ std::string RenderForecastText(const ForecastReport& report, const PageStyle& st
                                                baseline.corrected.high),
                              FormatMs(baseline.traced_step_ms)),
                  Style::kBold);
-  page.Paragraph("        ",
-                 fmt::format("With an infinitely fast GPU {}, with an infinitely fast host {}.",
-                             FormatMs(baseline.host_limit_ms), FormatMs(baseline.gpu_limit_ms)));
+  if (baseline.has_gpu_work) {
+    page.Paragraph("        ",
+                   fmt::format("With an infinitely fast GPU {}, with an infinitely fast host {}.",
+                               FormatMs(baseline.host_limit_ms), FormatMs(baseline.gpu_limit_ms)));
+  }
   page.Paragraph("        ", fmt::format("The replay of the recording is off by {:+.2f} %. {}",
                                          baseline.replay_error_pct, report.calibration));
   if (!baseline.steps_note.empty()) page.Paragraph("  ! ", baseline.steps_note, Style::kWarning);

@@ -120,6 +120,7 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(scenarios_);
   if (!calls.ok()) return calls.status();
   sharing.Begin();
+  options_.cpu_jobs = !views_.Asked();
   Result<OpenedJob> opened = OpenJob(trace_, options_);
   const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
   if (why_none.code() == StatusCode::kNoAnswer) {

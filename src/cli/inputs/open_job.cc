@@ -114,6 +114,9 @@ Result<OpenedJob> MakeJob(OpenedTrace trace, const JobOptions& options) {
   Result<CalibratedJob> made = MakeCalibratedJob(*opened.store, *opened.reference, trace.analysis,
                                                  options.calibration, options.measured_step_ms);
   if (!made.ok()) return made.status();
+  if (!options.cpu_jobs) {
+    if (Status status = made.value().job->RequireGpuWork(); !status.ok()) return status;
+  }
   opened.job = std::move(made.value().job);
   if (made.value().slice) opened.store = std::move(made.value().slice);
   opened.calibration = std::move(made.value().calibration);

@@ -28,6 +28,7 @@ struct JobOptions {
   std::vector<NamedText> device_files;  ///< Device files in addition to the built-in ones.
   OpenOptions open = {};                ///< AddJobFlags() sets `threads`.
   bool quiet = false;
+  bool cpu_jobs = false;  ///< Accepts a job without GPU work.
 };
 
 /// Adds the flags of a recorded job, which have the same names in every command. Each command

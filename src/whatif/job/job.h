@@ -39,6 +39,10 @@ class Job {
   const TraceStore& store() const { return store_; }
   const StepAnalysis& steps() const { return steps_; }
   const Graph& graph() const { return graph_; }
+  /// False for a recording of operators on the CPU alone.
+  bool HasGpuWork() const { return has_gpu_work_; }
+  /// Fails with kNoAnswer, and a remedy, if the job has no GPU work.
+  Status RequireGpuWork() const;
   /// Returns the recorded number of the step that launched or called a task; nullopt outside steps.
   std::optional<std::int64_t> StepNumberOf(TaskIndex task) const;
   const Attribution& attribution() const { return attribution_; }
@@ -109,6 +113,7 @@ class Job {
   Attribution attribution_;
   StepAnalysis steps_;
   Graph graph_;
+  bool has_gpu_work_ = false;
   Plan recorded_, corrected_;
   std::optional<DurationNs> step_time_;
   std::optional<MsInterval> corrected_step_ms_;

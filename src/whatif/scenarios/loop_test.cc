@@ -40,6 +40,37 @@ TEST(CallbacksTest, BesideTheLoopOrSeldom) {
   EXPECT_DOUBLE_EQ(job.StepUs("callbacks:every=10"), 230);
 }
 
+/// Three steps of 500 us without GPU work: 300 us in a range, then an operator of 100 us.
+StoreBuilder OnTheCpu(const char* range) {
+  StoreBuilder b;
+  for (int step = 0; step < 3; ++step) {
+    b.Step(step, kMain, 500 * step, 500);
+    b.Annotation(range, kMain, 500 * step + 10, 300);
+    b.Op("aten::mm", kMain, 500 * step + 350, 100);
+  }
+  return b;
+}
+
+TEST(CpuJobTest, TheHostsWorkIsForecast) {
+  TestForecasts loading(OnTheCpu("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"));
+  EXPECT_FALSE(loading.job().HasGpuWork());
+  EXPECT_DOUBLE_EQ(loading.StepUs(), 500);
+  EXPECT_DOUBLE_EQ(loading.StepUs("data-loading"), 200);
+  EXPECT_DOUBLE_EQ(loading.StepUs("host-speed:factor=2"), 250);
+  EXPECT_DOUBLE_EQ(loading.StepUs("host-speed:factor=1"), 500);
+  EXPECT_DOUBLE_EQ(loading.StepUs("data-loading+host-speed:factor=2"), 100);
+  TestForecasts callbacks(OnTheCpu("Callback.on_train_batch_end"));
+  EXPECT_DOUBLE_EQ(callbacks.StepUs("callbacks:every=10"), 230);
+}
+
+TEST(CpuJobTest, ChangesOfGpuWorkAbstain) {
+  TestForecasts job(OnTheCpu("something else"));
+  for (const char* change : {"amp", "gpu-speed", "cuda-graph", "remove-syncs", "data-loading+amp"})
+    EXPECT_FALSE(job.Ask(change).applies) << change;
+  EXPECT_EQ(job.WhyNot("amp"), kNoGpuWork);
+  EXPECT_FALSE(job.job().RequireGpuWork().ok());
+}
+
 TEST(HorizontalFusionTest, KernelsOfFewBlocksTakeMoreJobsForNothing) {
   // Two kernels of 101.2 us. 132 blocks of 1024 threads fill half of the GPU (2 blocks per
   // multiprocessor), and 264 fill it.

@@ -251,6 +251,8 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
   bool all_validated = true, any_out_of_range = false;
   int apart = 0;
   for (const ScenarioCall& call : calls) {
+    if (!job.HasGpuWork() && !call.scenario->on_host)
+      return Effect::Abstain(std::string(kNoGpuWork));
     Effect effect = call.scenario->apply(job, call.arguments, edit);
     if (!effect.applies) return effect;
     all.gpu_error = std::max(all.gpu_error, effect.gpu_error);

@@ -49,6 +49,10 @@ enum class Validity : std::uint8_t { kNo, kYes, kOutOfRange };
 /// kYes on the GPU of that ground truth, otherwise kOutOfRange.
 Validity ValidityOn(const Job& job);
 
+/// Reason why a change of GPU work does not apply to a job on the CPU.
+inline constexpr std::string_view kNoGpuWork =
+    "the recording has no GPU work, on which this change acts";
+
 /// Half-width of recurrent operators' times, as a share. Their model comes from one job on one GPU.
 inline constexpr double kRecurrentError = 0.3;
 
@@ -100,6 +104,7 @@ struct Scenario {
   /// If true, the ranking by savings omits the scenario, because it has another purpose, such as
   /// memory or more GPUs.
   bool by_name_only = false;
+  bool on_host = false;  ///< It also applies to a job without GPU work.
 };
 
 /// Returns all scenarios, in the order in which they are listed and, in a combination, applied.
