@@ -228,7 +228,7 @@ class Whatif(support.ProgramTest):
         self.assertAlmostEqual(twice["step_ms"]["mid"], forecast["baseline"]["corrected_step_ms"] / 2, 3)
         self.assertFalse(amp["applies"])
         self.assertIn("no GPU work", amp["why"])
-        text = support.headroom("whatif", trace).output
+        text = support.headroom("whatif", trace).text
         self.assertIn("if it uses a GPU, record it: ProfilerActivity.CUDA", " ".join(text.split()))
 
     def test_reasons_tell_what_was_not_recorded_from_what_is_not_there(self):
