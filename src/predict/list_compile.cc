@@ -1,6 +1,8 @@
 #include "predict/list_compile.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -260,9 +262,10 @@ void FuseAsCompiled(OperatorList& list) {
   }
   {
     Fusion fusion(works);
-    for (auto listed = backward.rbegin(); listed != backward.rend(); ++listed) {
-      std::swap(listed->result, listed->largest_input);
-      fusion.Add(std::move(*listed));
+    std::reverse(backward.begin(), backward.end());
+    for (ListedWork& listed : backward) {
+      std::swap(listed.result, listed.largest_input);
+      fusion.Add(std::move(listed));
     }
   }
   // Autograd accumulates gradients outside the compiled code.

@@ -53,9 +53,8 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const ReferenceD
   Result<Graph> graph = BuildGraph(store, job->names_, job->steps_);
   if (!graph.ok()) return graph.status();
   job->graph_ = std::move(graph).value();
-  job->has_gpu_work_ =
-      std::any_of(job->graph_.tasks.begin(), job->graph_.tasks.end(),
-                  [](const Task& task) { return task.kind == TaskKind::kGpu; });
+  job->has_gpu_work_ = std::any_of(job->graph_.tasks.begin(), job->graph_.tasks.end(),
+                                   [](const Task& task) { return task.kind == TaskKind::kGpu; });
   job->recorded_ = MakePlan(job->graph_);
   job->corrected_ = job->recorded_;
   job->host_error_ = calibration.host.error;

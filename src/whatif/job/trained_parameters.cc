@@ -145,13 +145,14 @@ class ParameterFinder {
   /// Adds the operators that compute the parameter's gradient. Several operators may share a
   /// weight, so it claims all products of its shape; a vector claims only the latest operator.
   void Claim(const Extents& dims, TrainedParameter& parameter) {
-    for (auto candidate = candidates_.rbegin(); candidate != candidates_.rend(); ++candidate) {
-      if (candidate->claims >= candidate->max_claims || !Completes(*candidate, dims)) continue;
+    for (std::size_t i = candidates_.size(); i-- > 0;) {
+      GradientWork& candidate = candidates_[i];
+      if (candidate.claims >= candidate.max_claims || !Completes(candidate, dims)) continue;
       if (dims.size() == 1 && !parameter.users.empty()) break;
-      ++candidate->claims;
-      if (!IsPass(candidate->call->name) && candidate->forward.valid())
-        parameter.users.push_back(candidate->forward);
-      AddParts(*candidate, parameter);
+      ++candidate.claims;
+      if (!IsPass(candidate.call->name) && candidate.forward.valid())
+        parameter.users.push_back(candidate.forward);
+      AddParts(candidate, parameter);
     }
   }
 

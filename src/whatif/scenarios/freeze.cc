@@ -32,6 +32,7 @@ std::vector<bool> MatchingParameters(const Job& job,
     return event.valid() && RE2::PartialMatch(NameOfOperator(job, event), regex);
   };
   std::vector<bool> matching;
+  matching.reserve(parameters.size());
   for (const TrainedParameter& parameter : parameters) {
     matching.push_back(
         std::any_of(parameter.users.begin(), parameter.users.end(), [&](HostEventId user) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "whatif/job/operators.h"
 #include "whatif/test_job.h"
 
 namespace headroom {

@@ -95,8 +95,10 @@ std::vector<AdaptedLayer> FindAdaptedLayers(const Job& job,
   for (LaunchingOperator& op : LaunchingOperators(job)) {
     const OperatorCall* call = job.CallOf(op.op);
     const std::optional<GemmShape> shape = call ? GemmShapeOf(*call) : std::nullopt;
-    if (shape && shape->batch == 1 && job.ContextOf(op.tasks.front()).phase == Phase::kForward)
-      layers[op.op] = {.op = std::move(op), .shape = *shape};
+    if (!shape || shape->batch != 1 || job.ContextOf(op.tasks.front()).phase != Phase::kForward)
+      continue;
+    const HostEventId layer = op.op;
+    layers[layer] = {.op = std::move(op), .shape = *shape};
   }
   std::map<HostEventId, TaskIndex> last_of_backward;
   std::map<HostEventId, std::int64_t> products;

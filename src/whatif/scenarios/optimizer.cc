@@ -33,6 +33,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
                           });
   const double accesses = fused ? algorithm->fused : algorithm->foreach;
   std::vector<double> kernel_ns;
+  kernel_ns.reserve(steps.size());
   for (const OptimizerStep& step : steps) {
     kernel_ns.push_back(from_bytes ? UpdateNs(job, ParameterBytes(job, step) * accesses)
                                    : RecordedUpdateNs(job, step) * accesses / algorithm->foreach);

@@ -157,6 +157,7 @@ TEST(OptimizerTest, MuonLeavesOtherParametersToAdamW) {
 TEST(MuonTest, EmbeddingsAndTheHeadAreNotHidden) {
   const auto shapes = [](const std::vector<std::vector<std::int64_t>>& dims) {
     std::vector<TensorArg> parameters;
+    parameters.reserve(dims.size());
     for (const auto& each : dims)
       parameters.push_back({.dims = each, .strides = {}, .dtype = DType::kF32});
     return parameters;

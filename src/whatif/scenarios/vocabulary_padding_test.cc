@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,7 +27,7 @@ JobBuilder Head(int vocabulary, bool half, std::string_view gpu = "NVIDIA H200")
     b.Forward("aten::mm", "[[4096, 768], [768, " + v + "]]", 3335, s + 3, kernel);
     b.Forward("aten::_log_softmax", "[[4096, " + v + "], [], []]", 757, s + 4);
     if (half) b.Typed(kBothBf16);
-    b.Backward("MmBackward0", "aten::mm", "[[4096, " + v + "], [" + v + ", 768]]", 2388, s + 3,
+    b.Backward("MmBackward0", "aten::mm", fmt::format("[[4096, {0}], [{0}, 768]]", v), 2388, s + 3,
                kernel);
   }
   return b;
