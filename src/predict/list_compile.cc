@@ -272,7 +272,8 @@ void FuseAsCompiled(OperatorList& list) {
   works.insert(works.end(), std::make_move_iterator(accumulate.begin()),
                std::make_move_iterator(accumulate.end()));
   list.works = std::move(works);
-  list.launch = ListLaunch::kCompiled;
+  // A graph of the compiled code needs no calls, whichever change comes first.
+  if (list.launch == ListLaunch::kEager) list.launch = ListLaunch::kCompiled;
 }
 
 }  // namespace headroom

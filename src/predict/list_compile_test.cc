@@ -123,6 +123,12 @@ TEST(ListCompile, ModesOfTorchCompileAndGraphs) {
   EXPECT_EQ(lists[0].launch, ListLaunch::kGraph);
   EXPECT_EQ(lists[0].works.size(), 2u) << "the graph's input is copied";
   EXPECT_FALSE(ApplyToLists("compile:mode=fast", lists).ok());
+  for (const char* changes : {"compile+cuda-graph", "cuda-graph+compile"}) {
+    lists[0] = {};
+    lists[0].works = {Pointwise(8000, 1000, 1000)};
+    ASSERT_TRUE(ApplyToLists(changes, lists).ok());
+    EXPECT_EQ(lists[0].launch, ListLaunch::kGraph) << changes;
+  }
   // Compiling comes last, whatever the order.
   for (const char* changes : {"compile+half", "half+compile"}) {
     lists[0] = {};

@@ -24,6 +24,7 @@
 #include "whatif/job/operators.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/selection.h"
+#include "whatif/scenarios/tensor_cores.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {
@@ -89,9 +90,7 @@ GemmShape Padded(GemmShape shape, std::int64_t vocabulary, std::int64_t padded) 
 std::optional<DType> TensorCoreTypeOf(const Job& job, const LaunchingOperator& op,
                                       const Edit& edit) {
   if (const std::optional<Precision> changed = edit.PrecisionOf(op.tasks.front())) {
-    return *changed == Precision::kTF32   ? DType::kTF32
-           : *changed == Precision::kBF16 ? DType::kBF16
-                                          : DType::kF16;
+    return TypeOf(*changed);
   }
   const OperatorCost* cost = job.CostOf(op.op);
   DType dtype = cost == nullptr ? DType::kUnknown : cost->math_dtype;
