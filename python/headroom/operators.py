@@ -4,7 +4,7 @@
 
     list_operators(model, torch.empty(8, 3, 224, 224), train=True).write("ops.csv")
 
-    python3 -m headroom.operators model.py:build -o ops.csv --train
+    headroom ops model.py:build -o ops.csv --train
 
 The module runs once on PyTorch's meta device, which computes shapes and no numbers. Its own parameters stay unchanged.
 docs/predict.md has the format of the list.
@@ -23,8 +23,13 @@ import sys
 import unittest.mock
 from typing import Any, Callable, Iterable, Sequence
 
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+try:
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+except ImportError as error:
+    if __name__ == "__main__":
+        sys.exit(f"headroom ops: {sys.executable} lacks PyTorch 1.13 or later ({error}); choose another with --python")
+    raise
 
 COLUMNS = ("model", "mode", "batch", "op", "name", "repeat", "fw", "bw", "acc", "inputs", "output")
 
@@ -43,6 +48,15 @@ _MOVES = {
     "repeat",
     "roll",
     "stack",
+}
+# Kinds of the optimizer's update, by the name that the user gives.
+_UPDATES = {
+    "sgd": "SGD",
+    "sgd-momentum": "SGD_MOMENTUM",
+    "adamw": "ADAMW",
+    "fused-sgd": "FUSED_SGD",
+    "fused-sgd-momentum": "FUSED_SGD_MOMENTUM",
+    "fused-adamw": "FUSED_ADAMW",
 }
 # Operators without work on a GPU.
 _FREE = {
@@ -63,7 +77,7 @@ class NotOnMeta(RuntimeError):
 
 
 class OperatorList:
-    """The operators of one forward, and of its backward.
+    """The operators of one forward, of its backward, and of the optimizer's update.
 
     Attributes:
         rows: one dict per operator, with the columns of `predict --ops`
@@ -157,8 +171,11 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
             self._add(name, list(args), out)
         return out
 
-    def row(self, op: str, name: str, kernels: list[Any], inputs: Sequence[Any], output: Any) -> None:
-        column = "bw" if self.backward else "fw"
+    def row(
+        self, op: str, name: str, kernels: list[Any], inputs: Sequence[Any], output: Any, column: str | None = None
+    ) -> None:
+        """Adds a row. `column` is that of its kernels; by default fw or bw."""
+        column = column or ("bw" if self.backward else "fw")
         row = {**self._common, "op": op, "name": name, "fw": "[]", "bw": "[]", "acc": "[]"}
         row[column] = json.dumps(kernels)
         row["inputs"] = json.dumps([list(shape) for shape in inputs])
@@ -236,6 +253,25 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
         else:
             kind = f"VEC{plain}u" if plain in _OF_TWO else f"VEC{plain}"
             self.row(kind, name, [[kind, sizes]], inputs[:1], shape)
+
+
+def _list_gradients(module: torch.nn.Module, recorder: _Recorder) -> None:
+    """Lists each gradient of a parameter when it is ready. PyTorch keeps it as it is, without a kernel."""
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+
+            def ready(gradient: torch.Tensor, name: str = name) -> None:
+                recorder.row("GRAD", name, [["GRAD", [gradient.numel()]]], [], gradient.shape, "acc")
+
+            parameter.register_hook(ready)
+
+
+def _list_update(module: torch.nn.Module, optimizer: str, recorder: _Recorder) -> None:
+    """Lists the update of all parameters that got a gradient."""
+    elements = [parameter.numel() for parameter in module.parameters() if parameter.grad is not None]
+    if elements:
+        kernel = [_UPDATES[optimizer], [sum(elements), len(elements)]]
+        recorder.row("OPTIMIZER", optimizer, [kernel], [], [], "acc")
 
 
 class _Fused(torch.autograd.Function):  # type: ignore[misc]
@@ -334,19 +370,29 @@ def _meta_copy(module: torch.nn.Module, recorder: _Recorder) -> torch.nn.Module:
 
 
 def list_operators(
-    module: torch.nn.Module, *args: Any, train: bool = False, name: str | None = None, **kwargs: Any
+    module: torch.nn.Module,
+    *args: Any,
+    train: bool = False,
+    optimizer: str | None = None,
+    name: str | None = None,
+    **kwargs: Any,
 ) -> OperatorList:
     """Returns the operators of one call of a module.
 
     Args:
         module: runs in its present mode (module.train() or module.eval())
         args, kwargs: its inputs; only their shapes and types count
-        train: also lists the backward of the sum of all results
+        train: also lists the backward of the sum of all results, and each gradient
+        optimizer: also lists its update, with train=True: sgd, sgd-momentum, adamw, or one of these with fused- in
+            front (PyTorch's fused=True)
         name: name of the step in `predict`; the module's class if absent
 
     Raises:
+        ValueError: unknown optimizer, or one without train=True; train=True, but no result has a gradient
         NotOnMeta: the module reads values of tensors, or uses an operator that PyTorch cannot run on the meta device
     """
+    if optimizer is not None and (optimizer not in _UPDATES or not train):
+        raise ValueError(f"optimizer {optimizer}: give one of {', '.join(_UPDATES)}, together with train")
     sizes = [value.shape[0] for value in _tensors([args, list(kwargs.values())]) if value.dim() > 0]
     recorder = _Recorder(name or type(module).__name__, train, sizes[0] if sizes else None)
     try:
@@ -357,7 +403,10 @@ def list_operators(
             differentiable = [result for result in results if result.requires_grad]
             if train and differentiable:
                 recorder.backward = True
+                _list_gradients(copied, recorder)
                 torch.autograd.backward(differentiable, [torch.empty_like(result) for result in differentiable])
+        if optimizer is not None:
+            _list_update(copied, optimizer, recorder)
     except NotOnMeta:
         raise
     except (NotImplementedError, RuntimeError) as error:
@@ -371,42 +420,53 @@ def list_operators(
     return OperatorList(recorder.rows)
 
 
+class _Usage(Exception):
+    """The command line names no function."""
+
+
 def _load(target: str) -> Callable[[], Any]:
-    path, _, function = target.partition(":")
-    if not function:
-        raise SystemExit(f"{target}: name a function, as in model.py:build; it returns the module and its inputs")
+    path, _, function = target.rpartition(":")
+    if not path or not function:
+        raise _Usage(f"{target}: name a function, as in model.py:build; it returns the module and its inputs")
     if not pathlib.Path(path).is_file():
-        raise SystemExit(f"{path}: no such file")
+        raise _Usage(f"{path}: no such file")
+    sys.path.insert(0, str(pathlib.Path(path).resolve().parent))  # As if the file were run.
     names = runpy.run_path(path, run_name="headroom_operators")
     if not callable(names.get(function)):
-        raise SystemExit(f"{path} has no function {function}")
+        raise _Usage(f"{path} has no function {function}")
     built: Callable[[], Any] = names[function]
     return built
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line. Returns 0, 1 if the module cannot be listed."""
+    """Runs the command line. Returns 0; 1 if the module cannot be listed, 2 for wrong usage, 4 if it cannot write."""
     parser = argparse.ArgumentParser(
-        prog="python3 -m headroom.operators",
-        description="Writes the operators of a PyTorch module, for headroom predict --ops.",
+        prog="headroom ops", description="Writes the operators of a PyTorch module, for headroom predict --ops."
     )
     parser.add_argument("target", metavar="FILE.py:FUNCTION", help="function that returns (module, inputs...)")
     parser.add_argument("-o", "--output", metavar="FILE", default="ops.csv", help="[ops.csv]")
-    parser.add_argument("--train", action="store_true", help="also the backward")
+    parser.add_argument("--train", action="store_true", help="also the backward, and each gradient")
+    parser.add_argument("--optimizer", choices=list(_UPDATES), help="also its update; implies --train")
     options = parser.parse_args(arguments)
-    built = _load(options.target)()
+    try:
+        built = _load(options.target)()
+    except _Usage as error:
+        print(error, file=sys.stderr)
+        return 2
     if not isinstance(built, tuple) or not built or not isinstance(built[0], torch.nn.Module):
         print(f"{options.target}: must return a tuple of the module and its inputs", file=sys.stderr)
         return 1
     try:
-        listed = list_operators(*built, train=options.train)
+        listed = list_operators(
+            *built, train=options.train or options.optimizer is not None, optimizer=options.optimizer
+        )
         listed.write(options.output)
     except (NotOnMeta, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
         print(f"{options.output}: {error.strerror}", file=sys.stderr)
-        return 1
+        return 4
     print(f"{options.output}: {len(listed)} operators. Forecast: headroom predict --ops {options.output} --gpu NAME")
     return 0
 

@@ -103,22 +103,27 @@ JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline
   return memory;
 }
 
+std::optional<bool> FitsAfter(const JobMemory& memory, double peak_delta_bytes,
+                              double memory_bytes) {
+  const std::optional<double> peak = memory.PeakAt(1);
+  if (!peak || *peak <= 0) return std::nullopt;
+  const double needed = *peak + peak_delta_bytes;
+  if (*memory.TakenAt(1) / *peak * needed <= memory_bytes * (1 - kMemoryMargin)) return true;
+  if (needed > memory_bytes) return false;
+  return std::nullopt;
+}
+
 std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> memory_bytes) {
-  const std::optional<double> needed = memory.PeakAt(1);
   std::vector<MemoryFit> fits(memory_bytes.size());
-  if (!needed) return fits;
+  if (!memory.PeakAt(1)) return fits;
   struct Largest {
     std::optional<double> ratio, at_best;
   };
   std::map<double, Largest> largest;  // Keys are bytes, because many GPUs have the same memory.
   for (std::size_t i = 0; i < fits.size(); ++i) {
-    const double room = memory_bytes[i] * (1 - kMemoryMargin);
-    if (*memory.TakenAt(1) <= room) {
-      fits[i].fits = true;
-    } else if (*needed > memory_bytes[i]) {
-      fits[i].fits = false;
-    }
+    fits[i].fits = FitsAfter(memory, 0, memory_bytes[i]);
     if (!memory.samples) continue;
+    const double room = memory_bytes[i] * (1 - kMemoryMargin);
     const auto [known, is_new] = largest.try_emplace(room);
     auto& [ratio, at_best] = known->second;
     if (is_new) {

@@ -91,4 +91,9 @@ struct MemoryFit {
 /// Returns the fit for each of several memory sizes in bytes.
 std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> memory_bytes);
 
+/// Returns whether the job fits after a change of its peak; nullopt if the result depends on
+/// fragmentation, or if the memory is unknown.
+std::optional<bool> FitsAfter(const JobMemory& memory, double peak_delta_bytes,
+                              double memory_bytes);
+
 }  // namespace headroom

@@ -26,7 +26,7 @@ constexpr double kMaxResidual = 4;
 /// not apply. The largest measured ratio is 4.5.
 constexpr double kMaxOfAlgorithm = 10;
 /// Minimum share of the GPU time on tensor cores that widens error ranges by kTensorCoreDoubt. The
-/// models of tensor cores were validated on one H200 only.
+/// models of recorded kernels on tensor cores were validated on one H200 only.
 constexpr double kSomeTensorCores = 0.05;
 
 GpuPhase PhaseOf(Phase phase) {
@@ -175,10 +175,11 @@ double JobPredictor::TensorCoreShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) { return On(target, piece).on_tensor_cores(); });
 }
 
-double JobPredictor::UnmeasuredTensorCoreShare(const DeviceRates& target) const {
+double JobPredictor::UnmeasuredTensorCoreShare(const DeviceRates& target, WorkClass of) const {
   return ShareOf([&](const Piece& piece) {
     constexpr double kEnough = 0.5;
-    return On(target, piece).on_tensor_cores() && MeasuredOn(target, piece).evidence < kEnough;
+    return piece.work_class == of && On(target, piece).on_tensor_cores() &&
+           MeasuredOn(target, piece).evidence < kEnough;
   });
 }
 
@@ -544,8 +545,8 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   const std::array<ErrorRange, kWorkClasses> errors = ErrorsOf(plan, target);
   constexpr double kSome = 0.05, kMuch = 0.2;
   prediction.measured_share = same ? 0 : MeasuredShare(target);
-  if (!same && UnmeasuredTensorCoreShare(target) > kSomeTensorCores)
-    prediction.doubt = "products on tensor cores were validated against one H200 only";
+  if (!same && UnmeasuredTensorCoreShare(target, WorkClass::kConvolution) > kSomeTensorCores)
+    prediction.doubt = "convolutions on tensor cores were validated against one H200 only";
   if (const double by_ratio = ratio_only_share(); !same && by_ratio > kMuch) {
     prediction.doubt += fmt::format("{}{:.0f} % of the GPU time is in kernels without shapes",
                                     prediction.doubt.empty() ? "" : "; ", 100 * by_ratio);

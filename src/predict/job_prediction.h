@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,11 @@ class JobPredictor {
   Result<PredictedMs> StepWith(const DeviceRates& target, double host_factor,
                                const PredictedMs& unchanged,
                                const std::function<Effect(Edit& edit)>& change);
+
+  /// Returns the job as it would run on a GPU, for forecasts of changes there.
+  std::unique_ptr<Job> JobOn(const DeviceRates& target, double host_factor) const {
+    return job_.On(target, constants_, PlanOn(target, host_factor));
+  }
 
   /// Returns the share of the GPU time in kernels without shapes, which scale only by ratios of the
   /// GPUs' figures.
@@ -127,8 +133,8 @@ class JobPredictor {
   /// Returns the share of the recorded GPU time in products and similar work on the target's tensor
   /// cores.
   double TensorCoreShare(const DeviceRates& target) const;
-  /// Returns the same share, without work similar to measured operators.
-  double UnmeasuredTensorCoreShare(const DeviceRates& target) const;
+  /// Returns the same share of a class, without work similar to measured operators.
+  double UnmeasuredTensorCoreShare(const DeviceRates& target, WorkClass of) const;
   /// Returns the correction of a piece from operators measured on the target, beyond its model and
   /// the profile.
   Correction MeasuredOn(const DeviceRates& target, const Piece& piece) const;

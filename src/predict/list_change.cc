@@ -69,6 +69,8 @@ class Autocast {
         works.push_back(std::move(listed));
         continue;
       }
+      const bool of_parameters =
+          listed.phase == StepPhase::kAccumulate || listed.phase == StepPhase::kUpdate;
       switch (listed.autocast) {
         case AutocastType::kHalf: {
           const Operands operands = OperandsOf(listed.work);
@@ -80,15 +82,14 @@ class Autocast {
           break;
         }
         case AutocastType::kFloat32:
-          if (current == half_ && listed.phase != StepPhase::kAccumulate)
+          if (current == half_ && !of_parameters)
             AddCast(listed, ResultElements(listed.work), works);
-          if (listed.phase != StepPhase::kAccumulate) current = DType::kF32;
+          if (!of_parameters) current = DType::kF32;
           break;
         case AutocastType::kInput:
           break;
       }
-      const bool accumulates = listed.phase == StepPhase::kAccumulate;
-      SetType(accumulates ? DType::kF32 : current, listed.work);
+      SetType(of_parameters ? DType::kF32 : current, listed.work);
       works.push_back(std::move(listed));
     }
     list.works = std::move(works);

@@ -9,6 +9,7 @@
 
 #include "kernels/vector_time.h"
 #include "predict/listed_convolutions.h"
+#include "predict/listed_update.h"
 
 namespace headroom {
 namespace {
@@ -88,8 +89,8 @@ class RowWorks {
     constexpr std::array<std::string_view, 14> kFloat32 = {
         "VECexp", "VECpow", "VECpowu", "VEClog", "VECsoftmax", "VECln",    "VECsoftplus",
         "VECsum", "norm",   "cumsum",  "sum",    "prod",       "nll_loss", "VECrsqrt"};
-    return work.phase == StepPhase::kAccumulate || IsAmong(kFloat32, row_.op) ||
-                   IsAmong(kFloat32, row_.name)
+    return work.phase == StepPhase::kAccumulate || work.phase == StepPhase::kUpdate ||
+                   IsAmong(kFloat32, row_.op) || IsAmong(kFloat32, row_.name)
                ? AutocastType::kFloat32
                : AutocastType::kInput;
   }
@@ -170,6 +171,7 @@ class RowWorks {
     constexpr std::array<std::string_view, 8> kKinds = {"Linear", "BMM",  "CONV2D", "SENDRECV",
                                                         "SDPA",   "LSTM", "GRU",    "RNN"};
     if (IsListedConvolution(kind)) return AddConvolution(phase, kind, dimensions);
+    if (kind == "GRAD" || UpdateWorkOf(kind, 1, 1)) return AddOfParameters(kind, dimensions);
     const bool is_vector = kind.starts_with("VEC"), is_collective = kind.starts_with("ALLREDUCE");
     if (!is_vector && !is_collective &&
         std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
@@ -263,6 +265,29 @@ class RowWorks {
       return Status::Ok();
     }
     ++list_.collectives;
+    return Status::Ok();
+  }
+
+  /// Adds a gradient that is ready without a kernel (PyTorch keeps what the backward wrote), or the
+  /// update of parameters.
+  Status AddOfParameters(const std::string& kind, const Json& dimensions) {
+    const std::optional<Extents> extents = ExtentsOf(dimensions);
+    const bool update = kind != "GRAD";
+    const bool sound = extents && extents->size() == (update ? 2U : 1U) &&
+                       std::all_of(extents->begin(), extents->end(), [](double extent) {
+                         return extent >= 1 && extent == std::floor(extent);
+                       });
+    if (!sound || IsTooMany(extents->front())) {
+      return BadRow(row_.place, fmt::format("dimensions of {} must be {}", kind,
+                                            update ? "(parameters, tensors)" : "(elements)"));
+    }
+    if (!row_.IsTraining()) return Status::Ok();
+    if (update) {
+      Push(StepPhase::kUpdate, {.shape = *UpdateWorkOf(kind, (*extents)[0], (*extents)[1])});
+    } else {
+      Push(StepPhase::kAccumulate, {.shape = PointwiseWork{.bytes = 0, .kernels = 0}});
+      list_.works.back().gradient_bytes = kFloat * extents->front();
+    }
     return Status::Ok();
   }
 

@@ -17,6 +17,7 @@
 #include "kernels/kernel_work.h"
 #include "predict/bounded_json.h"
 #include "predict/csv_table.h"
+#include "predict/list_gradient.h"
 #include "predict/listed_kernels.h"
 #include "predict/listed_row.h"
 #include "render/number_format.h"
@@ -260,7 +261,13 @@ std::string OperatorList::Doubt() const {
   const std::string as = DoubtOf(guessed, "is assumed to read one tensor and write one",
                                  "are assumed to read one tensor and write one");
   const std::string without = DoubtOf(unpredicted, "is not included", "are not included");
-  return as + (as.empty() || without.empty() ? "" : "; ") + without;
+  std::string text = as + (as.empty() || without.empty() ? "" : "; ") + without;
+  if (added > 0) {
+    text += fmt::format(
+        "{}the list lacks the gradients behind fused attention: {} operators were added",
+        text.empty() ? "" : "; ", added);
+  }
+  return text;
 }
 
 Result<std::vector<OperatorList>> ReadOperatorLists(const std::string& path) {
@@ -275,6 +282,9 @@ Result<std::vector<OperatorList>> ReadOperatorLists(const std::string& path) {
     if (!table.ok()) return table.status();
     return ReadTable(table.value());
   }();
+  if (lists.ok()) {
+    for (OperatorList& list : lists.value()) AddLostGradients(list);
+  }
   if (lists.ok() && lists.value().empty())
     return Status::BadInput(
         fmt::format("{}: lists no operators; add at least one (docs/predict.md)", path));

@@ -1,6 +1,7 @@
 // The operators and shapes of a step, without a trace or a GPU.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,7 +20,8 @@ enum class AutocastType : std::uint8_t {
   kFloat32,  ///< float32.
 };
 
-enum class StepPhase : std::uint8_t { kForward, kBackward, kAccumulate };
+enum class StepPhase : std::uint8_t { kForward, kBackward, kAccumulate, kUpdate };
+inline constexpr std::size_t kStepPhases = 4;
 
 /// How the host launches the kernels of a list.
 enum class ListLaunch : std::uint8_t {
@@ -43,8 +45,8 @@ struct ListedWork {
   double result = 0, largest_input = 0;
 };
 
-/// One step of one model: the forward, and for training the backward and the accumulation of
-/// gradients. Excludes the loss and the optimizer.
+/// One step of one model: the forward, and for training the backward, the accumulation of gradients
+/// and, if listed, the optimizer's update.
 struct OperatorList {
   std::string name;  ///< "gpt2_large train seq=1024 batch=4"; empty if the file has no names.
   /// Samples per step; nullopt if not listed as a whole number.
@@ -55,6 +57,7 @@ struct OperatorList {
   /// Operators listed without kernels or shapes, assumed to have no GPU work: views, sizes and
   /// unknown names.
   std::int64_t without_work = 0;
+  std::int64_t added = 0;        ///< Gradients that the list lacks (predict/list_gradient.h).
   std::int64_t collectives = 0;  ///< Communication between GPUs, which counts as 0 ns here.
   /// Kernels of unknown kinds, by kind. Those of vector operators (VEC) are assumed to read one
   /// tensor and write one ...

@@ -35,6 +35,11 @@ KernelWork WorkOn(const ListedWork& listed, const DeviceRates& rates) {
   return work;
 }
 
+bool HasKernels(const KernelWork& work) {
+  const auto* pointwise = std::get_if<PointwiseWork>(&work.shape);
+  return pointwise == nullptr || pointwise->kernels > 0;
+}
+
 namespace {
 
 double KernelsOf(const KernelWork& work, const DeviceRates& rates) {
@@ -174,6 +179,7 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   bool training = false;
   for (const ListedWork& listed : list.works) {
     const KernelWork work = WorkOn(listed, rates);
+    if (!HasKernels(work)) continue;
     const std::optional<double> ns = KernelNs(work, rates, constants);
     if (!ns) {
       return Status::NoAnswer(fmt::format("{}: no model for work of class {} in {}",
@@ -191,8 +197,9 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     parts[IndexOf(work)].Add(*ns, ms, evidence);
     const double active = std::min(*ns, FullPowerNs(work, rates)) * listed.repeats / kNsPerMs;
     estimate.activity.active_ms += active;
-    const GpuPhase phase =
-        listed.phase == StepPhase::kForward ? GpuPhase::kForward : GpuPhase::kBackward;
+    const GpuPhase phase = listed.phase == StepPhase::kForward  ? GpuPhase::kForward
+                           : listed.phase == StepPhase::kUpdate ? GpuPhase::kOptimizer
+                                                                : GpuPhase::kBackward;
     StepActivity::Part& part = estimate.activity.phases[static_cast<std::size_t>(phase)];
     part.busy_ms += ms;
     part.active_ms += active;

@@ -17,9 +17,9 @@ namespace headroom {
 /// A step: its kernels one after another, each after the host has launched it.
 struct StepEstimate {
   PredictedMs step;
-  double host_ms = 0;                ///< Time that the host takes to launch the step's kernels.
-  double gpu_ms = 0;                 ///< Time of the kernels alone.
-  std::array<double, 3> phase_ms{};  ///< GPU milliseconds of each StepPhase.
+  double host_ms = 0;  ///< Time that the host takes to launch the step's kernels.
+  double gpu_ms = 0;   ///< Time of the kernels alone.
+  std::array<double, kStepPhases> phase_ms{};  ///< GPU milliseconds of each StepPhase.
   StepActivity activity;
   /// Share of the time that is based on operators measured on the device, from 0 to 1.
   double measured_share = 0;
@@ -28,6 +28,9 @@ struct StepEstimate {
 /// Returns the work in the type in which the device runs it: TF32 where PyTorch allows it, and
 /// float32 on a device without tensor cores for the type.
 KernelWork WorkOn(const ListedWork& listed, const DeviceRates& rates);
+
+/// Returns false for a mark without kernels, such as a gradient that is ready.
+bool HasKernels(const KernelWork& work);
 
 /// Returns the estimate of a step. In an inference, the program waits for the result of each step;
 /// training steps follow each other without a wait. The range comes from steps of transformers and

@@ -55,7 +55,8 @@ std::vector<TimedOperator> TimeOperators(const ShardedList& shared, const Device
     }
     current = listed.op;
     TimedOperator& op = operators.back();
-    const double ns = *KernelNs(WorkOn(listed, rates), rates, constants);
+    const KernelWork work = WorkOn(listed, rates);
+    const double ns = HasKernels(work) ? *KernelNs(work, rates, constants) : 0;
     switch (listed.phase) {
       case StepPhase::kForward:
         op.forward += ns;
@@ -65,6 +66,8 @@ std::vector<TimedOperator> TimeOperators(const ShardedList& shared, const Device
         break;
       case StepPhase::kAccumulate:
         op.accumulations.push_back({ns, listed.gradient_bytes});
+        break;
+      case StepPhase::kUpdate:  // The model of scale has no optimizer.
         break;
     }
   }

@@ -297,6 +297,7 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.validated = effect.validated;
   if (attempt.memory) forecast.memory_delta_bytes = attempt.memory->bytes;
   forecast.changed = attempt.changed;
+  forecast.work = effect.work;
   edited_ = std::move(attempt.edited);
   forecast.step_ms =
       IntervalOf(edited_.plan, edited_.changed, effect.gpu_error, effect.transfer_error);

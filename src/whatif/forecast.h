@@ -86,6 +86,7 @@ struct Forecast {
   bool at_best = false;
   std::optional<std::int64_t> memory_delta_bytes;
   EditCounts changed;
+  double work = 1;  ///< Work per step, relative to the recorded step.
   /// Rule that sets the interval from earlier scores on this machine; nullopt if there are too few
   /// scores.
   struct ByScores {

@@ -111,6 +111,22 @@ class ListOperators(unittest.TestCase):
         rows = list_operators(Named(8, 4), torch.empty(2, 8), train=True).rows
         self.assertEqual(products(rows, "bw"), products(rows, "fw"))
 
+    def test_gradients_are_listed_when_they_are_ready_and_the_update_behind_them(self):
+        module = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+        module[2].bias.requires_grad = False
+        rows = list_operators(module, torch.empty(2, 8), train=True, optimizer="adamw").rows
+        of_parameters = [json.loads(row["acc"])[0] for row in rows if row["acc"] != "[]"]
+        self.assertEqual(of_parameters[0], ["GRAD", [64]])
+        self.assertCountEqual(of_parameters[1:-1], [["GRAD", [16]], ["GRAD", [128]]])
+        self.assertEqual(of_parameters[-1], ["ADAMW", [64 + 16 + 128, 3]])
+        first = next(index for index, row in enumerate(rows) if row["name"] == "2.weight")
+        behind = [row["op"] for row in rows[first + 1 :]]
+        self.assertIn("Linear", behind, "the first layer's gradients follow")
+        with self.assertRaisesRegex(ValueError, "optimizer adam: give one of sgd,"):
+            list_operators(module, torch.empty(2, 8), train=True, optimizer="adam")
+        with self.assertRaisesRegex(ValueError, "together with train"):
+            list_operators(module, torch.empty(2, 8), optimizer="sgd")
+
     def test_values_of_tensors_are_refused_with_a_remedy(self):
         class Decides(torch.nn.Module):
             def forward(self, values):
@@ -126,7 +142,7 @@ class ListOperators(unittest.TestCase):
             source, target = os.path.join(folder, "model.py"), os.path.join(folder, "ops.csv")
             with open(source, "w", encoding="utf-8") as file:
                 file.write("import torch\ndef build():\n    return torch.nn.Linear(512, 512), torch.empty(64, 512)\n")
-            command = [sys.executable, "-m", "headroom.operators"]
+            command = [support.BINARY, "ops", "--python", sys.executable]
             done = subprocess.run(
                 [*command, f"{source}:build", "-o", target, "--train"], capture_output=True, text=True
             )
@@ -134,19 +150,22 @@ class ListOperators(unittest.TestCase):
             predict = [support.BINARY, "predict", "--ops", target, "--gpu", "A100-40", "--json"]
             forecast = json.loads(subprocess.run(predict, capture_output=True, text=True, check=True).stdout)
             self.assertIsNone(forecast["targets"][0]["extrapolated_why"])
+            scale = [support.BINARY, "scale", "--ops", target, "--gpu", "H100", "--gpus", "8", "--json"]
+            points = json.loads(subprocess.run(scale, capture_output=True, text=True, check=True).stdout)
+            self.assertEqual(points["gradient_bytes"], 4 * (512 * 512 + 512))
             with open(source, "a", encoding="utf-8") as file:
                 file.write("def alone():\n    return torch.nn.Linear(512, 512)\n")
             unwritable = [f"{source}:build", "-o", os.path.join(folder, "missing", "ops.csv")]
             done = subprocess.run([*command, *unwritable], capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stderr), (1, f"{unwritable[2]}: No such file or directory\n"))
-            for wrong, message in (
-                (f"{source}:alone", "tuple of the module and its inputs"),
-                (source, "name a function"),
-                (f"{source}:none", "has no function"),
-                ("x.py:f", "no such file"),
+            self.assertEqual((done.returncode, done.stderr), (4, f"{unwritable[2]}: No such file or directory\n"))
+            for wrong, code, message in (
+                (f"{source}:alone", 1, "tuple of the module and its inputs"),
+                (source, 2, "name a function"),
+                (f"{source}:none", 2, "has no function"),
+                ("x.py:f", 2, "no such file"),
             ):
                 done = subprocess.run([*command, wrong], capture_output=True, text=True)
-                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.returncode, code)
                 self.assertIn(message, done.stderr)
 
 

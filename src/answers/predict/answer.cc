@@ -33,9 +33,10 @@ Status PredictAnswer::AddTrace(const Job& job, const Forecaster& forecaster,
                          plan_.machines(), report_);
 }
 
-Status PredictAnswer::AddLists(std::span<const OperatorList> lists, const std::string& path,
+Status PredictAnswer::AddLists(std::span<const OperatorList> lists,
+                               std::span<const OperatorList> unchanged, const std::string& path,
                                const HostModel& host) {
-  return AddListedSteps(lists, path, targets_, models_, plan_.machines(), host, report_);
+  return AddListedSteps(lists, unchanged, path, targets_, models_, plan_.machines(), host, report_);
 }
 
 void PredictAnswer::AddAbstention(const std::string& trace, const std::string& why) {

@@ -37,8 +37,8 @@ class PredictAnswer {
   Status AddTrace(const Job& job, const Forecaster& forecaster, const std::string& note,
                   const DeviceRates& source, const RecordedStepQuestion& question);
   /// Adds steps from lists of operators and shapes. Fails as AddListedSteps() does.
-  Status AddLists(std::span<const OperatorList> lists, const std::string& path,
-                  const HostModel& host);
+  Status AddLists(std::span<const OperatorList> lists, std::span<const OperatorList> unchanged,
+                  const std::string& path, const HostModel& host);
   /// Adds a trace that cannot be replayed, with the reason `why`.
   void AddAbstention(const std::string& trace, const std::string& why);
 

@@ -193,6 +193,12 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   json.Key("name").String(target.full_name);
   json.Key("workload").StringOrNull(target.workload);
   WriteRange(json.Key("step_ms"), target.step);
+  json.Key("unchanged_step_ms");
+  if (target.unchanged) {
+    WriteRange(json, *target.unchanged);
+  } else {
+    json.Null();
+  }
   json.Key("speedup").Number(target.speedup);
   json.Key("phases_ms");
   if (target.phases_ms) {
@@ -200,6 +206,7 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
     json.Key("forward").Number((*target.phases_ms)[0]);
     json.Key("backward").Number((*target.phases_ms)[1]);
     json.Key("accumulate").Number((*target.phases_ms)[2]);
+    json.Key("optimizer").Number((*target.phases_ms)[3]);
     json.EndObject();
   } else {
     json.Null();
@@ -240,6 +247,7 @@ std::string RenderPredictJson(const PredictReport& report) {
   json.Key("schema").String("headroom.predict/1");
   json.Key("source_gpu");
   report.source_gpu ? json.String(*report.source_gpu) : json.Null();
+  json.Key("with").StringOrNull(report.change);
   json.Key("baseline");
   if (report.baselines.size() == 1) {
     WriteBaseline(json, report.baselines.front());
@@ -256,6 +264,7 @@ std::string RenderPredictJson(const PredictReport& report) {
   for (const PredictAbstention& abstention : report.abstained) {
     json.BeginObject();
     json.Key("trace").String(abstention.trace);
+    json.Key("gpu").StringOrNull(abstention.gpu);
     json.Key("why").String(abstention.why);
     json.EndObject();
   }

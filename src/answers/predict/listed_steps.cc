@@ -52,10 +52,10 @@ std::string LimitOf(const StepEstimate& estimate, const HostModel& host) {
 
 }  // namespace
 
-Status AddListedSteps(std::span<const OperatorList> lists, const std::string& path,
-                      std::span<const DeviceRates> targets, const GpuModels& models,
-                      std::span<const PlannedMachine> machines, const HostModel& host,
-                      PredictReport& report) {
+Status AddListedSteps(std::span<const OperatorList> lists, std::span<const OperatorList> unchanged,
+                      const std::string& path, std::span<const DeviceRates> targets,
+                      const GpuModels& models, std::span<const PlannedMachine> machines,
+                      const HostModel& host, PredictReport& report) {
   for (std::size_t group = 0; group < lists.size(); ++group) {
     const OperatorList& list = lists[group];
     if (list.works.empty()) {
@@ -98,6 +98,11 @@ Status AddListedSteps(std::span<const OperatorList> lists, const std::string& pa
                                 .limited_by = LimitOf(estimate.value(), host),
                                 .why = why,
                                 .doubt = doubt});
+      if (!unchanged.empty()) {
+        const Result<StepEstimate> before =
+            EstimateStep(unchanged[group], rate, models.constants(), host);
+        if (before.ok()) report.targets.back().unchanged = before.value().step;
+      }
       if (!machines.empty())
         ScaleOut(list, rate, estimate.value(), models.constants(), machines, report.targets.back());
     }

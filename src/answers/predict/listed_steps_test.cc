@@ -41,7 +41,7 @@ class ListedSteps : public testing::Test {
     EXPECT_TRUE(models.ok());
     const auto targets = models.value().AllNamed(gpus);
     EXPECT_TRUE(targets.ok()) << targets.status().message();
-    return AddListedSteps(Lists(text), "list.json", targets.value(), models.value(), {},
+    return AddListedSteps(Lists(text), {}, "list.json", targets.value(), models.value(), {},
                           HostModel::None(), report);
   }
 

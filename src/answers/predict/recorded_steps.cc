@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/verdict/remedies.h"
+#include "answers/predict/changed_step.h"
 #include "answers/predict/machine_steps.h"
 #include "cost/device_spec.h"
 #include "predict/job_memory.h"
@@ -24,6 +25,10 @@
 namespace headroom {
 namespace {
 
+/// Error that a change adds to the energy, as a share: assumes that the GPU draws as much power as
+/// before while it works. A judgement.
+constexpr double kChangedPowerError = 0.2;
+
 void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
   std::vector<double> bytes;
   for (const PredictedTarget& target : targets)
@@ -36,6 +41,15 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
     targets[i].largest_batch = fits[i].samples;
     targets[i].largest_batch_at_best = fits[i].samples_at_best;
   }
+}
+
+/// Adds whether the changed job fits.
+void AddFit(const JobMemory& memory, const ChangedStep& changed, PredictedTarget& target) {
+  const std::optional<double> peak = memory.PeakAt(1);
+  if (!peak || !changed.memory_delta_bytes) return;
+  const auto delta = static_cast<double>(*changed.memory_delta_bytes);
+  target.memory_bytes = *peak + delta;
+  if (target.gpu_memory_bytes) target.fits = FitsAfter(memory, delta, *target.gpu_memory_bytes);
 }
 
 /// Returns the number of GPUs of the whole job: the largest of the GPUs that work in this trace,
@@ -68,6 +82,27 @@ std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& 
   const std::optional<StepEnergy> waiting = ModelledEnergy(activity, rates, constants);
   if (!energy || !alone || !waiting) return std::nullopt;
   return energy->joules + waiting->joules - alone->joules;
+}
+
+/// Returns the activity of a changed step: its GPU works as hard as before while it works.
+StepActivity ActivityAfter(StepActivity activity, double gpu_ratio, double step_ms) {
+  activity.step_ms = step_ms;
+  const double ratio =
+      activity.busy_ms > 0 ? std::min(gpu_ratio, step_ms / activity.busy_ms) : gpu_ratio;
+  activity.busy_ms *= ratio;
+  activity.active_ms *= ratio;
+  for (auto& phase : activity.phases) {
+    phase.busy_ms *= ratio;
+    phase.active_ms *= ratio;
+  }
+  return activity;
+}
+
+/// Returns the samples of a changed step; nullopt if their number is not whole.
+std::optional<std::int64_t> TimesWork(std::optional<std::int64_t> samples, double work) {
+  if (!samples) return samples;
+  const double all = static_cast<double>(*samples) * work;
+  return all == std::floor(all) ? std::optional(static_cast<std::int64_t>(all)) : std::nullopt;
 }
 
 /// Returns true if the trace names the GPU. Otherwise the GPU was inferred from its memory and SM
@@ -179,19 +214,39 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
   const std::vector<GradientStep> gradients = FindGradients(job);
   const double gradient_bytes = gradients.empty() ? 0 : gradients.front().Bytes();
   for (const DeviceRates& target : targets) {
-    const JobPrediction prediction = predictor.Predict(target, question.host_factor);
     const bool same = target.device->short_name == source.device->short_name;
+    if (question.only_current && !same && !IsCurrentGpu(target.device->short_name)) continue;
+    const JobPrediction prediction = predictor.Predict(target, question.host_factor);
     // Same GPU and host: uses the job as recorded, with the range of its baseline.
     const bool as_recorded = same && question.host_factor == 1;
-    const bool host_bound = prediction.host_ms > prediction.gpu_ms;
-    const PredictedMs taken = as_recorded  ? step
-                              : host_bound ? AtLeastAsUncertain(prediction.step, step)
-                                           : prediction.step;
-    const std::optional<StepEnergy> energy =
-        as_recorded && measured
-            ? measured
-            : EnergyOn(target, prediction.activity, taken, models.constants(), measured_over_model);
+    bool host_bound = prediction.host_ms > prediction.gpu_ms;
+    const PredictedMs unchanged = as_recorded  ? step
+                                  : host_bound ? AtLeastAsUncertain(prediction.step, step)
+                                               : prediction.step;
+    PredictedMs taken = unchanged;
+    StepActivity activity = prediction.activity;
     std::string why = prediction.why;
+    ChangedStep changed;
+    if (!question.change.empty()) {
+      changed = as_recorded ? StepAfter(question.change, job, unchanged)
+                            : StepAfter(question.change,
+                                        *predictor.JobOn(target, question.host_factor), unchanged);
+      if (!changed.applies) {
+        report.abstained.push_back(
+            {.trace = question.trace, .why = changed.why, .gpu = target.device->short_name});
+        continue;
+      }
+      taken = changed.step;
+      why = changed.why;
+      host_bound = changed.host_ms > changed.gpu_ms;
+      activity = ActivityAfter(activity, changed.gpu_ms / prediction.gpu_ms, taken.mid);
+    }
+    std::optional<StepEnergy> energy =
+        as_recorded && measured && question.change.empty()
+            ? measured
+            : EnergyOn(target, activity, taken, models.constants(), measured_over_model);
+    if (energy && !question.change.empty())
+      energy->error = std::hypot(energy->error, kChangedPowerError);
     if (energy && energy->carried) {
       why += fmt::format(
           "; energy is the model's value multiplied by {:.2f}, the ratio of measured to modelled "
@@ -206,17 +261,19 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
          .gpu = target.device->short_name,
          .full_name = target.device->name,
          .step = taken,
+         .unchanged = question.change.empty() ? std::nullopt : std::optional(unchanged),
          .speedup = taken.mid > 0 ? std::optional(step.mid / taken.mid) : std::nullopt,
          .gpu_memory_bytes = target.device->UsableBytes(),
          .gpus = gpus,
          .energy = OfAll(energy, gpus),
-         .samples = samples,
+         .samples = TimesWork(samples, changed.work),
          .measured_operators = target.correction ? target.correction->size() : 0,
          .measured_share = prediction.measured_share,
          .limited_by = host_bound ? "host" : "gpu",
          .why = std::move(why),
          .doubt = std::move(doubt)});
-    if (gpus == 1) {
+    if (!question.change.empty()) AddFit(memory, changed, report.targets.back());
+    if (gpus == 1 && question.change.empty()) {
       // DDP's buckets also hold all gradients, in addition to the job's own memory.
       const double needed = memory.PeakAt(1).value_or(0) + gradient_bytes;
       if (needed > target.device->UsableBytes().value_or(needed)) {
@@ -242,7 +299,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
                         target.device->UsableBytes());
     }
   }
-  AddFits(memory, std::span(report.targets).subspan(first));
+  if (question.change.empty()) AddFits(memory, std::span(report.targets).subspan(first));
   return Status::Ok();
 }
 

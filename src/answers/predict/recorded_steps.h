@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "answers/predict/render.h"
 #include "base/status.h"
@@ -12,6 +13,7 @@
 #include "predict/memory_timeline.h"
 #include "whatif/forecast.h"
 #include "whatif/job/job.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 
@@ -21,6 +23,8 @@ struct RecordedStepQuestion {
   double host_factor = 1;     ///< Host speed of the target machine, relative to the recorded one.
   bool batch_curve = false;
   std::optional<RecordedMemory> timeline = {};
+  bool only_current = false;              ///< Only IsCurrentGpu() and the recorded GPU.
+  std::vector<ScenarioCall> change = {};  ///< Made on each target; empty for none.
 };
 
 /// Returns the GPU of a trace. Fails with kNoAnswer if the trace does not identify the GPU.

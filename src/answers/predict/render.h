@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "network/topology.h"
@@ -13,6 +14,7 @@
 #include "predict/energy.h"
 #include "predict/job_memory.h"
 #include "predict/kernel_table.h"
+#include "predict/operator_list.h"
 #include "predict/target_batch.h"
 #include "render/text_page.h"
 
@@ -65,9 +67,10 @@ struct PredictedTarget {
   std::string workload;
   std::string gpu, full_name;
   PredictedMs step;
+  std::optional<PredictedMs> unchanged = {};  ///< Step without the change; absent if there is none.
   std::optional<double> speedup = {};
   /// ms of each StepPhase; only for a list of operators.
-  std::optional<std::array<double, 3>> phases_ms = {};
+  std::optional<std::array<double, kStepPhases>> phases_ms = {};
   std::optional<double> gpu_memory_bytes = {};
   std::int64_t gpus = 1;                     ///< Number of such GPUs that the job uses.
   std::optional<StepEnergy> energy = {};     ///< Energy per step of all GPUs.
@@ -110,13 +113,16 @@ struct PlannedOption {
   std::optional<MachineStep> scaled_out = {};
 };
 
-/// A trace that cannot be replayed, or a list without known kernels, with the reason.
+/// A trace that cannot be replayed, a list without known kernels, or a change that does not apply,
+/// with the reason.
 struct PredictAbstention {
   std::string trace, why;
+  std::string gpu = {};  ///< The only GPU that it concerns; empty for all.
 };
 
 struct PredictReport {
   std::optional<std::string> source_gpu;
+  std::string change;  ///< Made on each target, as the user wrote it; empty for none.
   std::vector<PredictBaseline> baselines;  ///< One per trace. Lists of operators have none.
   std::vector<PredictedTarget> targets;    ///< Workload by workload, in the order of the command
                                            ///< line.
@@ -144,6 +150,11 @@ std::string RenderPredictJson(const PredictReport& report);
 std::string RenderPredictText(const PredictReport& report, const PageStyle& style);
 /// Returns one line per target.
 std::string RenderPredictSummary(const PredictReport& report, const PageStyle& style);
+/// Writes a paragraph per reason, after the traces or GPUs that it concerns.
+void WriteAbstained(TextPage& page, const std::vector<PredictAbstention>& abstained,
+                    const std::string& prefix);
+/// Returns true for GPUs that are commonly bought or rented today.
+bool IsCurrentGpu(std::string_view gpu);
 /// Keeps only targets that are current GPUs, the recorded GPU, or the GPU of a planned instance.
 void KeepCurrentGpus(PredictReport& report);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,8 @@ constexpr std::array<std::string_view, 8> kCurrentGpus = {"B200",   "MI355X",   
 std::string StepText(const PredictedMs& step) {
   return FormatTimeBetween(step.mid, step.low, step.high);
 }
+
+std::string TimeText(double ms) { return FormatTime(DurationNs(std::llround(ms * kNsPerMs))); }
 
 std::optional<double> SamplesPerSecond(std::optional<std::int64_t> samples, std::int64_t gpus,
                                        double step_ms) {
@@ -83,6 +87,8 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets) {
         [](const Target& t) {
           return Span{StepText(t.step), Style::kBold};
         }},
+       {"unchanged", Kind::kNumber,
+        [](const Target& t) { return Span{t.unchanged ? TimeText(t.unchanged->mid) : ""}; }},
        {"speedup", Kind::kNumber,
         [](const Target& t) { return Span{t.speedup ? FormatFactor(*t.speedup) : ""}; }},
        {"samples/s", Kind::kNumber,
@@ -121,23 +127,45 @@ std::string PricesNote(const PredictReport& report) {
 
 }  // namespace
 
+void WriteAbstained(TextPage& page, const std::vector<PredictAbstention>& abstained,
+                    const std::string& prefix) {
+  std::map<std::string, std::vector<std::string_view>> gpus;  // By trace and reason.
+  for (const PredictAbstention& abstention : abstained) {
+    if (!abstention.gpu.empty()) gpus[abstention.trace + abstention.why].push_back(abstention.gpu);
+  }
+  for (const PredictAbstention& abstention : abstained) {
+    std::string who = abstention.trace;
+    if (!abstention.gpu.empty()) {
+      const auto& all = gpus[abstention.trace + abstention.why];
+      if (abstention.gpu != all.front()) continue;
+      who = fmt::format("{}", fmt::join(all, ", "));
+    }
+    page.Paragraph(prefix, fmt::format("{}: unknown: {}.", who, abstention.why), Style::kPlain,
+                   Style::kWarning);
+  }
+}
+
+bool IsCurrentGpu(std::string_view gpu) {
+  return std::find(kCurrentGpus.begin(), kCurrentGpus.end(), gpu) != kCurrentGpus.end();
+}
+
 void KeepCurrentGpus(PredictReport& report) {
+  std::erase_if(report.abstained, [&](const PredictAbstention& abstention) {
+    return !abstention.gpu.empty() && !IsCurrentGpu(abstention.gpu);
+  });
   std::erase_if(report.targets, [&](const PredictedTarget& target) {
     const bool recorded =
         target.group < report.baselines.size() && report.baselines[target.group].gpu == target.gpu;
     const bool rented = std::ranges::any_of(report.options, [&](const PlannedOption& planned) {
       return planned.option.instance.gpu == target.gpu;
     });
-    return !recorded && !rented &&
-           std::find(kCurrentGpus.begin(), kCurrentGpus.end(), target.gpu) == kCurrentGpus.end();
+    return !recorded && !rented && !IsCurrentGpu(target.gpu);
   });
 }
 
 std::string RenderPredictSummary(const PredictReport& report, const PageStyle& style) {
   TextPage page(style);
-  for (const PredictAbstention& abstention : report.abstained)
-    page.Paragraph("", fmt::format("{}: unknown: {}.", abstention.trace, abstention.why),
-                   Style::kPlain, Style::kWarning);
+  WriteAbstained(page, report.abstained, "");
   bool extrapolated = false, priced = false;
   for (std::size_t begin = 0, end = 0; begin < report.targets.size(); begin = end) {
     const PredictedTarget& first = report.targets[begin];
@@ -155,8 +183,12 @@ std::string RenderPredictSummary(const PredictReport& report, const PageStyle& s
     const std::vector<PredictedTarget> targets(
         report.targets.begin() + static_cast<std::ptrdiff_t>(begin),
         report.targets.begin() + static_cast<std::ptrdiff_t>(end));
+    if (!report.change.empty()) {
+      page.Line({{"With " + report.change + " on each GPU:", Style::kBold}});
+      page.Blank();
+    }
     WriteTargets(page, targets);
-    if (first.group < report.baselines.size())
+    if (report.change.empty() && first.group < report.baselines.size())
       WriteHostLimit(page, report.baselines[first.group], targets);
   }
   page.Blank();
@@ -164,8 +196,10 @@ std::string RenderPredictSummary(const PredictReport& report, const PageStyle& s
     page.Paragraph("* ", "less certain; --full gives the reason.", Style::kPlain, Style::kDim);
   }
   if (priced) page.Paragraph("Prices: ", PricesNote(report), Style::kDim, Style::kDim);
-  page.Paragraph("More: ", "--gpu all, --full, --batch-curve, --total-steps N", Style::kDim,
-                 Style::kDim);
+  page.Paragraph("More: ",
+                 report.change.empty() ? "--gpu all, --full, --batch-curve, --total-steps N"
+                                       : "--gpu all, --full, --total-steps N",
+                 Style::kDim, Style::kDim);
   return std::move(page).Take();
 }
 

@@ -259,11 +259,12 @@ std::string EnergyText(const StepEnergy& energy, Charset charset) {
                            FormatEnergy(energy.joules * (1 + energy.error)));
 }
 
-void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
+void WriteTargets(TextPage& page, const std::string& change, std::vector<PredictedTarget> targets,
                   const std::string& workload) {
   std::stable_sort(targets.begin(), targets.end(),
                    [](const auto& a, const auto& b) { return a.step.mid < b.step.mid; });
-  page.Heading("Step on other GPUs", workload, Style::kDim);
+  page.Heading(change.empty() ? "Step on other GPUs" : "Step on other GPUs, with " + change,
+               workload, Style::kDim);
   WriteTable<PredictedTarget>(
       page, targets,
       {{"GPU", Kind::kName,
@@ -272,6 +273,8 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
         [](const PredictedTarget& t) {
           return Span{StepText(t.step), Style::kBold};
         }},
+       {"unchanged", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{t.unchanged ? StepText(*t.unchanged) : ""}; }},
        {"speedup", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{t.speedup ? FormatFactor(*t.speedup) : ""}; }},
        {"fits", Kind::kText,
@@ -454,15 +457,15 @@ std::string RenderPredictText(const PredictReport& report, const PageStyle& styl
     while (end < report.targets.size() && report.targets[end].group == report.targets[begin].group)
       ++end;
     if (baseline < report.baselines.size()) WriteBaseline(page, report.baselines[baseline++]);
-    WriteTargets(page,
+    WriteTargets(page, report.change,
                  {report.targets.begin() + static_cast<std::ptrdiff_t>(begin),
                   report.targets.begin() + static_cast<std::ptrdiff_t>(end)},
                  report.targets[begin].workload);
     begin = end;
   }
-  for (const PredictAbstention& abstention : report.abstained) {
-    page.Heading("Step on other GPUs", abstention.trace, Style::kDim);
-    page.Paragraph("  ! ", "unknown: " + abstention.why, Style::kWarning);
+  if (!report.abstained.empty()) {
+    page.Heading("Without an answer", "", Style::kDim);
+    WriteAbstained(page, report.abstained, "  ! ");
   }
   if (report.targets.empty()) return std::move(page).Take();
   WriteOptions(page, report);

@@ -11,6 +11,7 @@
 #include "cli/commands/mcp_command.h"
 #include "cli/commands/merge_command.h"
 #include "cli/commands/monitor_command.h"
+#include "cli/commands/ops_command.h"
 #include "cli/commands/predict_command.h"
 #include "cli/commands/query_command.h"
 #include "cli/commands/record_command.h"
@@ -42,6 +43,7 @@ std::vector<std::unique_ptr<Subcommand>> MakeCommands(const Program& program) {
   add("Look", std::make_unique<QueryCommand>(root));
   add("Forecast", std::make_unique<WhatifCommand>(root));
   add("Forecast", std::make_unique<PredictCommand>(root));
+  add("Forecast", std::make_unique<OpsCommand>(root));
   add("Forecast", std::make_unique<ScaleCommand>(root));
   add("Forecast", std::make_unique<CalibrateCommand>(root));
   add("Record", std::make_unique<RecordCommand>(root));

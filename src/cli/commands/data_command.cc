@@ -1,13 +1,8 @@
 #include "cli/commands/data_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 
 #include "analysis/analyze.h"
@@ -16,7 +11,7 @@
 #include "answers/data/render.h"
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/machine/installed_files.h"
+#include "cli/machine/python_module.h"
 #include "cli/terminal/output.h"
 #include "ingest/open_trace.h"
 #include "render/escape.h"
@@ -117,28 +112,9 @@ DataCommand::DataCommand(Command parent) {
 }
 
 Status DataCommand::RunBench() const {
-  const InstalledFiles files = FindInstalledFiles();
-  if (files.package.empty()) {
-    return Status::Environment(
-        "the Python package is not next to this program; build it: cmake --build --preset release");
-  }
-  const std::string packages = std::filesystem::path(files.package).parent_path().string();
-  const char* before = std::getenv("PYTHONPATH");
-  const std::string path =
-      before == nullptr || before[0] == 0 ? packages : fmt::format("{}:{}", packages, before);
-  setenv("PYTHONPATH", path.c_str(), 1);
-  std::vector<std::string> words = {python_,
-                                    "-m",
-                                    "headroom.data",
-                                    function_,
-                                    workers_,
-                                    fmt::format("{}", seconds_),
-                                    json_ ? "json" : "text"};
-  std::vector<char*> argv(words.size() + 1, nullptr);
-  std::ranges::transform(words, argv.begin(), [](std::string& word) { return word.data(); });
-  execvp(argv.front(), argv.data());
-  return Status::Usage(fmt::format("cannot run {}: {}; set --python to a Python that has PyTorch",
-                                   python_, std::strerror(errno)));
+  return RunPythonModule(
+      python_, "headroom.data",
+      {function_, workers_, fmt::format("{}", seconds_), json_ ? "json" : "text"});
 }
 
 Status DataCommand::Run() {

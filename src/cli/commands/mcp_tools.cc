@@ -73,6 +73,8 @@ const std::vector<Row>& Rows() {
                  "--gpu",
                  "--gpu-file",
                  "--gpu-calibration",
+                 "--with",
+                 "--host-us-per-kernel",
                  "--host-factor",
                  "--memory-timeline",
                  "--batch-curve",

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "answers/predict/answer.h"
+#include "answers/predict/changed_step.h"
 #include "answers/predict/operator_table.h"
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/trace_files.h"
@@ -25,6 +26,7 @@ namespace {
 constexpr const char* kPredictExamples = R"(Examples:
   headroom predict trace.json.gz                         the recorded job on eight current GPUs
   headroom predict trace.json.gz --gpu H100,L4,A100-80   on these; --gpu all: on all known GPUs
+  headroom predict trace.json.gz --with amp+fused-optimizer    a change, and then another GPU
   headroom predict --ops ops.csv --gpu A100-40,V100      a step from operators and shapes only
   headroom predict --kernels t4.csv --from T4 --to L4 -o l4.csv   a table of measured operators
   headroom predict trace.json.gz --gpu mine --gpu-file mine.toml  your own GPU (docs/devices.md)
@@ -99,8 +101,9 @@ PredictCommand::PredictCommand(Command parent) {
       .TypeName("FILE");
   command_
       .AddOption("--with", change_,
-                 "Changes of an --ops list, joined by +: tf32, amp:dtype=bf16|fp16, "
-                 "half:dtype=bf16|fp16, channels-last, compile:mode=..., cuda-graph")
+                 "A change made on each GPU: of a TRACE any of headroom whatif --list; of --ops "
+                 "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, channels-last, "
+                 "compile:mode=..., cuda-graph; joined by +")
       .TypeName("CHANGE");
   command_
       .AddOption("--host-us-per-kernel", host_us_per_kernel_,
@@ -134,9 +137,13 @@ Status PredictCommand::CheckFlags() const {
     return Status::Usage("--to requires --kernels; for a TRACE or --ops, name the GPUs with --gpu");
   if (!operators_path_.empty() && !from_.empty())
     return Status::Usage("--ops FILE has no source GPU: leave out --from");
-  if (operators_path_.empty() && (!change_.empty() || command_.is_given("--host-us-per-kernel"))) {
-    return Status::Usage("--with and --host-us-per-kernel require --ops");
-  }
+  if (operators_path_.empty() && command_.is_given("--host-us-per-kernel"))
+    return Status::Usage("--host-us-per-kernel requires --ops; for a TRACE, use --host-factor");
+  if (!table_path_.empty() && !change_.empty())
+    return Status::Usage(
+        "--with requires a TRACE or --ops FILE: --kernels is a table of operators");
+  if (batch_curve_ && !change_.empty())
+    return Status::Usage("--batch-curve is of the unchanged job: leave out --with");
   if (!table_path_.empty() && (from_.empty() || to_.empty() || gpus_.is_given() || json_)) {
     return Status::Usage(
         "--kernels FILE requires --from NAME and --to NAME, and writes a table: leave out --gpu "
@@ -205,10 +212,16 @@ Status PredictCommand::AddLists(PredictAnswer& answer) const {
   }
   Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
   if (!lists.ok()) return lists.status();
+  std::vector<OperatorList> unchanged;
   if (!change_.empty()) {
+    unchanged = lists.value();
     if (Status status = ApplyToLists(change_, lists.value()); !status.ok()) return status;
   }
-  return answer.AddLists(lists.value(), operators_path_, host.value());
+  return answer.AddLists(lists.value(), unchanged, operators_path_, host.value());
+}
+
+bool PredictCommand::ShowsCurrentGpus() const {
+  return !json_ && !full_ && !gpus_.is_given() && gpus_.device_files().empty();
 }
 
 Status PredictCommand::AddTrace(const std::string& trace, std::span<const DeviceRates> targets,
@@ -216,7 +229,13 @@ Status PredictCommand::AddTrace(const std::string& trace, std::span<const Device
   RecordedStepQuestion question = {.trace = trace,
                                    .workload = traces_.size() > 1 ? trace : "",
                                    .host_factor = host_factor_,
-                                   .batch_curve = batch_curve_};
+                                   .batch_curve = batch_curve_,
+                                   .only_current = ShowsCurrentGpus() && !plan_.total_steps};
+  if (!change_.empty()) {
+    Result<std::vector<ScenarioCall>> change = ParsePredictedChange(change_);
+    if (!change.ok()) return change.status();
+    question.change = std::move(change).value();
+  }
   if (!timeline_path_.empty()) {
     const Result<RecordedMemory> read = ReadMemoryTimeline(timeline_path_);
     if (!read.ok()) return read.status();
@@ -261,9 +280,10 @@ Status PredictCommand::Run() {
       return status;
   }
   PredictReport report = std::move(answer.value()).Finish();
+  report.change = change_;
   if (json_) return WriteResult(RenderPredictJson(report), output_path_);
   const PageStyle style = StyleOfPage(output_path_);
-  if (!full_ && !gpus_.is_given() && gpus_.device_files().empty()) KeepCurrentGpus(report);
+  if (ShowsCurrentGpus()) KeepCurrentGpus(report);
   if (full_ || batch_curve_ || plan_.total_steps || !timeline_path_.empty())
     return WritePaged(RenderPredictText(report, style), output_path_);
   return WritePaged(RenderPredictSummary(report, style), output_path_);

@@ -26,6 +26,8 @@ class PredictCommand : public Subcommand {
   void RemarkOnUnused(std::span<const DeviceRates> used) const;
   Status PredictTable() const;
   Status AddLists(PredictAnswer& answer) const;
+  /// Returns true if the text shows current GPUs only.
+  bool ShowsCurrentGpus() const;
   Status AddTrace(const std::string& trace, std::span<const DeviceRates> targets,
                   PredictAnswer& answer) const;
 

@@ -35,28 +35,23 @@ double HostTime(const Plan& plan) {
 
 }  // namespace
 
-Job::Job(const TraceStore& store, const ReferenceData& reference, const Calibration& calibration)
-    : store_(store),
-      calibration_(calibration),
-      names_(store, reference),
-      costs_(store),
-      attribution_(store, names_, costs_) {}
-
 Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const ReferenceData& reference,
                                        const AnalysisOptions& options,
                                        const Calibration& calibration) {
   std::unique_ptr<Job> job(new Job(store, reference, calibration));
-  Result<StepAnalysis> steps = AnalyzeSteps(store, job->names_, options);
+  Recording& recording = *job->recording_;
+  Result<StepAnalysis> steps = AnalyzeSteps(store, recording.names, options);
   if (!steps.ok()) return steps.status();
-  job->steps_ = std::move(steps).value();
-  job->step_error_ = StepTimeError(job->steps_.steps);
-  Result<Graph> graph = BuildGraph(store, job->names_, job->steps_);
+  recording.steps = std::move(steps).value();
+  job->step_error_ = StepTimeError(recording.steps.steps);
+  Result<Graph> graph = BuildGraph(store, recording.names, recording.steps);
   if (!graph.ok()) return graph.status();
-  job->graph_ = std::move(graph).value();
-  job->has_gpu_work_ = std::any_of(job->graph_.tasks.begin(), job->graph_.tasks.end(),
-                                   [](const Task& task) { return task.kind == TaskKind::kGpu; });
-  job->recorded_ = MakePlan(job->graph_);
-  job->corrected_ = job->recorded_;
+  recording.graph = std::move(graph).value();
+  recording.has_gpu_work =
+      std::any_of(recording.graph.tasks.begin(), recording.graph.tasks.end(),
+                  [](const Task& task) { return task.kind == TaskKind::kGpu; });
+  recording.plan = MakePlan(recording.graph);
+  job->corrected_ = recording.plan;
   job->host_error_ = calibration.host.error;
   if (!store.metadata.is_forecast) job->Correct();
   if (const DeviceSpec* device = SpecOf(store, reference.devices()); device != nullptr) {
@@ -73,21 +68,32 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const ReferenceD
   return job;
 }
 
-Status Job::RequireGpuWork() const {
-  return has_gpu_work_ ? Status::Ok() : NothingToReplay(store_);
+std::unique_ptr<Job> Job::On(const DeviceRates& gpu, const KernelConstants& constants,
+                             Plan plan) const {
+  std::unique_ptr<Job> there(new Job(*this));
+  there->device_ = *gpu.device;
+  there->device_->sustained = calibration_.kernels;
+  there->kernel_constants_ = constants;
+  there->rates_ = gpu;
+  there->rates_->device = &*there->device_;
+  there->corrected_ = std::move(plan);
+  there->corrected_step_ms_.reset();  // The step time of the recorded GPU.
+  return there;
 }
 
+Status Job::RequireGpuWork() const { return HasGpuWork() ? Status::Ok() : NothingToReplay(store_); }
+
 void Job::Correct() {
-  RemoveRecordingCost(graph_, calibration_.recording, corrected_);
-  const double removed = 1 - HostTime(corrected_) / HostTime(recorded_);
+  RemoveRecordingCost(graph(), calibration_.recording, corrected_);
+  const double removed = 1 - HostTime(corrected_) / HostTime(recorded());
   // The recording cost was measured on the calibrated machine, so it adds no error there.
   const double recording_error = MachineOf(store_) == calibration_.machine
                                      ? 0
                                      : calibration_.recording_error * removed / (1 - removed);
-  const std::vector<bool> not_dispatch = NotDispatch(store_, names_);
+  const std::vector<bool> not_dispatch = NotDispatch(store_, recording_->names);
   const double unscaled = HostTime(corrected_);
-  ScaleHostTime(graph_, store_, not_dispatch,
-                FindHostSpeed(store_, graph_, not_dispatch, calibration_), corrected_);
+  ScaleHostTime(graph(), store_, not_dispatch,
+                FindHostSpeed(store_, graph(), not_dispatch, calibration_), corrected_);
   const double speed_error = kHostSpeedError * std::abs(std::log(HostTime(corrected_) / unscaled));
   constexpr double kMaxError = 0.9;
   host_error_ =
@@ -103,10 +109,10 @@ void Job::SetStepTime(const Steps& steps, std::optional<MsInterval> corrected) {
   double replayed = replayer.Run(corrected_).step_ns;
   double told = corrected ? corrected->mid * 1e6 : static_cast<double>(step_time_->ns());
   // A host that ran faster than normal during the recording does not make the job slower.
-  if (!corrected) replayed = std::max(replayed, replayer.Run(recorded_).step_ns);
+  if (!corrected) replayed = std::max(replayed, replayer.Run(recorded()).step_ns);
   if (replayed <= 0 || told <= 0) return;
-  step_scale_ = graph_.periodic ? StepScale::OfMany(corrected_, told, replayed)
-                                : StepScale::OfOne(corrected_, told, replayed);
+  step_scale_ = graph().periodic ? StepScale::OfMany(corrected_, told, replayed)
+                                 : StepScale::OfOne(corrected_, told, replayed);
 }
 
 Result<bool> Job::CalibrateTo(double step_ms) {
@@ -119,51 +125,54 @@ Result<bool> Job::CalibrateTo(double step_ms) {
 }
 
 void Job::IndexLaunches() {
-  launch_of_.assign(graph_.tasks.size(), kNoTask);
-  launched_by_.assign(graph_.tasks.size(), 0);
+  const std::vector<Task>& tasks = graph().tasks;
+  std::vector<TaskIndex>& launch_of = recording_->launch_of;
+  std::vector<std::int64_t>& launched_by = recording_->launched_by;
+  launch_of.assign(tasks.size(), kNoTask);
+  launched_by.assign(tasks.size(), 0);
   std::vector<TaskIndex> task_of_call(store_.host_events.rows(), kNoTask);
-  for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) {
-    if (graph_.tasks[task].kind == TaskKind::kCall) task_of_call[graph_.tasks[task].row] = task;
+  for (TaskIndex task = 0; task < tasks.size(); ++task) {
+    if (tasks[task].kind == TaskKind::kCall) task_of_call[tasks[task].row] = task;
   }
   task_of_call = store_.InheritFromParents(std::move(task_of_call), kNoTask);
-  for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) {
-    if (graph_.tasks[task].kind != TaskKind::kGpu) continue;
-    const HostEventId call = store_.gpu_tasks.launch[graph_.tasks[task].row];
+  for (TaskIndex task = 0; task < tasks.size(); ++task) {
+    if (tasks[task].kind != TaskKind::kGpu) continue;
+    const HostEventId call = store_.gpu_tasks.launch[tasks[task].row];
     if (!call.valid() || task_of_call[call.index()] == kNoTask) continue;
-    launch_of_[task] = task_of_call[call.index()];
-    ++launched_by_[launch_of_[task]];
+    launch_of[task] = task_of_call[call.index()];
+    ++launched_by[launch_of[task]];
   }
 }
 
 const KernelClass& Job::ClassOf(TaskIndex gpu_task) const {
-  return names_.Kernel(store_.gpu_tasks.name[graph_.tasks[gpu_task].row]);
+  return recording_->names.Kernel(store_.gpu_tasks.name[graph().tasks[gpu_task].row]);
 }
 
 bool Job::IsCollective(GpuTaskId task) const {
   return store_.gpu_tasks.kind[task.index()] == GpuTaskKind::kKernel &&
-         names_.IsCommunication(store_.gpu_tasks.name[task.index()]);
+         recording_->names.IsCommunication(store_.gpu_tasks.name[task.index()]);
 }
 
 HostRoles Job::RolesOf(HostEventId event) const {
-  return names_.Roles(store_.host_events.name[event.index()]);
+  return recording_->names.Roles(store_.host_events.name[event.index()]);
 }
 
 std::optional<std::int64_t> Job::StepNumberOf(TaskIndex task) const {
-  const std::int32_t row = graph_.tasks[task].step;
-  if (row < 0 || static_cast<std::size_t>(row) >= steps_.steps.list.size()) return std::nullopt;
-  return steps_.steps.list[static_cast<std::size_t>(row)].index;
+  const std::int32_t row = graph().tasks[task].step;
+  if (row < 0 || static_cast<std::size_t>(row) >= steps().steps.list.size()) return std::nullopt;
+  return steps().steps.list[static_cast<std::size_t>(row)].index;
 }
 
 std::string_view Job::NameOf(TaskIndex task) const {
-  const Task& recorded = graph_.tasks[task];
+  const Task& recorded = graph().tasks[task];
   return store_.Text(recorded.kind == TaskKind::kGpu ? store_.gpu_tasks.name[recorded.row]
                                                      : store_.host_events.name[recorded.row]);
 }
 
 const HostContext& Job::ContextOf(TaskIndex task) const {
-  const Task& recorded = graph_.tasks[task];
-  return recorded.kind == TaskKind::kGpu ? attribution_.Of(GpuTaskId(recorded.row))
-                                         : attribution_.Of(HostEventId(recorded.row));
+  const Task& recorded = graph().tasks[task];
+  return recorded.kind == TaskKind::kGpu ? attribution().Of(GpuTaskId(recorded.row))
+                                         : attribution().Of(HostEventId(recorded.row));
 }
 
 }  // namespace headroom

@@ -36,16 +36,24 @@ class Job {
                                            const AnalysisOptions& options,
                                            const Calibration& calibration);
 
+  /// Returns the job as it would run on another GPU, for forecasts of changes there. Shares the
+  /// recording with this job.
+  ///
+  /// @param gpu  rates by `constants`, which must outlive the returned job
+  /// @param plan  this job's corrected plan with the times of that GPU
+  std::unique_ptr<Job> On(const DeviceRates& gpu, const KernelConstants& constants,
+                          Plan plan) const;
+
   const TraceStore& store() const { return store_; }
-  const StepAnalysis& steps() const { return steps_; }
-  const Graph& graph() const { return graph_; }
+  const StepAnalysis& steps() const { return recording_->steps; }
+  const Graph& graph() const { return recording_->graph; }
   /// False for a recording of operators on the CPU alone.
-  bool HasGpuWork() const { return has_gpu_work_; }
+  bool HasGpuWork() const { return recording_->has_gpu_work; }
   /// Fails with kNoAnswer, and a remedy, if the job has no GPU work.
   Status RequireGpuWork() const;
   /// Returns the recorded number of the step that launched or called a task; nullopt outside steps.
   std::optional<std::int64_t> StepNumberOf(TaskIndex task) const;
-  const Attribution& attribution() const { return attribution_; }
+  const Attribution& attribution() const { return recording_->attribution; }
   /// Specification of the GPU; nullptr if the GPU is unknown or if there are several kinds.
   const DeviceSpec* device() const { return device_ ? &*device_ : nullptr; }
 
@@ -74,7 +82,7 @@ class Job {
   /// FitToMeasuredStep() does.
   Result<bool> CalibrateTo(double step_ms);
 
-  const Plan& recorded() const { return recorded_; }
+  const Plan& recorded() const { return recording_->plan; }
   const Plan& corrected() const { return corrected_; }
 
   const KernelClass& ClassOf(TaskIndex gpu_task) const;
@@ -83,44 +91,58 @@ class Job {
   HostRoles RolesOf(HostEventId event) const;
   /// Finds where the loop gets its batch from a data loader without annotations.
   UnmarkedLoading FindLoading() const {
-    return FindUnmarkedLoading(store_, names_, attribution_, steps_);
+    return FindUnmarkedLoading(store_, recording_->names, recording_->attribution,
+                               recording_->steps);
   }
   /// Cost of an operator; nullptr if unknown.
-  const OperatorCost* CostOf(HostEventId op) const { return costs_.Of(op); }
+  const OperatorCost* CostOf(HostEventId op) const { return recording_->costs.Of(op); }
   /// Recorded shapes; nullptr if they were not recorded or are damaged.
-  const OperatorCall* CallOf(HostEventId op) const { return costs_.CallOf(op); }
+  const OperatorCall* CallOf(HostEventId op) const { return recording_->costs.CallOf(op); }
   /// Name of a task's kernel or call.
   std::string_view NameOf(TaskIndex task) const;
   /// Context in which a task was launched or called.
   const HostContext& ContextOf(TaskIndex task) const;
   /// The call that launched a GPU task; kNoTask for an orphan.
-  TaskIndex LaunchOf(TaskIndex gpu_task) const { return launch_of_[gpu_task]; }
+  TaskIndex LaunchOf(TaskIndex gpu_task) const { return recording_->launch_of[gpu_task]; }
   /// Number of GPU tasks that a call launched.
-  std::int64_t LaunchedBy(TaskIndex call) const { return launched_by_[call]; }
+  std::int64_t LaunchedBy(TaskIndex call) const { return recording_->launched_by[call]; }
 
  private:
-  Job(const TraceStore& store, const ReferenceData& reference, const Calibration& calibration);
+  /// The recording, regardless of the GPU.
+  struct Recording {
+    Recording(const TraceStore& store, const ReferenceData& reference)
+        : names(store, reference), costs(store), attribution(store, names, costs) {}
+
+    NameFacts names;      ///< Remembers what it was asked.
+    OperatorCosts costs;  ///< Remembers what it was asked.
+    Attribution attribution;
+    StepAnalysis steps;
+    Graph graph;
+    bool has_gpu_work = false;
+    Plan plan;
+    std::vector<TaskIndex> launch_of;
+    std::vector<std::int64_t> launched_by;
+  };
+
+  Job(const TraceStore& store, const ReferenceData& reference, const Calibration& calibration)
+      : store_(store),
+        recording_(std::make_shared<Recording>(store, reference)),
+        calibration_(calibration) {}
+  Job(const Job&) = default;  ///< On() replaces the pointers of the copied rates.
   /// Removes the cost of recording from the plan, and converts host time to the host's normal
   /// speed.
   void Correct();
   void IndexLaunches();
 
   const TraceStore& store_;
+  std::shared_ptr<Recording> recording_;
   const Calibration calibration_;
   double host_error_ = 0;
-  mutable NameFacts names_;
-  mutable OperatorCosts costs_;
-  Attribution attribution_;
-  StepAnalysis steps_;
-  Graph graph_;
-  bool has_gpu_work_ = false;
-  Plan recorded_, corrected_;
+  Plan corrected_;
   std::optional<DurationNs> step_time_;
   std::optional<MsInterval> corrected_step_ms_;
   StepScale step_scale_;
   double step_error_ = 0;
-  std::vector<TaskIndex> launch_of_;
-  std::vector<std::int64_t> launched_by_;
   std::optional<DeviceSpec> device_;  ///< Specification of the GPU with the calibration's shares.
   std::optional<KernelConstants> kernel_constants_;
   std::optional<DeviceRates> rates_;  ///< Refers to `device_` and `kernel_constants_`.

@@ -44,12 +44,15 @@ std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job) {
 
 namespace {
 
-std::optional<DurationNs> TimeOnTensorCores(const OperatorCall& call, DType dtype,
-                                            const DeviceSpec& device) {
+std::optional<DurationNs> TimeOnTensorCores(const Job& job, const OperatorCall& call, DType dtype) {
+  const DeviceSpec& device = *job.device();
+  // Small cards do not hold their clock.
+  const double sustained = job.rates() != nullptr ? job.rates()->clock_share : 1;
   if (const std::optional<GemmShape> shape = GemmShapeOf(call))
-    return TensorCoreGemmTime(*shape, LayoutOf(call, *shape, dtype), dtype, device);
+    return TensorCoreGemmTime(*shape, LayoutOf(call, *shape, dtype), dtype, device, sustained);
   if (const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call))
-    return TensorCoreConvolutionTime(*shape, dtype, device);
+    return TensorCoreConvolutionTime(*shape, dtype, device, ActivationOrder::kChannelsFirst,
+                                     sustained);
   return std::nullopt;
 }
 
@@ -110,7 +113,7 @@ bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskInd
   if (IsRecurrent(call->name)) {
     if (!MoveRecurrent(job, op, *call, tasks, dtype, edit)) return false;
   } else {
-    const auto time = TimeOnTensorCores(*call, dtype, *job.device());
+    const auto time = TimeOnTensorCores(job, *call, dtype);
     if (!time) return false;
     // With TF32 enabled, a library may still choose float32.
     if (!ReplaceTasks(job, tasks, *time, edit) && dtype == DType::kTF32) return false;

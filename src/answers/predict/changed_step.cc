@@ -1,0 +1,64 @@
+#include "answers/predict/changed_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "whatif/forecast.h"
+
+namespace headroom {
+namespace {
+
+/// Changes of the number of GPUs or jobs.
+constexpr std::array<std::string_view, 5> kOfOtherGpus = {"data-parallel", "network-speed", "p3",
+                                                          "dgc", "blueconnect"};
+constexpr std::string_view kOfOtherJobs = "horizontal-fusion";
+
+/// Returns what `of_all` has beyond `of_part`, if both are independent.
+double Beyond(double of_part, double of_all) {
+  return std::sqrt(std::max(0.0, of_all * of_all - of_part * of_part));
+}
+
+}  // namespace
+
+Result<std::vector<ScenarioCall>> ParsePredictedChange(std::string_view text) {
+  Result<std::vector<ScenarioCall>> calls = ParseScenario(text);
+  if (!calls.ok()) return calls;
+  for (const ScenarioCall& call : calls.value()) {
+    const std::string_view name = call.scenario->name;
+    if (std::find(kOfOtherGpus.begin(), kOfOtherGpus.end(), name) != kOfOtherGpus.end()) {
+      return Status::Usage(fmt::format("--with {}: headroom scale answers for several GPUs", name));
+    }
+    if (name == kOfOtherJobs) {
+      return Status::Usage(
+          fmt::format("--with {}: headroom whatif answers for several jobs on one GPU", name));
+    }
+  }
+  return calls;
+}
+
+ChangedStep StepAfter(const std::vector<ScenarioCall>& change, const Job& job,
+                      const PredictedMs& unchanged) {
+  Forecaster forecaster(job);
+  const Forecast forecast =
+      forecaster.Run("", [&](Edit& edit) { return ApplyAll(job, change, edit); });
+  if (!forecast.applies) return {.applies = false, .why = forecast.why};
+  ChangedStep changed{.why = forecast.why,
+                      .step = {forecast.step_ms.low, forecast.step_ms.mid, forecast.step_ms.high},
+                      .host_ms = forecast.limits.host_ms,
+                      .gpu_ms = forecast.limits.gpu_ms,
+                      .work = forecast.work,
+                      .memory_delta_bytes = forecast.memory_delta_bytes};
+  PredictedMs& step = changed.step;
+  if (step.mid <= 0 || unchanged.mid <= 0) return changed;
+  const StepInterval& before = forecaster.baseline().corrected;
+  const double less = Beyond(1 - before.low / before.mid, 1 - step.low / step.mid),
+               more = Beyond(before.high / before.mid - 1, step.high / step.mid - 1);
+  step.low = step.mid * (1 - std::min(1.0, std::hypot(1 - unchanged.low / unchanged.mid, less)));
+  step.high = step.mid * (1 + std::hypot(unchanged.high / unchanged.mid - 1, more));
+  return changed;
+}
+
+}  // namespace headroom

@@ -1,0 +1,42 @@
+#include "predict/listed_update.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+struct UpdateKind {
+  std::string_view name;
+  double tensors;  ///< Tensors that are read or written per parameter.
+  double passes;
+};
+
+/// Operations of torch/optim/sgd.py and adamw.py: a foreach operation reads its operands and writes
+/// its result. AdamW: decay, first moment, two of the second moment, and four of the step; two of
+/// these write a temporary.
+constexpr std::array kUpdateKinds = {
+    UpdateKind{"SGD", 3, 1},          UpdateKind{"FUSED_SGD", 3, 1},
+    UpdateKind{"SGD_MOMENTUM", 8, 3}, UpdateKind{"FUSED_SGD_MOMENTUM", 5, 1},
+    UpdateKind{"ADAMW", 20, 8},       UpdateKind{"FUSED_ADAMW", 7, 1}};
+
+/// One launch of PyTorch's multi_tensor_apply takes at most these tensors (of passes with three)
+/// and chunks.
+constexpr double kTensorsPerLaunch = 48, kChunksPerLaunch = 320, kChunkElements = 65536;
+
+}  // namespace
+
+std::optional<PointwiseWork> UpdateWorkOf(std::string_view kind, double parameters,
+                                          double tensors) {
+  const auto found = std::find_if(kUpdateKinds.begin(), kUpdateKinds.end(),
+                                  [&](const UpdateKind& update) { return update.name == kind; });
+  if (found == kUpdateKinds.end()) return std::nullopt;
+  constexpr double kFloatBytes = 4;
+  const double launches = std::max(std::ceil(tensors / kTensorsPerLaunch),
+                                   std::ceil(parameters / kChunkElements / kChunksPerLaunch));
+  return PointwiseWork{.bytes = found->tensors * kFloatBytes * parameters,
+                       .kernels = found->passes * launches};
+}
+
+}  // namespace headroom
