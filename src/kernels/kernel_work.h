@@ -45,10 +45,15 @@ enum class InstructionKind : std::uint8_t {
   /// A convolution with few channels per group. Its elements are kFewChannelsBase for each result,
   /// and one for each multiplication.
   kFewChannels,
+  kFewChannelsGradient,  ///< One gradient of such a convolution, with the same elements.
   /// Batch, group and instance norms, pooling: threads step through a window or a channel. Its
   /// elements are words of four bytes that it reads and writes.
   kStatistics,
 };
+
+inline bool IsFewChannels(InstructionKind kind) {
+  return kind == InstructionKind::kFewChannels || kind == InstructionKind::kFewChannelsGradient;
+}
 
 /// Elements of a result of InstructionKind::kFewChannels, without its multiplications.
 inline constexpr double kFewChannelsBase = 17;

@@ -42,6 +42,7 @@ constexpr double kLeastPart = 128;
 constexpr double kLoopStep = 32;
 
 constexpr double kUsualTile = 128 * 128;
+constexpr double kMaxResidentBlocks = 2;
 
 /// Kernels of an architecture's library for a type.
 struct TensorTiles {
@@ -87,7 +88,16 @@ double TensorTileNs(const GemmProblem& p, const TensorTile& tile, double split,
                                      std::pow(area / kUsualTile, constants.efficiency_exponent)));
   const double ends = constants.end_clocks / rates.clock_ghz *
                       std::pow(std::min(1.0, area / kUsualTile), constants.end_exponent);
-  const double compute = waves * (2 * area * depth / (rates.processor_flops * efficiency) + ends);
+  const double flops = 2 * area * depth;
+  double tile_ns = flops / (rates.processor_flops * efficiency) + ends;
+  if (p.batch > 1) {
+    // Small blocks of many products run on a multiprocessor at once, and hide each other's ends.
+    const double resident = std::clamp(
+        kUsualTile / area, 1.0, std::clamp(blocks / rates.processors, 1.0, kMaxResidentBlocks));
+    tile_ns =
+        std::max(tile_ns / resident, flops / (rates.processor_flops * constants.most_efficiency));
+  }
+  const double compute = waves * tile_ns;
   if (compute >= best) return compute;
   const double power = 2 * p.batch * p.m * p.n * p.k / rates.sustained_flops;
 

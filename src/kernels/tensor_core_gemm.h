@@ -38,7 +38,8 @@ double FullTensorRate(const DeviceSpec& device);
 /// t = start + min over tiles and splits of ((max(C, P))^p + M^p + L^p)^(1/p).
 ///
 /// - C: waves of tiles, one tile per multiprocessor at a time, so one tile more than a wave costs a
-///   wave. A tile's time is its FLOPs at its share of the multiprocessor's peak, plus its ends.
+///   wave. A tile's time is its FLOPs at its share of the multiprocessor's peak, plus its ends. Two
+///   small tiles of batched products run at once.
 /// - P: all FLOPs at the share of the peak that the power limit sustains.
 /// - M: operands and results once, from memory. Few tiles cannot draw the whole bandwidth.
 /// - L: the operands of each tile, from the L2.

@@ -47,7 +47,7 @@ constexpr double kGenerated = 0.7, kLibraryCall = 0.8;
 bool IsGenerated(const KernelWork& work) {
   const WorkClass of = ClassOf(work);
   if (of == WorkClass::kInstruction)
-    return std::get<InstructionWork>(work.shape).kind != InstructionKind::kFewChannels;
+    return !IsFewChannels(std::get<InstructionWork>(work.shape).kind);
   return of == WorkClass::kPointwise || of == WorkClass::kRowwise;
 }
 

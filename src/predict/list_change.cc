@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -16,7 +17,8 @@ namespace {
 
 constexpr std::string_view kChanges =
     "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, channels-last, "
-    "compile:mode=default|reduce-overhead|max-autotune|max-autotune-no-cudagraphs, cuda-graph";
+    "compile:mode=default|reduce-overhead|max-autotune|max-autotune-no-cudagraphs, cuda-graph, "
+    "unfused-attention";
 
 bool IsConvolution(const KernelWork& work) { return ClassOf(work) == WorkClass::kConvolution; }
 
@@ -109,6 +111,54 @@ class Autocast {
   DType half_;
 };
 
+/// Replaces fused attention by its operators: two products with a scaled softmax between them, the
+/// copies of their operands, and the gradients of all.
+void MakeUnfusedAttention(OperatorList& list) {
+  std::vector<ListedWork> works;
+  works.reserve(list.works.size());
+  for (const ListedWork& listed : list.works) {
+    const auto* attention = std::get_if<AttentionWork>(&listed.work.shape);
+    if (attention == nullptr || attention->query_heads != attention->key_heads) {
+      works.push_back(listed);
+      continue;
+    }
+    const auto add = [&](const auto& shape, AutocastType autocast) {
+      ListedWork part = listed;
+      part.work.shape = shape;
+      part.autocast = autocast;
+      works.push_back(std::move(part));
+    };
+    constexpr double kFloatBytes = 4;
+    const double heads = attention->batch * attention->query_heads, queries = attention->queries,
+                 keys = attention->keys, size = attention->head_size;
+    const double scores = heads * queries * keys;
+    const auto product = [&](double m, double k, double n) {
+      add(ProductWork{.batch = heads, .m = m, .k = k, .n = n, .batched = true},
+          AutocastType::kHalf);
+    };
+    const auto moved = [&](double elements) {
+      add(PointwiseWork{.bytes = kFloatBytes * elements}, AutocastType::kInput);
+    };
+    // Queries, keys and values, or their gradients, change places in memory.
+    moved(2 * heads * size * (queries + 2 * keys));
+    if (attention->backward) {
+      product(queries, size, keys);
+      product(keys, queries, size);
+      add(PointwiseWork{.bytes = 3 * kFloatBytes * scores}, AutocastType::kFloat32);
+      moved(2 * scores);
+      product(queries, keys, size);
+      product(keys, queries, size);
+    } else {
+      product(queries, size, keys);
+      moved(2 * scores);
+      add(RowwiseWork{.rows = heads * queries, .columns = keys, .softmax = true},
+          AutocastType::kFloat32);
+      product(queries, keys, size);
+    }
+  }
+  list.works = std::move(works);
+}
+
 void MakeTf32(OperatorList& list) {
   for (ListedWork& listed : list.works)
     listed.allows_tf32 |= !listed.exact_type && OperandsOf(listed.work).activations > 0;
@@ -122,8 +172,15 @@ void MakeHalf(DType half, OperatorList& list) {
   }
 }
 
+/// Time of a depthwise convolution's gradients in NHWC, relative to NCHW: image models of
+/// gpu-modern/ on one GPU.
+constexpr double kGradientInNhwc = 0.6;
+
 void MakeChannelsLast(OperatorList& list) {
   for (ListedWork& listed : list.works) {
+    auto* instructions = std::get_if<InstructionWork>(&listed.work.shape);
+    if (instructions != nullptr && instructions->kind == InstructionKind::kFewChannelsGradient)
+      instructions->elements *= kGradientInNhwc;
     if (!IsConvolution(listed.work)) continue;
     if (const auto* square = std::get_if<ConvolutionWork>(&listed.work.shape))
       listed.work.shape = GeneralShape(*square, listed.work.dtype);
@@ -163,17 +220,26 @@ void MakeGraph(OperatorList& list) {
   }
 }
 
-/// @param launches  true to apply only changes of how the list is launched, which compile the list
-///                  with all other changes in it; false to apply only those others
-Status Apply(std::string_view change, bool launches, std::vector<OperatorList>& lists) {
+/// Kinds of changes, in the order in which they apply: types follow from operators, and the
+/// compiler sees both.
+enum class ChangeKind : std::uint8_t { kOperators, kTypes, kLaunches };
+
+ChangeKind KindOf(std::string_view name) {
+  if (name == "unfused-attention") return ChangeKind::kOperators;
+  return name == "compile" || name == "cuda-graph" ? ChangeKind::kLaunches : ChangeKind::kTypes;
+}
+
+/// Applies a change if it is of this kind.
+Status Apply(std::string_view change, ChangeKind kind, std::vector<OperatorList>& lists) {
   const std::size_t colon = change.find(':');
   const std::string_view name = change.substr(0, colon);
   const std::string_view parameters =
       colon == std::string_view::npos ? std::string_view() : change.substr(colon + 1);
   const std::optional<DType> half = HalfOf(parameters);
   const bool typed = (name == "amp" || name == "half") && half;
-  const bool plain =
-      (name == "tf32" || name == "channels-last" || name == "cuda-graph") && parameters.empty();
+  const bool plain = (name == "tf32" || name == "channels-last" || name == "cuda-graph" ||
+                      name == "unfused-attention") &&
+                     parameters.empty();
   const std::optional<ListLaunch> compiled =
       name == "compile" ? CompiledLaunch(parameters) : std::nullopt;
   if (!typed && !plain && !compiled) {
@@ -181,11 +247,12 @@ Status Apply(std::string_view change, bool launches, std::vector<OperatorList>& 
         fmt::format("--with '{}': no such change of a list of operators; use {}, joined by +",
                     change, kChanges));
   }
-  if (launches != (name == "compile" || name == "cuda-graph")) return Status::Ok();
+  if (kind != KindOf(name)) return Status::Ok();
   for (OperatorList& list : lists) {
     if (name == "amp") Autocast(*half).Apply(list);
     if (name == "half") MakeHalf(*half, list);
     if (name == "tf32") MakeTf32(list);
+    if (name == "unfused-attention") MakeUnfusedAttention(list);
     if (name == "channels-last") MakeChannelsLast(list);
     if (compiled) FuseAsCompiled(list);
     if (name == "cuda-graph" || compiled == ListLaunch::kGraph) MakeGraph(list);
@@ -196,12 +263,13 @@ Status Apply(std::string_view change, bool launches, std::vector<OperatorList>& 
 }  // namespace
 
 Status ApplyToLists(std::string_view changes, std::vector<OperatorList>& lists) {
-  for (const bool launches : {false, true}) {
+  for (const ChangeKind kind :
+       {ChangeKind::kOperators, ChangeKind::kTypes, ChangeKind::kLaunches}) {
     std::string_view rest = changes;
     for (std::size_t plus = 0; plus != std::string_view::npos;
          rest.remove_prefix(std::min(rest.size(), plus + 1))) {
       plus = rest.find('+');
-      if (Status status = Apply(rest.substr(0, plus), launches, lists); !status.ok()) return status;
+      if (Status status = Apply(rest.substr(0, plus), kind, lists); !status.ok()) return status;
       if (plus == std::string_view::npos) break;
     }
   }

@@ -18,6 +18,7 @@ namespace headroom {
 /// - compile, compile:mode=default, max-autotune-no-cudagraphs, reduce-overhead or max-autotune:
 ///   torch.compile (predict/list_compile.h); the last two launch one CUDA graph.
 /// - cuda-graph: one CUDA graph, whose inputs each call copies.
+/// - unfused-attention: fused attention runs as separate operators (before PyTorch 2).
 /// - half:dtype=bf16, half:dtype=fp16 [bf16]: the model and its inputs are in that type.
 /// Rows that state their type keep it. Fails with kUsage for other changes, and lists these.
 Status ApplyToLists(std::string_view changes, std::vector<OperatorList>& lists);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <variant>
 
 #include "kernels/test_devices.h"
 #include "predict/step_estimate.h"
@@ -98,6 +99,30 @@ TEST(ListChange, OtherChangesAreRefusedWithTheKnownOnes) {
     EXPECT_EQ(status.code(), StatusCode::kUsage) << change;
     EXPECT_NE(status.message().find("channels-last"), std::string::npos);
   }
+}
+
+TEST(ListChange, UnfusedAttentionHasTheSameProductsAndASoftmaxInFloat32) {
+  const std::string rows =
+      "SDPA,,train,\"[['SDPA', (2, 4, 50, 60, 16)]]\",,,,,,\n"
+      "SDPA,,train,[],\"[['SDPA', (2, 4, 50, 60, 16)]]\",,,,,\n";
+  const OperatorList fused = With("amp:dtype=fp16", rows);
+  const OperatorList list = With("amp:dtype=fp16+unfused-attention", rows);
+  double products = 0, softmaxes = 0;
+  for (const ListedWork& listed : list.works) {
+    if (std::holds_alternative<ProductWork>(listed.work.shape)) {
+      products += Operations(listed.work);
+      EXPECT_EQ(listed.work.dtype, DType::kF16);
+    }
+    if (std::holds_alternative<RowwiseWork>(listed.work.shape)) {
+      ++softmaxes;
+      EXPECT_EQ(listed.work.dtype, DType::kF32);
+    }
+  }
+  // Two products in the forward, four in the backward, which the fused one recomputes to five.
+  EXPECT_DOUBLE_EQ(products, 6 * 2 * 8.0 * 50 * 60 * 16);
+  EXPECT_EQ(softmaxes, 1);
+  EXPECT_DOUBLE_EQ(Operations(fused.works[0].work), 2 * 2 * 8.0 * 50 * 60 * 16);
+  EXPECT_DOUBLE_EQ(Operations(fused.works[1].work), 5 * 2 * 8.0 * 50 * 60 * 16);
 }
 
 }  // namespace list_change_test

@@ -26,8 +26,7 @@ Role RoleOf(const KernelWork& work) {
   if (std::holds_alternative<PointwiseWork>(work.shape)) return Role::kElementwise;
   if (std::holds_alternative<RowwiseWork>(work.shape)) return Role::kRows;
   const auto* instructions = std::get_if<InstructionWork>(&work.shape);
-  if (instructions == nullptr || instructions->kind == InstructionKind::kFewChannels)
-    return Role::kLibrary;
+  if (instructions == nullptr || IsFewChannels(instructions->kind)) return Role::kLibrary;
   return instructions->kind == InstructionKind::kStatistics ? Role::kStatistics
                                                             : Role::kElementwise;
 }

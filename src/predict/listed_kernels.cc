@@ -41,7 +41,8 @@ bool IsAmong(const Names& names, std::string_view name) {
 /// Converts the kernels that a row lists to work.
 class RowWorks {
  public:
-  RowWorks(const ListedRow& row, OperatorList& list) : row_(row), list_(list) {}
+  RowWorks(const ListedRow& row, RowsBefore& before, OperatorList& list)
+      : row_(row), before_(before), list_(list) {}
 
   Status Add() {
     constexpr std::array<std::string_view, 5> kModes = {"", "train", "training", "inf",
@@ -57,6 +58,7 @@ class RowWorks {
     for (std::size_t i = before; i < list_.works.size(); ++i) Complete(list_.works[i]);
     ++list_.operators;
     if (list_.works.size() == before) ++list_.without_work;
+    before_.name = row_.name;
     return status;
   }
 
@@ -64,6 +66,8 @@ class RowWorks {
   /// Sets the types that the row states for all its kernels.
   void Complete(ListedWork& work) const {
     work.autocast = row_.autocast.value_or(AutocastOf(work));
+    // Autocast is off in the backward: a bias's gradient is summed in the type that arrives.
+    if (work.phase == StepPhase::kBackward && SumsRows()) work.autocast = AutocastType::kInput;
     const bool convolution = std::holds_alternative<ConvolutionWork>(work.work.shape) ||
                              std::holds_alternative<ConvolutionShape>(work.work.shape);
     work.allows_tf32 = convolution && !row_.dtype;
@@ -94,6 +98,30 @@ class RowWorks {
                ? AutocastType::kFloat32
                : AutocastType::kInput;
   }
+
+  /// Returns the elements per result of the convolution with few channels whose gradient the row
+  /// is.
+  double ElementsOfGradient() {
+    std::size_t& seen =
+        row_.name == "depthwise_wgrad" ? before_.weight_gradients : before_.data_gradients;
+    ++seen;
+    constexpr double kUsual = kFewChannelsBase + 9;  // 3 x 3, without a forward in the list.
+    const auto& all = before_.few_channels;
+    return seen <= all.size() ? all[all.size() - seen] : kUsual;
+  }
+
+  /// Returns true for the addition of a bias to the product of the row before: PyTorch 2 has one
+  /// kernel for both, PyTorch 1.13 only for matrices.
+  bool AddsBias(StepPhase phase, double elements) const {
+    if (phase != StepPhase::kForward || before_.name != "mm" || row_.name != "add" ||
+        row_.inputs.size() > 1 || list_.works.empty())
+      return false;
+    const auto* product = std::get_if<ProductWork>(&list_.works.back().work.shape);
+    return product != nullptr && product->m * product->n == elements;
+  }
+
+  /// Returns true for a row that a backward sums over, such as the gradient of a bias.
+  bool SumsRows() const { return row_.name == "sum" || row_.name.ends_with("bias_grad"); }
 
   bool ScalarOperand() const {
     return row_.inputs.size() == 1 || (row_.inputs.size() == 2 && ElementsOf(row_.inputs[1]) == 1);
@@ -342,6 +370,7 @@ class RowWorks {
 
   /// @param each  multiplications per result
   void PushFewChannels(StepPhase phase, double results, double each, double bytes) {
+    if (phase == StepPhase::kForward) before_.few_channels.push_back(kFewChannelsBase + each);
     Push(phase, {.shape = InstructionWork{.kind = InstructionKind::kFewChannels,
                                           .elements = results * (kFewChannelsBase + each),
                                           .bytes = bytes}});
@@ -375,6 +404,17 @@ class RowWorks {
       if (index == 0) PushBytes(phase, kTensors * bytes, 2);
       return;
     }
+    if (phase == StepPhase::kBackward && SumsRows()) {
+      PushBytes(phase, bytes);  // Reads each element; the sums are few.
+      return;
+    }
+    if (phase == StepPhase::kBackward && row_.name.starts_with("depthwise_")) {
+      Push(phase, {.shape = InstructionWork{.kind = InstructionKind::kFewChannelsGradient,
+                                            .elements = rows * columns * ElementsOfGradient(),
+                                            .bytes = 2 * bytes}});
+      return;
+    }
+    if (AddsBias(phase, rows * columns)) return;
     const bool of_two = IsAmong(kPointwiseOfTwo, op);
     if (!of_two && !IsAmong(kPointwiseOfOne, op)) ++list_.guessed[kind];
     if (op == "gelu" && phase == StepPhase::kForward) {
@@ -476,6 +516,7 @@ class RowWorks {
   }
 
   const ListedRow& row_;
+  RowsBefore& before_;
   OperatorList& list_;
   ProductWork forward_;  ///< The row's last product in the forward ...
   bool layer_ = false;   ///< ... and whether its weight has a layer's layout.
@@ -483,8 +524,8 @@ class RowWorks {
 
 }  // namespace
 
-Status AddListedKernels(const ListedRow& row, OperatorList& list) {
-  return RowWorks(row, list).Add();
+Status AddListedKernels(const ListedRow& row, RowsBefore& before, OperatorList& list) {
+  return RowWorks(row, before, list).Add();
 }
 
 }  // namespace headroom

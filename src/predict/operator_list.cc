@@ -36,6 +36,7 @@ class Lists {
     if (added) {
       lists_.emplace_back();
       operations_.push_back(0);
+      rows_before_.emplace_back();
       lists_.back().name = key;
       std::int64_t samples = 0;
       const auto [end, error] = std::from_chars(batch.data(), batch.data() + batch.size(), samples);
@@ -44,7 +45,8 @@ class Lists {
     }
     OperatorList& list = lists_[at->second];
     const std::size_t before = list.works.size();
-    if (Status status = AddListedKernels(row, list); !status.ok()) return status;
+    if (Status status = AddListedKernels(row, rows_before_[at->second], list); !status.ok())
+      return status;
     double& all = operations_[at->second];
     for (std::size_t i = before; i < list.works.size(); ++i)
       all += list.works[i].repeats * Operations(list.works[i].work);
@@ -60,7 +62,8 @@ class Lists {
  private:
   std::map<std::string, std::size_t> index_;
   std::vector<OperatorList> lists_;
-  std::vector<double> operations_;  ///< Operations of each list.
+  std::vector<double> operations_;       ///< Operations of each list.
+  std::vector<RowsBefore> rows_before_;  ///< Rows of each list.
 };
 
 /// Returns "gpt2_large train seq=1024 batch=4", with the parallelism unless it is single.

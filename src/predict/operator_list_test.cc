@@ -1,5 +1,6 @@
 #include "predict/operator_list.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -111,6 +112,70 @@ TEST_F(OperatorListTest, InferenceHasNoBackward) {
   const auto lists = Read(kHead + text);
   ASSERT_TRUE(lists.ok()) << lists.status().message();
   EXPECT_EQ(lists.value().front().works.size(), 1u);
+}
+
+TEST_F(OperatorListTest, TheGradientOfABiasIsReadOnce) {
+  const auto lists = Read(
+      "op,name,mode,fw,bw,dtype_amp\n"
+      "VECaddu,sum,train,[],\"[['VECaddu', (64, 64)]]\",fp32\n"
+      "VECaddu,copy,train,[],\"[['VECaddu', (64, 64)]]\",\n");
+  ASSERT_TRUE(lists.ok()) << lists.status().message();
+  const std::vector<ListedWork>& works = lists.value().front().works;
+  EXPECT_EQ(std::get<PointwiseWork>(works[0].work.shape).bytes, 4 * 64 * 64);
+  EXPECT_EQ(works[0].autocast, AutocastType::kInput) << "autocast is off in the backward";
+  EXPECT_EQ(std::get<PointwiseWork>(works[1].work.shape).bytes, 2 * 4 * 64 * 64);
+}
+
+TEST_F(OperatorListTest, ABiasIsAddedByTheProductItself) {
+  const auto added = [&](const char* name, const char* add, const char* inputs) {
+    const auto lists =
+        Read(fmt::format("op,name,fw,inputs\nLinear,{},\"[['Linear', (8, 16, 32)]]\",\n"
+                         "VECaddu,{},\"[['VECaddu', (8, 32)]]\",\"{}\"\n",
+                         name, add, inputs));
+    EXPECT_TRUE(lists.ok()) << lists.status().message();
+    return lists.value().front().works.size() - 1;
+  };
+  EXPECT_EQ(added("mm", "add", "[[8, 32]]"), 0U);
+  EXPECT_EQ(added("mm", "add", "[[8, 32], [8, 32]]"), 1U) << "a residual";
+  EXPECT_EQ(added("mm", "mul", "[[8, 32]]"), 1U);
+  EXPECT_EQ(added("addmm", "add", "[[8, 32]]"), 1U) << "it has its bias";
+}
+
+TEST_F(OperatorListTest, GradientsOfDepthwiseConvolutionsFollowTheForwardInTheOppositeOrder) {
+  const char* const forward =
+      "MEM,depthwise_conv,train,\"[['MEM', [[2,8,10,10],[8,1,{0},{0}],[2,8,10,10]]]]\",[]\n";
+  const char* const gradient = "VECaddu,depthwise_{},train,[],\"[['VECaddu', (160, 10)]]\"\n";
+  const auto lists = Read(
+      "op,name,mode,fw,bw\n" + fmt::format(fmt::runtime(forward), 3) +
+      fmt::format(fmt::runtime(forward), 7) + fmt::format(fmt::runtime(gradient), "dgrad") +
+      fmt::format(fmt::runtime(gradient), "wgrad") + fmt::format(fmt::runtime(gradient), "dgrad") +
+      fmt::format(fmt::runtime(gradient), "wgrad"));
+  ASSERT_TRUE(lists.ok()) << lists.status().message();
+  std::vector<double> elements;
+  for (const ListedWork& listed : lists.value().front().works) {
+    if (listed.phase == StepPhase::kForward) continue;
+    const auto& work = std::get<InstructionWork>(listed.work.shape);
+    EXPECT_EQ(work.kind, InstructionKind::kFewChannelsGradient);
+    elements.push_back(work.elements);
+  }
+  const double of_seven = 1600 * (kFewChannelsBase + 49), of_three = 1600 * (kFewChannelsBase + 9);
+  EXPECT_EQ(elements, (std::vector<double>{of_seven, of_seven, of_three, of_three}));
+}
+
+TEST_F(OperatorListTest, GradientsAndUpdatesOfParameters) {
+  const auto lists = Read(
+      "op,mode,fw,acc\nGRAD,train,[],\"[['GRAD', [1000]]]\"\n"
+      "OPTIMIZER,train,[],\"[['FUSED_ADAMW', [1000, 4]]]\"\n");
+  ASSERT_TRUE(lists.ok()) << lists.status().message();
+  const std::vector<ListedWork>& works = lists.value().front().works;
+  ASSERT_EQ(works.size(), 2U);
+  EXPECT_EQ(works[0].gradient_bytes, 4000);
+  EXPECT_FALSE(HasKernels(works[0].work));
+  EXPECT_EQ(works[1].phase, StepPhase::kUpdate);
+  for (const char* wrong : {"['GRAD', [0]]", "['GRAD', [1, 2]]", "['ADAMW', [1000]]"}) {
+    const auto bad = Read(fmt::format("op,mode,fw,acc\nX,train,[],\"[{}]\"\n", wrong));
+    EXPECT_EQ(bad.status().code(), StatusCode::kBadInput) << wrong;
+  }
 }
 
 TEST_F(OperatorListTest, AnOperandThatIsOneNumberIsNotRead) {

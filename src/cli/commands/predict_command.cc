@@ -103,7 +103,7 @@ PredictCommand::PredictCommand(Command parent) {
       .AddOption("--with", change_,
                  "A change made on each GPU: of a TRACE any of headroom whatif --list; of --ops "
                  "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, channels-last, "
-                 "compile:mode=..., cuda-graph; joined by +")
+                 "compile:mode=..., cuda-graph, unfused-attention; joined by +")
       .TypeName("CHANGE");
   command_
       .AddOption("--host-us-per-kernel", host_us_per_kernel_,
