@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
+#include <variant>
 #include <vector>
 
 #include "kernels/kernel_model.h"
@@ -23,18 +26,33 @@ struct TimedOperator {
     double ns, gradient_bytes;
   };
   std::vector<Accumulation> accumulations;
+  double update = 0;         ///< The optimizer's update.
+  bool has_forward = false;  ///< False for a row of the backward alone.
+  double weight = 0;         ///< Elements of the weight whose gradient it computes; 0: none.
   /// Bytes that a tensor-parallel group all-reduces after the forward or the backward; 0: none.
   double forward_sum = 0, backward_sum = 0;
   bool begins_layer = false;
 
   double Work() const {
-    double work = forward + backward;
+    double work = forward + backward + update;
     for (const Accumulation& accumulation : accumulations) work += accumulation.ns;
     return work;
   }
 };
 
 DurationNs Rounded(double ns) { return DurationNs(std::llround(ns)); }
+
+/// Returns the elements of a weight if the work can be the gradient of one; 0 for other work.
+double WeightElements(const KernelWork& work) {
+  if (const auto* product = std::get_if<ProductWork>(&work.shape))
+    return product->batched ? 0 : product->m * product->n;
+  const auto* shape = std::get_if<ConvolutionShape>(&work.shape);
+  if (shape == nullptr || !shape->weight_gradient || shape->groups <= 0) return 0;
+  auto elements = static_cast<double>(shape->out_channels) *
+                  static_cast<double>(shape->in_channels) / static_cast<double>(shape->groups);
+  for (const std::int64_t side : shape->kernel) elements *= static_cast<double>(side);
+  return elements;
+}
 
 /// REQUIRES: every kernel has a model.
 std::vector<TimedOperator> TimeOperators(const ShardedList& shared, const DeviceRates& rates,
@@ -60,14 +78,17 @@ std::vector<TimedOperator> TimeOperators(const ShardedList& shared, const Device
     switch (listed.phase) {
       case StepPhase::kForward:
         op.forward += ns;
+        op.has_forward = true;
         break;
       case StepPhase::kBackward:
         op.backward += ns;
+        op.weight = std::max(op.weight, WeightElements(listed.work));
         break;
       case StepPhase::kAccumulate:
         op.accumulations.push_back({ns, listed.gradient_bytes});
         break;
-      case StepPhase::kUpdate:  // The model of scale has no optimizer.
+      case StepPhase::kUpdate:
+        op.update += ns;
         break;
     }
   }
@@ -107,21 +128,60 @@ std::vector<TimedOperator> Unrolled(const std::vector<TimedOperator>& operators)
   return all;
 }
 
+/// Moves gradients that are listed behind the whole backward to the work that computes their
+/// weights. Both are in the order of the backward; norms and biases lie between weights.
+void SpreadGradients(std::vector<TimedOperator>& backward) {
+  std::size_t works = backward.size();
+  while (works > 0 && backward[works - 1].backward == 0) --works;
+  std::vector<TimedOperator::Accumulation> behind;
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    if (backward[i].accumulations.empty()) continue;
+    if (i < works) return;
+    std::ranges::move(backward[i].accumulations, std::back_inserter(behind));
+    backward[i].accumulations.clear();
+  }
+  constexpr std::size_t kBetween = 4;
+  constexpr double kFloatBytes = 4;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < works; ++i) {
+    if (backward[i].weight == 0) continue;
+    for (std::size_t at = next; at < std::min(behind.size(), next + kBetween); ++at) {
+      if (behind[at].gradient_bytes != kFloatBytes * backward[i].weight) continue;
+      for (; next <= at; ++next) backward[i].accumulations.push_back(behind[next]);
+      break;
+    }
+  }
+  if (backward.empty()) return;
+  for (; next < behind.size(); ++next) backward.back().accumulations.push_back(behind[next]);
+}
+
+/// Returns the operators in the order of their backward: rows with a forward in the opposite order,
+/// and rows of the backward alone as they are listed.
+std::vector<TimedOperator> InBackwardOrder(const std::vector<TimedOperator>& operators) {
+  std::vector<TimedOperator> ordered, alone;
+  for (const TimedOperator& op : operators) (op.has_forward ? ordered : alone).push_back(op);
+  std::reverse(ordered.begin(), ordered.end());
+  SpreadGradients(alone);
+  std::ranges::move(alone, std::back_inserter(ordered));
+  return ordered;
+}
+
 ChainStep StepOf(const std::vector<TimedOperator>& operators, const DeviceRates& rates) {
   ChainStep step;
-  double work = 0;
+  double work = 0, update = 0;
   std::vector<double> sums;
   const auto sum = [&](double bytes) {
     if (bytes > 0) sums.push_back(bytes);
   };
   for (const TimedOperator& op : operators) {
     work += op.forward;
+    update += op.update;
     sum(op.forward_sum);
   }
-  for (std::size_t i = operators.size(); i-- > 0;) {
-    work += operators[i].backward;
-    sum(operators[i].backward_sum);
-    for (const TimedOperator::Accumulation& accumulation : operators[i].accumulations) {
+  for (const TimedOperator& op : InBackwardOrder(operators)) {
+    work += op.backward;
+    sum(op.backward_sum);
+    for (const TimedOperator::Accumulation& accumulation : op.accumulations) {
       work += accumulation.ns;
       // A copy reads and writes each byte once.
       const double copy = 2 * accumulation.gradient_bytes / rates.bytes_per_ns;
@@ -133,6 +193,7 @@ ChainStep StepOf(const std::vector<TimedOperator>& operators, const DeviceRates&
     }
   }
   step.rest_of_backward = Rounded(work);
+  step.rest = Rounded(update);
   step.rest_sums = std::move(sums);
   return step;
 }

@@ -101,5 +101,39 @@ TEST_F(ListedJobTest, SaysWhatIsMissing) {
             std::string::npos);
 }
 
+// As PyTorch's operators are listed: the forward, the backward in its own order, then all
+// gradients. Only the last ones can be exposed.
+TEST_F(ListedJobTest, GradientsBehindTheBackwardAreReadyWithTheirWeights) {
+  constexpr int kLayers = 10;
+  const auto list = [](bool interleaved) {
+    OperatorList made;
+    std::int64_t op = 0;
+    const auto add = [&](StepPhase phase, double gradient_bytes = 0) {
+      const KernelWork product = {.shape = ProductWork{.m = 1024, .k = 8192, .n = 1024}};
+      const KernelWork mark = {.shape = PointwiseWork{.bytes = 0, .kernels = 0}};
+      made.works.push_back({.op = op++,
+                            .phase = phase,
+                            .work = gradient_bytes > 0 ? mark : product,
+                            .gradient_bytes = gradient_bytes});
+    };
+    const auto gradient = [&] {
+      add(StepPhase::kAccumulate, 4 * 1024);  // A bias.
+      add(StepPhase::kAccumulate, 4.0 * 1024 * 1024);
+    };
+    for (int layer = 0; layer < kLayers; ++layer) add(StepPhase::kForward);
+    for (int layer = 0; layer < kLayers; ++layer) {
+      add(StepPhase::kBackward);
+      if (interleaved) gradient();
+    }
+    for (int layer = 0; layer < kLayers && !interleaved; ++layer) gradient();
+    return made;
+  };
+  const Topology topology = FlatTopology(100, DurationNs(14000), 1);
+  const auto step = [&](const OperatorList& of) {
+    return Make(of).value()->On(topology, {.gpus = 4, .nodes = 4}, std::nullopt).step_ms.mid;
+  };
+  EXPECT_DOUBLE_EQ(step(list(false)), step(list(true)));
+}
+
 }  // namespace listed_job_test
 }  // namespace headroom
