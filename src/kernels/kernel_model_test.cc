@@ -374,5 +374,18 @@ TEST(KernelModel, TypesWithoutAPeakHaveNoTime) {
   EXPECT_TRUE(KernelNs(work, RatesOfGpu("A100-80"), ShippedConstants()).has_value());
 }
 
+// A library's kernel for a matrix times a vector reads each element once, however long the sum.
+TEST(KernelModel, AMatrixTimesAVectorTakesItsBytes) {
+  const DeviceRates rates = RatesOfGpu("A100-SXM-80");
+  for (const auto& [m, n] : {std::pair(256.0, 1.0), std::pair(1.0, 256.0)}) {
+    constexpr double kColumns = 131072;
+    const double ns =
+        *KernelNs({.shape = ProductWork{.m = m, .k = kColumns, .n = n}}, rates, ShippedConstants());
+    const double bytes = 4 * 256 * kColumns;
+    EXPECT_GT(ns, bytes / (rates.device->memory_bandwidth_gbs.value()));
+    EXPECT_LT(ns, 1.2 * bytes / rates.bytes_per_ns);
+  }
+}
+
 }  // namespace kernel_model_test
 }  // namespace headroom

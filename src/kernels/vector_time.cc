@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "kernels/memory_time.h"
 #include "kernels/overlap.h"
 
 namespace headroom {
@@ -264,8 +265,12 @@ double TransformedWinogradNs(const ConvolutionWork& work, double out, double mov
 
 double ProductNs(const ProductWork& work, const DeviceRates& rates,
                  const KernelConstants& constants) {
-  return work.batched ? ChosenNs(work, rates.library->batched, false, 1, rates, constants)
-                      : ChosenNs(work, rates.library->single, true, 1, rates, constants);
+  if (work.batched) return ChosenNs(work, rates.library->batched, false, 1, rates, constants);
+  const double tiled = ChosenNs(work, rates.library->single, true, 1, rates, constants);
+  if (work.m != 1 && work.n != 1) return tiled;
+  // Libraries have kernels for a matrix times a vector, which read each element once.
+  const double bytes = kSize * work.batch * (work.m * work.k + work.k * work.n + work.m * work.n);
+  return std::min(tiled, PointwiseNs({.bytes = bytes}, rates) + constants.start_us * kNsPerUs);
 }
 
 double OutputSide(const ConvolutionWork& work) {
