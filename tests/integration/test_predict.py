@@ -109,6 +109,53 @@ class Traces(PredictTest):
             [(str(trace), gpu) for trace in (GPU_BOUND, HOST_BOUND) for gpu in ("V100", "L4")],
         )
 
+    def test_a_change_on_the_recorded_gpu_is_what_whatif_says(self):
+        for trace in (GPU_BOUND, HOST_BOUND):
+            for change in ("amp", "fused-optimizer", "gpu-speed:factor=2", "batch-size:n=32"):
+                whatif = support.answer("whatif", trace, change, "--json").json()["scenarios"][0]
+                result = self.predict(trace, "--with", change, "--gpu", "H200")
+                self.assertEqual(result["with"], change)
+                if whatif["step_ms"]["mid"] is None:
+                    self.assertEqual([one["gpu"] for one in result["abstained"]], ["H200"])
+                    continue
+                step = result["targets"][0]["step_ms"]
+                for bound in ("low", "mid", "high"):
+                    self.assertAlmostEqual(step[bound], whatif["step_ms"][bound], places=6, msg=(change, bound))
+
+    def test_a_change_elsewhere_begins_with_the_step_there(self):
+        plain = self.predict(GPU_BOUND, "--gpu", "A100-SXM-80,T4")["targets"]
+        # Twice as fast a GPU halves a step that the GPU limits, anywhere.
+        for before, after in zip(
+            plain, self.predict(GPU_BOUND, "--with", "gpu-speed:factor=2", "--gpu", "A100-SXM-80,T4")["targets"]
+        ):
+            self.assertEqual(after["unchanged_step_ms"], before["step_ms"])
+            self.assertAlmostEqual(after["step_ms"]["mid"], before["step_ms"]["mid"] / 2, delta=2)
+            self.assertLessEqual(after["step_ms"]["low"] / after["step_ms"]["mid"], 1)
+        nothing = self.predict(GPU_BOUND, "--with", "remove:match=no such kernel", "--gpu", "T4")
+        self.assertEqual(nothing["targets"], [])
+        # A change applies by what the GPU has.
+        fp8 = self.predict(GPU_BOUND, "--with", "tf32", "--gpu", "V100,A100-SXM-80")
+        self.assertEqual([one["gpu"] for one in fp8["abstained"]], ["V100"])
+        self.assertEqual([target["gpu"] for target in fp8["targets"]], ["A100-SXM-80"])
+        self.assertLess(fp8["targets"][0]["step_ms"]["mid"], fp8["targets"][0]["unchanged_step_ms"]["mid"])
+
+    def test_a_larger_batch_elsewhere_has_its_samples(self):
+        plain = self.predict(GPU_BOUND, "--gpu", "H100")["targets"][0]
+        twice = self.predict(GPU_BOUND, "--with", "batch-size:n=128", "--gpu", "H100")["targets"][0]
+        self.assertAlmostEqual(twice["energy_joules_per_sample"] / plain["energy_joules_per_sample"], 1, delta=0.15)
+        self.assertGreater(twice["memory_bytes"], 1.5 * plain["memory_bytes"])
+
+    def test_what_a_change_cannot_be_combined_with_is_refused(self):
+        for args, words in (
+            ((GPU_BOUND, "--with", "data-parallel:gpus=8"), "headroom scale"),
+            ((GPU_BOUND, "--with", "amp", "--batch-curve"), "leave out --with"),
+            ((GPU_BOUND, "--with", "nonsense"), "no scenario"),
+            ((GPU_BOUND, "--host-us-per-kernel", "5"), "requires --ops"),
+        ):
+            outcome = support.headroom("predict", *args)
+            self.assertEqual(outcome.code, 2, outcome)
+            self.assertIn(words, outcome.message)
+
     def test_without_names_every_known_gpu(self):
         names = [target["gpu"] for target in self.predict(GPU_BOUND)["targets"]]
         self.assertGreater(len(names), 40)

@@ -54,10 +54,16 @@ ChangedStep StepAfter(const std::vector<ScenarioCall>& change, const Job& job,
   PredictedMs& step = changed.step;
   if (step.mid <= 0 || unchanged.mid <= 0) return changed;
   const StepInterval& before = forecaster.baseline().corrected;
-  const double less = Beyond(1 - before.low / before.mid, 1 - step.low / step.mid),
-               more = Beyond(before.high / before.mid - 1, step.high / step.mid - 1);
-  step.low = step.mid * (1 - std::min(1.0, std::hypot(1 - unchanged.low / unchanged.mid, less)));
-  step.high = step.mid * (1 + std::hypot(unchanged.high / unchanged.mid - 1, more));
+  // The forecast has the errors of the recorded job; those of the other GPU's times come on top.
+  const auto with = [](double of_forecast, double of_job, double of_unchanged) {
+    return std::hypot(of_forecast, Beyond(of_job, of_unchanged));
+  };
+  const double less = with(1 - step.low / step.mid, 1 - before.low / before.mid,
+                           1 - unchanged.low / unchanged.mid),
+               more = with(step.high / step.mid - 1, before.high / before.mid - 1,
+                           unchanged.high / unchanged.mid - 1);
+  step.low = step.mid * (1 - std::min(1.0, less));
+  step.high = step.mid * (1 + more);
   return changed;
 }
 
