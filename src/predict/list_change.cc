@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -16,7 +17,7 @@ namespace headroom {
 namespace {
 
 constexpr std::string_view kChanges =
-    "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, channels-last, "
+    "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, fp8, channels-last, "
     "compile:mode=default|reduce-overhead|max-autotune|max-autotune-no-cudagraphs, cuda-graph, "
     "unfused-attention";
 
@@ -220,12 +221,44 @@ void MakeGraph(OperatorList& list) {
   }
 }
 
-/// Kinds of changes, in the order in which they apply: types follow from operators, and the
-/// compiler sees both.
-enum class ChangeKind : std::uint8_t { kOperators, kTypes, kLaunches };
+/// Runs products of layers in 8 bits whose extents are multiples of 16, and adds the conversion of
+/// their weights in each step. The time of a product includes that of its activations. Returns
+/// false if no product runs in 16 bits.
+bool MakeEightBit(OperatorList& list) {
+  constexpr double kMultiple = 16;
+  const auto is_even = [](double extent) { return std::fmod(extent, kMultiple) == 0; };
+  bool any = false;
+  std::vector<ListedWork> works;
+  works.reserve(list.works.size());
+  for (ListedWork& listed : list.works) {
+    auto* product = std::get_if<ProductWork>(&listed.work.shape);
+    const bool layer =
+        product != nullptr && !product->batched && !listed.exact_type && IsHalf(listed.work.dtype);
+    any |= layer;
+    if (layer && is_even(product->m) && is_even(product->k) && is_even(product->n)) {
+      if (listed.phase == StepPhase::kForward) {
+        constexpr double kReadAndWritten = 2 + 1;
+        ListedWork conversion = listed;
+        conversion.work = {.shape =
+                               PointwiseWork{.bytes = kReadAndWritten * product->k * product->n}};
+        works.push_back(std::move(conversion));
+      }
+      SetType(DType::kF8, listed.work);
+      product->quantizes = true;
+    }
+    works.push_back(std::move(listed));
+  }
+  list.works = std::move(works);
+  return any;
+}
+
+/// Kinds of changes, in the order in which they apply: types follow from operators, 8 bits from 16,
+/// and the compiler sees all.
+enum class ChangeKind : std::uint8_t { kOperators, kTypes, kEightBit, kLaunches };
 
 ChangeKind KindOf(std::string_view name) {
   if (name == "unfused-attention") return ChangeKind::kOperators;
+  if (name == "fp8") return ChangeKind::kEightBit;
   return name == "compile" || name == "cuda-graph" ? ChangeKind::kLaunches : ChangeKind::kTypes;
 }
 
@@ -238,7 +271,7 @@ Status Apply(std::string_view change, ChangeKind kind, std::vector<OperatorList>
   const std::optional<DType> half = HalfOf(parameters);
   const bool typed = (name == "amp" || name == "half") && half;
   const bool plain = (name == "tf32" || name == "channels-last" || name == "cuda-graph" ||
-                      name == "unfused-attention") &&
+                      name == "unfused-attention" || name == "fp8") &&
                      parameters.empty();
   const std::optional<ListLaunch> compiled =
       name == "compile" ? CompiledLaunch(parameters) : std::nullopt;
@@ -254,6 +287,10 @@ Status Apply(std::string_view change, ChangeKind kind, std::vector<OperatorList>
     if (name == "tf32") MakeTf32(list);
     if (name == "unfused-attention") MakeUnfusedAttention(list);
     if (name == "channels-last") MakeChannelsLast(list);
+    if (name == "fp8" && !MakeEightBit(list)) {
+      return Status::Usage(
+          "--with fp8: no product of the list runs in 16 bits; add amp or half, as in amp+fp8");
+    }
     if (compiled) FuseAsCompiled(list);
     if (name == "cuda-graph" || compiled == ListLaunch::kGraph) MakeGraph(list);
   }
@@ -264,7 +301,7 @@ Status Apply(std::string_view change, ChangeKind kind, std::vector<OperatorList>
 
 Status ApplyToLists(std::string_view changes, std::vector<OperatorList>& lists) {
   for (const ChangeKind kind :
-       {ChangeKind::kOperators, ChangeKind::kTypes, ChangeKind::kLaunches}) {
+       {ChangeKind::kOperators, ChangeKind::kTypes, ChangeKind::kEightBit, ChangeKind::kLaunches}) {
     std::string_view rest = changes;
     for (std::size_t plus = 0; plus != std::string_view::npos;
          rest.remove_prefix(std::min(rest.size(), plus + 1))) {

@@ -20,6 +20,7 @@ namespace headroom {
 /// - cuda-graph: one CUDA graph, whose inputs each call copies.
 /// - unfused-attention: fused attention runs as separate operators (before PyTorch 2).
 /// - half:dtype=bf16, half:dtype=fp16 [bf16]: the model and its inputs are in that type.
+/// - fp8: products of layers in 16 bits (by amp or half) run in 8 bits.
 /// Rows that state their type keep it. Fails with kUsage for other changes, and lists these.
 Status ApplyToLists(std::string_view changes, std::vector<OperatorList>& lists);
 

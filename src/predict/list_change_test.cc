@@ -125,5 +125,23 @@ TEST(ListChange, UnfusedAttentionHasTheSameProductsAndASoftmaxInFloat32) {
   EXPECT_DOUBLE_EQ(Operations(fused.works[1].work), 5 * 2 * 8.0 * 50 * 60 * 16);
 }
 
+TEST(ListChange, EightBitsAreForLayersIn16BitsOfWholeTiles) {
+  const std::string rows =
+      "Linear,,train,\"[['Linear', (64, 256, 512)]]\",\"[['Linear', (64, 512, 256)]]\",,,,,\n"
+      "Linear,,train,\"[['Linear', (64, 256, 500)]]\",[],,,,,\n"
+      "BMM,,train,\"[['BMM', (8, 64, 64, 64)]]\",[],,,,,\n";
+  const OperatorList list = With("fp8+half", rows);
+  ASSERT_EQ(list.works.size(), 5U);
+  EXPECT_EQ(BytesOf(list.works[0]), 3 * 256 * 512) << "the weight's conversion";
+  for (const std::size_t layer : {1U, 2U}) {
+    EXPECT_EQ(list.works[layer].work.dtype, DType::kF8);
+    EXPECT_TRUE(std::get<ProductWork>(list.works[layer].work.shape).quantizes);
+  }
+  EXPECT_EQ(list.works[3].work.dtype, DType::kBF16) << "500 is no multiple of 16";
+  EXPECT_EQ(list.works[4].work.dtype, DType::kBF16) << "attention";
+  std::vector<OperatorList> lists = {Read(rows)};
+  EXPECT_NE(ApplyToLists("fp8", lists).message().find("amp+fp8"), std::string::npos);
+}
+
 }  // namespace list_change_test
 }  // namespace headroom

@@ -181,6 +181,8 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     const KernelWork work = WorkOn(listed, rates);
     if (!HasKernels(work)) continue;
     const std::optional<double> ns = KernelNs(work, rates, constants);
+    if (!ns && work.dtype == DType::kF8)
+      return Status::NoAnswer(fmt::format("{} has no tensor cores for fp8", rates.device->name));
     if (!ns) {
       return Status::NoAnswer(fmt::format("{}: no model for work of class {} in {}",
                                           rates.device->name, Name(ClassOf(work)),

@@ -69,6 +69,11 @@ Status AddListedSteps(std::span<const OperatorList> lists, std::span<const Opera
     }
     for (const DeviceRates& rate : targets) {
       const Result<StepEstimate> estimate = EstimateStep(list, rate, models.constants(), host);
+      if (estimate.status().code() == StatusCode::kNoAnswer) {
+        report.abstained.push_back(
+            {.trace = path, .why = estimate.status().message(), .gpu = rate.device->short_name});
+        continue;
+      }
       if (!estimate.ok()) {
         return Status::Of(estimate.status().code(),
                           fmt::format("{}: {}", path, estimate.status().message()));

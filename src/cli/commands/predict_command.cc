@@ -102,7 +102,7 @@ PredictCommand::PredictCommand(Command parent) {
   command_
       .AddOption("--with", change_,
                  "A change made on each GPU: of a TRACE any of headroom whatif --list; of --ops "
-                 "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, channels-last, "
+                 "tf32, amp:dtype=bf16|fp16, half:dtype=bf16|fp16, fp8, channels-last, "
                  "compile:mode=..., cuda-graph, unfused-attention; joined by +")
       .TypeName("CHANGE");
   command_
