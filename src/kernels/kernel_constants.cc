@@ -126,10 +126,25 @@ class ConstantFile {
   }
 
   Status RefuseOtherSections(const toml::table& root) const {
-    constexpr std::array<std::string_view, 18> kSections = {
-        "tensor_cores", "extrapolated",    "about",          "validated", "tile",     "library",
-        "product",      "power",           "convolution",    "memory",    "launch",   "energy",
-        "error",        "error_low_power", "error_measured", "local",     "residual", "untried"};
+    constexpr std::array<std::string_view, 19> kSections = {"validated_tensor_cores",
+                                                            "tensor_cores",
+                                                            "extrapolated",
+                                                            "about",
+                                                            "validated",
+                                                            "tile",
+                                                            "library",
+                                                            "product",
+                                                            "power",
+                                                            "convolution",
+                                                            "memory",
+                                                            "launch",
+                                                            "energy",
+                                                            "error",
+                                                            "error_low_power",
+                                                            "error_measured",
+                                                            "local",
+                                                            "residual",
+                                                            "untried"};
     for (const auto& [key, node] : root) {
       if (std::find(kSections.begin(), kSections.end(), key.str()) == kSections.end())
         return Bad(fmt::format("unknown section '{}'; correct or remove it", key.str()));
@@ -146,6 +161,10 @@ class ConstantFile {
     out.energy_gpu = root["energy"]["gpu"].value_or(std::string());
     if (out.energy_gpu.empty()) return Bad("gpu in [energy] must be the full name of a GPU");
     for (const toml::node& item : *validated) out.validated.push_back(item.value_or(std::string()));
+    if (const toml::array* of_tensor_cores = root["validated_tensor_cores"].as_array()) {
+      for (const toml::node& item : *of_tensor_cores)
+        out.validated_tensor_cores.push_back(item.value_or(std::string()));
+    }
     return Status::Ok();
   }
 
@@ -430,8 +449,13 @@ const GemmLibrary* KernelConstants::LibraryOf(std::string_view architecture) con
   return nullptr;
 }
 
-bool KernelConstants::Validated(std::string_view architecture) const {
-  return std::find(validated.begin(), validated.end(), architecture) != validated.end();
+bool KernelConstants::Validated(std::string_view architecture, double vector_share) const {
+  const auto has = [&](const std::vector<std::string>& architectures) {
+    return std::find(architectures.begin(), architectures.end(), architecture) !=
+           architectures.end();
+  };
+  constexpr double kSome = 0.2;
+  return has(validated) || (vector_share < kSome && has(validated_tensor_cores));
 }
 
 }  // namespace headroom

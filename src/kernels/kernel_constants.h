@@ -105,6 +105,8 @@ struct KernelConstants {
   std::string about;  ///< Origin of the constants, for users.
   /// Architectures of the GPUs that the constants were fitted to.
   std::vector<std::string> validated;
+  /// The same for products on tensor cores, and for kernels of language models.
+  std::vector<std::string> validated_tensor_cores;
   std::vector<GemmTile> tiles;
   std::vector<GemmLibrary> libraries;
 
@@ -196,7 +198,9 @@ struct KernelConstants {
   /// Returns the library of an architecture; nullptr for an unknown architecture.
   const GemmLibrary* LibraryOf(std::string_view architecture) const;
   /// Returns true if the constants were fitted to a GPU of that architecture.
-  bool Validated(std::string_view architecture) const;
+  ///
+  /// @param vector_share  share of the time in products and convolutions on vector units, 0 to 1
+  bool Validated(std::string_view architecture, double vector_share = 1) const;
 };
 
 }  // namespace headroom

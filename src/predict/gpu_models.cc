@@ -136,9 +136,9 @@ std::string GpuModels::UnusedCalibrations(std::span<const DeviceRates> used) con
   return unused;
 }
 
-std::string GpuModels::WhyExtrapolated(const DeviceRates& rates) const {
+std::string GpuModels::WhyExtrapolated(const DeviceRates& rates, double vector_share) const {
   std::string why;
-  if (!constants_.Validated(rates.device->architecture)) {
+  if (!constants_.Validated(rates.device->architecture, vector_share)) {
     why = fmt::format("the models were fitted without a GPU of the {} architecture",
                       rates.device->architecture);
   }

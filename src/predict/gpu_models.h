@@ -52,7 +52,9 @@ class GpuModels {
   /// ", ".
   std::string UnusedCalibrations(std::span<const DeviceRates> used) const;
   /// Returns why a prediction for a GPU is extrapolated; otherwise an empty string.
-  std::string WhyExtrapolated(const DeviceRates& rates) const;
+  ///
+  /// @param vector_share  share of the time in products and convolutions on vector units, 0 to 1
+  std::string WhyExtrapolated(const DeviceRates& rates, double vector_share = 1) const;
 
  private:
   std::unique_ptr<ReferenceData> reference_;

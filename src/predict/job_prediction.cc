@@ -167,6 +167,12 @@ double JobPredictor::ratio_only_share() const {
   return ShareOf([](const Piece& piece) { return piece.kind == Piece::Kind::kLaunch; });
 }
 
+double JobPredictor::VectorShare(const DeviceRates& target) const {
+  return ShareOf([&](const Piece& piece) {
+    return HasResidualModel(piece) && !On(target, piece).on_tensor_cores();
+  });
+}
+
 double JobPredictor::CollectiveShare() const {
   return ShareOf([](const Piece& piece) { return piece.kind == Piece::Kind::kCollective; });
 }

@@ -74,6 +74,9 @@ class JobPredictor {
   /// Returns the share of the GPU time in kernels without shapes, which scale only by ratios of the
   /// GPUs' figures.
   double ratio_only_share() const;
+  /// Returns the share of the recorded GPU time in products and convolutions that run on the
+  /// target's vector units.
+  double VectorShare(const DeviceRates& target) const;
 
  private:
   /// GPU tasks whose times change by the same factor.

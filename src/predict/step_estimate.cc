@@ -173,7 +173,7 @@ void SpreadOut(const Parts& parts, double waiting_ms, ListLaunch launch, const D
 Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& rates,
                                   const KernelConstants& constants, const HostModel& host) {
   StepEstimate estimate;
-  double busy = 0, measured = 0;
+  double busy = 0, measured = 0, on_vector_units = 0;
   Parts parts;
   StepClock clock;
   bool training = false;
@@ -194,6 +194,9 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     clock.Add(HostNsOf(work, kernels, backward, list.launch, host), *ns, kernels, listed.repeats);
     const double ms = *ns * listed.repeats / kNsPerMs;
     busy += ms;
+    const WorkClass of = ClassOf(work);
+    if (work.dtype == DType::kF32 && (of == WorkClass::kProduct || of == WorkClass::kConvolution))
+      on_vector_units += ms;
     const double evidence = ms * CorrectionOf(work, rates).evidence;
     measured += evidence;
     parts[IndexOf(work)].Add(*ns, ms, evidence);
@@ -216,6 +219,7 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   estimate.activity.step_ms = step;
   estimate.activity.busy_ms = busy;
   estimate.measured_share = busy > 0 ? measured / busy : 0;
+  estimate.vector_share = busy > 0 ? on_vector_units / busy : 0;
   SpreadOut(parts, std::max(0.0, step - busy), list.launch, rates, constants, estimate.step);
   constexpr double kMaxMs = 1e12;  // About 30 years. Times in nanoseconds overflow after 300 years.
   if (!(estimate.step.high <= kMaxMs)) {

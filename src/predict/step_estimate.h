@@ -21,6 +21,8 @@ struct StepEstimate {
   double gpu_ms = 0;   ///< Time of the kernels alone.
   std::array<double, kStepPhases> phase_ms{};  ///< GPU milliseconds of each StepPhase.
   StepActivity activity;
+  /// Share of the kernels' time in products and convolutions on vector units, from 0 to 1.
+  double vector_share = 0;
   /// Share of the time that is based on operators measured on the device, from 0 to 1.
   double measured_share = 0;
 };

@@ -87,7 +87,8 @@ Status AddListedSteps(std::span<const OperatorList> lists, std::span<const Opera
                         Plural(list.collectives, "kernel"), list.collectives == 1 ? "is" : "are");
       }
       std::string doubt = list.Doubt();
-      if (const std::string of_gpu = models.WhyExtrapolated(rate); !of_gpu.empty())
+      if (const std::string of_gpu = models.WhyExtrapolated(rate, estimate.value().vector_share);
+          !of_gpu.empty())
         doubt += (doubt.empty() ? "" : "; ") + of_gpu;
       report.targets.push_back({.group = group,
                                 .workload = list.name,

@@ -253,7 +253,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
           "energy on {}",
           *energy->carried, source.device->short_name);
     }
-    std::string doubt = same ? "" : models.WhyExtrapolated(target);
+    std::string doubt = same ? "" : models.WhyExtrapolated(target, predictor.VectorShare(target));
     if (!prediction.doubt.empty()) doubt += (doubt.empty() ? "" : "; ") + prediction.doubt;
     report.targets.push_back(
         {.group = group,
