@@ -333,10 +333,10 @@ def _recurrent(recorder: _Recorder, layer: torch.nn.RNNBase) -> Callable[..., An
         kind = layer.mode if layer.mode in ("LSTM", "GRU") else "RNN"
         result = [*values.shape[:2], directions * (layer.proj_size or layer.hidden_size)]
         state = [layer.num_layers * directions, batch, layer.hidden_size]
-        # The weight gives the results a gradient where the input has none.
-        weight = layer.weight_ih_l0
+        # The weights give the results a gradient where the input has none, and get theirs.
+        weights = list(layer.parameters())
         kernel = [kind, sizes]
-        found = _Fused.apply(recorder, kind, (kernel, kernel), [result, state, state], values, weight)
+        found = _Fused.apply(recorder, kind, (kernel, kernel), [result, state, state], values, *weights)
         return found[0], found[1:] if kind == "LSTM" else found[1]
 
     return forward
