@@ -11,8 +11,8 @@
 #include "base/wanted.h"
 #include "sim/schedule.h"
 #include "whatif/memory/memory_deltas.h"
-#include "whatif/scenarios/batch_curve.h"
 #include "whatif/scenarios/scenario.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 

@@ -12,7 +12,7 @@
 #include "analysis/names/operator_costs.h"
 #include "whatif/job/operators.h"
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {

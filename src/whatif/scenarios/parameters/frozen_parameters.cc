@@ -1,4 +1,4 @@
-#include "whatif/scenarios/frozen_parameters.h"
+#include "whatif/scenarios/parameters/frozen_parameters.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "whatif/scenarios/muon.h"
+#include "whatif/scenarios/parameters/muon.h"
 
 #include <algorithm>
 #include <cstddef>

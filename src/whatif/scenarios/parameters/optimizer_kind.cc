@@ -23,8 +23,8 @@
 #include "whatif/job/optimizer_steps.h"
 #include "whatif/memory/tensor_lifetimes.h"
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/muon.h"
-#include "whatif/scenarios/optimizer_update.h"
+#include "whatif/scenarios/parameters/muon.h"
+#include "whatif/scenarios/parameters/optimizer_update.h"
 #include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/why_not_found.h"
 

@@ -1,4 +1,4 @@
-#include "whatif/scenarios/optimizer_update.h"
+#include "whatif/scenarios/parameters/optimizer_update.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // batch-size: another number of samples per step. Work on activations grows with the batch. Work on
 // weights only (the update, the accumulation of gradients) and the host's work do not.
-#include "whatif/scenarios/batch_size.h"
+#include "whatif/scenarios/workload/batch_size.h"
 
 #include <fmt/format.h>
 
@@ -19,11 +19,11 @@
 #include "render/number_format.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/operators.h"
-#include "whatif/scenarios/batch_curve.h"
 #include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/precision/tensor_cores.h"
 #include "whatif/scenarios/selection.h"
-#include "whatif/scenarios/tensor_cores.h"
 #include "whatif/scenarios/why_not_found.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 namespace {

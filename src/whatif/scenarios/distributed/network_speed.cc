@@ -2,7 +2,7 @@
 // transfers and recorded collectives. A recorded collective also waits for the slowest rank, and a
 // faster network does not change that. Its forecast is therefore an upper bound of the gain.
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/selection.h"
 
 namespace headroom {

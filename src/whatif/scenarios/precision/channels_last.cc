@@ -4,8 +4,8 @@
 #include "kernels/tensor_core_time.h"
 #include "whatif/job/operators.h"
 #include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/precision/tensor_cores.h"
 #include "whatif/scenarios/selection.h"
-#include "whatif/scenarios/tensor_cores.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {

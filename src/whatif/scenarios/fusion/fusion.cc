@@ -1,4 +1,4 @@
-#include "whatif/scenarios/fusion.h"
+#include "whatif/scenarios/fusion/fusion.h"
 
 #include <algorithm>
 #include <cmath>

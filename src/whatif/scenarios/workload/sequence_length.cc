@@ -18,10 +18,10 @@
 #include "whatif/job/attention.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/operators.h"
-#include "whatif/scenarios/batch_size.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/why_not_found.h"
+#include "whatif/scenarios/workload/batch_size.h"
 
 namespace headroom {
 namespace {

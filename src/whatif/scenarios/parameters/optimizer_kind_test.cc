@@ -11,7 +11,7 @@
 #include "kernels/tensor_core_time.h"
 #include "whatif/job/optimizer_steps.h"
 #include "whatif/memory/step_memory.h"
-#include "whatif/scenarios/muon.h"
+#include "whatif/scenarios/parameters/muon.h"
 #include "whatif/test_forecast.h"
 #include "whatif/test_layers.h"
 #include "whatif/test_network.h"

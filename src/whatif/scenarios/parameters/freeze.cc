@@ -11,8 +11,8 @@
 
 #include "whatif/job/operators.h"
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/frozen_parameters.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
+#include "whatif/scenarios/parameters/frozen_parameters.h"
 
 namespace headroom {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/precision/tensor_cores.h"
 #include "whatif/scenarios/selection.h"
-#include "whatif/scenarios/tensor_cores.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {

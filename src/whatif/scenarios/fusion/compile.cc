@@ -1,8 +1,8 @@
 // compile: torch.compile on the forward and the backward. Memory-bound kernels between products,
-// convolutions and attention become one kernel each (scenarios/fusion.h). The host calls kernels
-// and libraries without PyTorch's dispatcher, and first checks that the assumptions of the compiled
-// code hold. mode=reduce-overhead also launches each of the two as one CUDA graph. Assumes that
-// nothing breaks the graph and that shapes stay, and leaves out the time to compile.
+// convolutions and attention become one kernel each (scenarios/fusion/fusion.h). The host calls
+// kernels and libraries without PyTorch's dispatcher, and first checks that the assumptions of the
+// compiled code hold. mode=reduce-overhead also launches each of the two as one CUDA graph. Assumes
+// that nothing breaks the graph and that shapes stay, and leaves out the time to compile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/fusion.h"
+#include "whatif/scenarios/fusion/fusion.h"
 #include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/why_not_found.h"
 

@@ -1,4 +1,4 @@
-#include "whatif/scenarios/tensor_cores.h"
+#include "whatif/scenarios/precision/tensor_cores.h"
 
 #include <algorithm>
 #include <iterator>

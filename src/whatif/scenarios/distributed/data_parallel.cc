@@ -2,7 +2,7 @@
 // gradients in buckets and overlap the backward pass (Li et al., "PyTorch Distributed", VLDB 2020).
 // Readers of the gradients wait for the last bucket.
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 
 namespace headroom {
 

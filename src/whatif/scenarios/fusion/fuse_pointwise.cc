@@ -1,10 +1,10 @@
 // fuse-pointwise: a chain of elementwise kernels becomes one kernel, as a compiler would fuse it
-// (scenarios/fusion.h).
+// (scenarios/fusion/fusion.h).
 #include <fmt/format.h>
 
 #include "whatif/job/operators.h"
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/fusion.h"
+#include "whatif/scenarios/fusion/fusion.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {

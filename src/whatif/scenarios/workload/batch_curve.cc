@@ -1,4 +1,4 @@
-#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 #include <algorithm>
 #include <cmath>

@@ -21,7 +21,7 @@
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/operators.h"
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/frozen_parameters.h"
+#include "whatif/scenarios/parameters/frozen_parameters.h"
 #include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/why_not_found.h"
 

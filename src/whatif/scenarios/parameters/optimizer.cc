@@ -8,7 +8,7 @@
 
 #include "whatif/job/optimizer_steps.h"
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/optimizer_update.h"
+#include "whatif/scenarios/parameters/optimizer_update.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {

@@ -1,4 +1,4 @@
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 
 #include <fmt/format.h>
 
