@@ -292,6 +292,7 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.why = effect.why;
   if (!effect.applies) {
     forecast.applies = false;
+    forecast.abstention = effect.abstention;
     return forecast;
   }
   forecast.validated = effect.validated;
@@ -302,9 +303,16 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.step_ms =
       IntervalOf(edited_.plan, edited_.changed, effect.gpu_error, effect.transfer_error);
   WidenByGraphUncertainty(edited_, forecast.step_ms);
+  if (effect.change_error > 0) {
+    StepInterval& step = forecast.step_ms;
+    const double spread = effect.change_error * std::abs(step.mid - baseline_.corrected.mid);
+    step.low = std::max(0.0, step.mid - std::hypot(step.mid - step.low, spread));
+    step.high = step.mid + std::hypot(step.high - step.mid, spread);
+  }
   forecast.limits = LimitsOf(edited_.plan, forecast.step_ms.mid);
   if (attempt.before_last)
     AddMicroBatches(*attempt.before_last, effect.micro_batches - 1, effect, forecast);
+  forecast.is_upper_bound = effect.is_upper_bound;
   forecast.at_best = effect.takes_host_work && job_.steps().steps.source == StepSource::kNone;
   if (forecast.at_best) {
     forecast.step_ms.high = std::max(forecast.step_ms.high, baseline_.corrected.high);

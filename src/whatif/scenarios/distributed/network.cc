@@ -31,8 +31,11 @@ void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit) {
 std::vector<GradientStep> ExchangedGradients(const Job& job, const Edit& edit) {
   std::vector<GradientStep> steps = FindGradients(job);
   for (GradientStep& step : steps) {
-    std::erase_if(step.gradients,
-                  [&](const Gradient& gradient) { return edit.IsSkipped(gradient.op); });
+    std::erase_if(step.gradients, [&](Gradient& gradient) {
+      const std::optional<double> replaced = edit.ReplacedGradient(gradient.op);
+      if (replaced) gradient.bytes = *replaced;
+      return !replaced && edit.IsSkipped(gradient.op);
+    });
   }
   std::erase_if(steps, [](const GradientStep& step) { return step.gradients.empty(); });
   return steps;

@@ -23,7 +23,7 @@ inline constexpr double kNetworkError = 0.34;
 bool Communicates(const Job& job);
 
 /// Returns the gradients of FindGradients(), without those of parameters that an earlier scenario
-/// froze.
+/// froze. Gradients of adapters take the place of their layer's.
 std::vector<GradientStep> ExchangedGradients(const Job& job, const Edit& edit);
 
 /// Returns the time of a transfer on a channel, without its latency.

@@ -17,7 +17,7 @@ Effect ApplyNetworkSpeed(const Job& job, const Arguments& arguments, Edit& edit)
     if (task.channel == network) task.Scale(1 / factor);
   }
   if (collectives.empty() && !network) {
-    return Effect::Abstain("the job does not communicate; try data-parallel:gpus=N+network-speed");
+    return Effect::Nothing("the job does not communicate; try data-parallel:gpus=N+network-speed");
   }
   Effect effect{.memory_delta_bytes = 0};
   effect.gpu_error = effect.transfer_error = kNetworkError;

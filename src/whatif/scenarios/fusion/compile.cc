@@ -71,7 +71,7 @@ bool WaitsWithin(const Job& job, const std::vector<TaskIndex>& first, const Edit
 }  // namespace
 
 Effect ApplyCompile(const Job& job, const Arguments& arguments, Edit& edit) {
-  if (IsCompiledAlready(job)) return Effect::Abstain("the job is already compiled");
+  if (IsCompiledAlready(job)) return Effect::Already("the job is compiled");
   const std::vector<TaskIndex> first = FirstCalls(job);
   if (first.empty()) {
     return Effect::Abstain(

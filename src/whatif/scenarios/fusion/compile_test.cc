@@ -78,7 +78,8 @@ TEST(CompileTest, ACompiledJobAbstains) {
     b.Step().Forward("triton_poi_fused_relu_0", "", 10, step, "triton_poi_fused_relu_0");
   const Applied applied(b.Build(), "compile");
   EXPECT_FALSE(applied.effect.applies);
-  EXPECT_NE(applied.effect.why.find("already compiled"), std::string::npos) << applied.effect.why;
+  EXPECT_NE(applied.effect.why.find("already: the job is compiled"), std::string::npos)
+      << applied.effect.why;
 }
 
 }  // namespace compile_test

@@ -103,6 +103,22 @@ bool WaitsInside(const Job& job, const Passes& passes, Edit& edit) {
                      });
 }
 
+/// Returns true if each step launches all its kernels with one graph.
+bool IsOneGraph(const Job& job) {
+  const Graph& graph = job.graph();
+  std::set<TaskIndex> launches;
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind != TaskKind::kGpu ||
+        job.store().gpu_tasks.kind[graph.tasks[task].row] != GpuTaskKind::kKernel)
+      continue;
+    const TaskIndex launch = job.LaunchOf(task);
+    if (launch == kNoTask || job.NameOf(launch).find("GraphLaunch") == std::string_view::npos)
+      return false;
+    launches.insert(launch);
+  }
+  return std::ssize(launches) == graph.steps;
+}
+
 Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) {
   const Graph& graph = job.graph();
   const Passes passes(job, expression);
@@ -162,6 +178,7 @@ Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) 
 Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit) {
   if (arguments.Text("region") != kWholeStep)
     return CaptureRegion(job, arguments.Text("region"), edit);
+  if (IsOneGraph(job)) return Effect::Already("a CUDA graph launches every kernel");
   const Graph& graph = job.graph();
   bool waits =
       std::any_of(edit.inserted().begin(), edit.inserted().end(),

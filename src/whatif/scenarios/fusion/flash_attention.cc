@@ -1,6 +1,8 @@
 // flash-attention: one fused kernel per pass replaces products, mask, softmax and dropout. The
 // scores are never written to memory; that traffic is most of the cost of unfused attention. The
 // products run at the fused kernel's rate; in float32, that is the rate without tensor cores.
+#include "whatif/scenarios/fusion/flash_attention.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,6 +37,10 @@ bool IsFusedAlready(const Job& job) {
 
 Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   if (job.device() == nullptr) return Effect::Abstain(WhyNoDevice(job));
+  return FuseAttention(job, *job.device(), edit);
+}
+
+Effect FuseAttention(const Job& job, const DeviceSpec& device, Edit& edit) {
   const std::vector<EagerAttention> found = FindEagerAttention(job);
   std::vector<bool> gone_events(job.store().host_events.rows());
   std::vector<TaskIndex> gone;
@@ -45,7 +51,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
   const auto fuse = [&](const EagerAttention& attention, bool backward) {
     const std::vector<TaskIndex>& tasks = backward ? attention.backward : attention.forward;
     const auto time_as = [&](DType dtype) {
-      return FusedAttentionTime(attention.shape, backward, dtype, *job.device());
+      return FusedAttentionTime(attention.shape, backward, dtype, device);
     };
     const TaskIndex task = tasks.front();
     edit.ReplaceWork(task, *time_as(attention.dtype), time_as(DType::kBF16));
@@ -59,7 +65,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
   };
   for (const EagerAttention& attention : found) {
     const bool known =
-        FusedAttentionTime(attention.shape, false, attention.dtype, *job.device()).has_value();
+        FusedAttentionTime(attention.shape, false, attention.dtype, device).has_value();
     const auto launched = [&](const std::vector<TaskIndex>& tasks) {
       return tasks.empty() || job.LaunchOf(tasks.front()) != kNoTask;
     };
@@ -71,17 +77,16 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
     dropout &= attention.shape.dropout;
   }
   if (kernels.empty()) {
-    if (found.empty() && IsFusedAlready(job))
-      return Effect::Abstain("the attention of this job is already fused");
+    if (found.empty() && IsFusedAlready(job)) return Effect::Already("the attention is fused");
+    if (found.empty()) {
+      return NotFound(job,
+                      "the job has no unfused attention (two batched products around a softmax)",
+                      {"batched products", [&](const LaunchingOperator& op) {
+                         return NameOfOperator(job, op.op).find("bmm") != std::string_view::npos;
+                       }});
+    }
     return Effect::Abstain(
-        found.empty()
-            ? WhyNotFound(
-                  job, "the job has no unfused attention (two batched products around a softmax)",
-                  {"batched products",
-                   [&](const LaunchingOperator& op) {
-                     return NameOfOperator(job, op.op).find("bmm") != std::string_view::npos;
-                   }})
-            : "the time of a fused kernel is unknown for these types and sizes on this GPU");
+        "the time of a fused kernel is unknown for these types and sizes on this GPU");
   }
   ScaleHost(job, SelectHost(job, [&](HostEventId event) { return gone_events[event.index()]; }), 0,
             edit);

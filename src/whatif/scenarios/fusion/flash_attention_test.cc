@@ -81,5 +81,43 @@ TEST(FlashAttentionTest, ASoftmaxOfOtherScoresIsNone) {
             "the job has no unfused attention (two batched products around a softmax)");
 }
 
+TEST(AttentionKindTest, RecordedKernelsChangeByThePublishedRatesAndFlash3NeedsHopper) {
+  const auto fused = [](const char* gpu, const char* forward, const char* backward) {
+    JobBuilder b(gpu);
+    for (int step = 0; step < 2; ++step) {
+      b.Step();
+      b.Forward("aten::_flash_attention_forward", "", 176, step + 1, forward);
+      b.Backward("FlashBackward0", "aten::_flash_attention_backward", "", 244, step + 1, backward);
+    }
+    return b;
+  };
+  constexpr const char* kForward2 = "void flash_fwd_kernel<Flash_fwd_kernel_traits<64>>";
+  constexpr const char* kBackward2 = "void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<64>";
+  JobBuilder hopper = fused("NVIDIA H200", kForward2, kBackward2);
+  const Job& job = hopper.Build();
+  const Applied flash3(job, "attention:kind=flash3");
+  ASSERT_TRUE(flash3.effect.applies) << flash3.effect.why;
+  EXPECT_NEAR(flash3.Times()[0], 1.2 + (176 - 1.2) / 1.75, 0.01);
+  EXPECT_NEAR(flash3.Times()[1], 1.2 + (244 - 1.2) / 1.62, 0.01);
+  EXPECT_EQ(Applied(job, "attention:kind=cudnn").Times(), flash3.Times());
+  for (const char* same : {"attention:kind=flash2", "attention:kind=sdpa"})
+    EXPECT_EQ(Applied(job, same).effect.why, "already: attention runs as flash2");
+  JobBuilder ampere = fused("NVIDIA A100-SXM4-80GB", kForward2, kBackward2);
+  const Job& older = ampere.Build();
+  EXPECT_NE(Applied(older, "attention:kind=flash3").effect.why.find("needs Hopper"),
+            std::string::npos);
+  EXPECT_EQ(Applied(older, "attention:kind=cudnn").Times(),
+            Applied(older, "gpu-speed:factor=1").Times());
+}
+
+TEST(AttentionKindTest, UnfusedAttentionIsFusedAtTheLibrarysRate) {
+  JobBuilder b = Attention();
+  const Job& job = b.Build();
+  // The model's rates on Hopper are those of cuDNN.
+  EXPECT_EQ(Applied(job, "attention:kind=cudnn").Times(), Applied(job, "flash-attention").Times());
+  EXPECT_GT(Applied(job, "amp+attention:kind=flash2").Times()[1],
+            Applied(job, "amp+attention:kind=flash3").Times()[1]);
+}
+
 }  // namespace flash_attention_test
 }  // namespace headroom

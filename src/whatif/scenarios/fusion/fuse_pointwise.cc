@@ -18,11 +18,10 @@ constexpr double kFusePointwiseError = 0.3;
 Effect ApplyFusePointwise(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   const std::int64_t chains = FuseChains(job, /*reductions=*/false, edit);
   if (chains == 0) {
-    return Effect::Abstain(WhyNotFound(job,
-                                       "no two consecutive elementwise kernels have equal sizes",
-                                       {"elementwise operators", [&](const LaunchingOperator& op) {
-                                          return IsOfFamily(job, op, WorkFamily::kElementwise);
-                                        }}));
+    return NotFound(job, "no two consecutive elementwise kernels have equal sizes",
+                    {"elementwise operators", [&](const LaunchingOperator& op) {
+                       return IsOfFamily(job, op, WorkFamily::kElementwise);
+                     }});
   }
   Effect effect;
   effect.why = fmt::format("{:.3g} chains per step become one kernel each",

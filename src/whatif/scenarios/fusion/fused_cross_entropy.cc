@@ -173,12 +173,12 @@ class CrossEntropyFinder {
   std::map<std::uint32_t, std::pair<std::uint32_t, std::size_t>> loss_at_;
 };
 
-std::string WhyNoCrossEntropy(const Job& job) {
-  return WhyNotFound(job, "the job has no cross entropy (log_softmax and nll_loss)",
-                     {"log_softmax operators", [&](const LaunchingOperator& op) {
-                        return NameOfOperator(job, op.op).find("log_softmax") !=
-                               std::string_view::npos;
-                      }});
+Effect NoCrossEntropy(const Job& job) {
+  return NotFound(job, "the job has no cross entropy (log_softmax and nll_loss)",
+                  {"log_softmax operators", [&](const LaunchingOperator& op) {
+                     return NameOfOperator(job, op.op).find("log_softmax") !=
+                            std::string_view::npos;
+                   }});
 }
 
 /// Replaces the tasks of the losses. REQUIRES: the launches of their kernels are known.
@@ -212,12 +212,12 @@ Effect ApplyFusedCrossEntropy(const Job& job, const Arguments& /*arguments*/, Ed
     return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
   CrossEntropyFinder finder(job);
   const std::vector<CrossEntropy> losses = finder.Find();
-  if (!finder.HasForward()) return Effect::Abstain(WhyNoCrossEntropy(job));
+  if (!finder.HasForward()) return NoCrossEntropy(job);
   if (losses.empty()) {
+    if (job.attribution().KnowsForward())
+      return Effect::Nothing("the cross entropy has no backward: the job does not train with it");
     return Effect::Abstain(
-        job.attribution().KnowsForward()
-            ? "the cross entropy has no backward: the job does not train with it"
-            : "the trace has no sequence numbers that match backward with forward operators");
+        "the trace has no sequence numbers that match backward with forward operators");
   }
   double read = 0, saved = 0;
   bool copies = false;

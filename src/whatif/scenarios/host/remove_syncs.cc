@@ -15,8 +15,8 @@ Effect ApplyRemoveSyncs(const Job& job, const Arguments& /*arguments*/, Edit& ed
     waits += kernel.waiting_call != kNoTask ? 1 : 0;
     kernel.waiting_call = kNoTask;
   }
-  if (waits == 0) return Effect::Abstain("no call of the recorded steps waits for the GPU");
-  return {.memory_delta_bytes = 0};
+  if (waits == 0) return Effect::Nothing("no call of the recorded steps waits for the GPU");
+  return {.memory_delta_bytes = 0, .is_upper_bound = true};
 }
 
 }  // namespace headroom

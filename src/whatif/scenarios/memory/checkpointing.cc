@@ -120,19 +120,19 @@ ChosenBlocks ChooseBlocks(const Job& job, const std::vector<Block>& blocks, std:
 
 Effect ApplyCheckpointing(const Job& job, const Arguments& arguments, Edit& edit) {
   if (!HasBackward(job))
-    return Effect::Abstain(
-        WhyNotFound(job, "the recorded steps have no backward: the job does not train"));
+    return NotFound(job, "the recorded steps have no backward: the job does not train");
   if (!job.attribution().KnowsForward()) {
     return Effect::Abstain(
         "the trace has no sequence numbers that match backward with forward operators");
   }
-  if (RunsForwardAgain(job)) return Effect::Abstain("the job already checkpoints");
+  if (RunsForwardAgain(job)) return Effect::Already("the job checkpoints");
   const std::vector<Block> blocks = FindBlocks(job);
-  if (blocks.empty())
-    return Effect::Abstain(WhyNotFound(
+  if (blocks.empty()) {
+    return NotFound(
         job, "the job has no repeated blocks (operators that recur in a row with the same shapes)",
         {"matrix products and convolutions",
-         [&](const LaunchingOperator& op) { return IsProduct(job, op); }}));
+         [&](const LaunchingOperator& op) { return IsProduct(job, op); }});
+  }
   const std::string& match = arguments.Text("match");
   const ChosenBlocks choice =
       ChooseBlocks(job, blocks, static_cast<std::size_t>(arguments.Number("every")), match);

@@ -74,12 +74,13 @@ Effect ApplyFreeze(const Job& job, const Arguments& arguments, Edit& edit) {
     return Effect::Abstain(fmt::format(
         "no trained parameter has an operator or layer that matches {}", arguments.Text("match")));
   if (now == 0)
-    return Effect::Abstain(
-        fmt::format("parameters that match {} are already frozen", arguments.Text("match")));
+    return Effect::Already(
+        fmt::format("parameters that match {} are frozen", arguments.Text("match")));
   if (before + now == all) return Effect::Abstain("everything matches: then nothing is trained");
 
   const Frozen frozen = FreezeParameters(job, parameters, matching, true, edit);
   const std::string_view unchanged = ShrinkUpdates(job, 1 - frozen.bytes, 1 - frozen.count, edit);
+  ShrinkClipping(job, 1 - frozen.bytes, edit);
   Effect effect;
   effect.why =
       Why(frozen, bytes / static_cast<double>(std::max(1, job.graph().steps)), Communicates(job));

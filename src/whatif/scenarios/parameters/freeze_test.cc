@@ -104,7 +104,20 @@ TEST(FreezeTest, TwoSelectionsAreOneAndTheSecondOnlyAddsToTheFirst) {
   ASSERT_EQ(times.size(), expected.size());
   for (std::size_t i = 0; i < times.size(); ++i) EXPECT_NEAR(times[i], expected[i], 0.01) << i;
   const Applied again(job, "freeze:match=layer::A+freeze:match=layer::A");
-  EXPECT_EQ(again.effect.why, "parameters that match layer::A are already frozen");
+  EXPECT_EQ(again.Times(), Applied(job, "freeze:match=layer::A").Times());
+  EXPECT_NE(again.effect.why.find("already: parameters that match layer::A are frozen"),
+            std::string::npos);
+}
+
+TEST(FreezeTest, ClippingShrinksWithTheBytes) {
+  LinearLayers layers(true, 21);
+  const Job& job = layers.Build();
+  const Applied applied(job, "freeze:match=layer::C");
+  ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
+  // C has 512 x 64 of 512 x 64 + 256 x 512 + 64 x 256 elements. The kernel's start of 1.2 us stays.
+  const double kept = 1 - 512.0 * 64 / (512 * 64 + 256 * 512 + 64 * 256);
+  const std::vector<double> times = applied.Times();
+  EXPECT_NEAR(times[times.size() - 2], 1.2 + (21 - 1.2) * kept, 0.01);
 }
 
 TEST(FreezeTest, CastsOfVanishedProductsVanish) {

@@ -253,6 +253,12 @@ std::string_view ShrinkUpdates(const Job& job, double bytes, double count, Edit&
   return "";
 }
 
+void ShrinkClipping(const Job& job, double bytes, Edit& edit) {
+  for (const TaskIndex task : ClippingTasks(job)) {
+    if (!edit.IsRemoved(task)) edit.SetDuration(task, WithWork(edit.DurationOf(task), bytes));
+  }
+}
+
 std::optional<TrainingBytes> TrainingBytesOf(const Job& job) {
   const Result<StepMemoryModel> model = StepMemoryModel::Make(job, {});
   if (!model.ok()) return std::nullopt;

@@ -36,6 +36,9 @@ Frozen FreezeParameters(const Job& job, const std::vector<TrainedParameter>& par
 /// reason why the updates keep their time, or "".
 std::string_view ShrinkUpdates(const Job& job, double bytes, double count, Edit& edit);
 
+/// Shrinks the clipping and unscaling of gradients to a share of their bytes. The launches stay.
+void ShrinkClipping(const Job& job, double bytes, Edit& edit);
+
 /// Bytes of the parameters and of their training, at the recorded peak of memory.
 struct TrainingBytes {
   double parameters = 0, gradients = 0, optimizer_state = 0;

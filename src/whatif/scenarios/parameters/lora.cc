@@ -38,6 +38,7 @@ constexpr double kAdditionPasses = 3;
 struct AdaptedLayer {
   LaunchingOperator op;                ///< Product of the forward.
   GemmShape shape;                     ///< Tokens m, inputs k, outputs n.
+  HostEventId accumulate;              ///< Completes the gradient of its weight.
   DType dtype = DType::kUnknown;       ///< Type of its arithmetic.
   TaskIndex after_backward = kNoTask;  ///< Last task of its backward.
   bool needs_input_gradient = false;
@@ -118,6 +119,7 @@ std::vector<AdaptedLayer> FindAdaptedLayers(const Job& job,
       auto layer = layers.extract(user);
       if (layer.empty()) continue;
       AdaptedLayer& adapted = layer.mapped();
+      adapted.accumulate = parameter.accumulate;
       adapted.dtype = TypeOfArithmetic(job, adapted.op, edit);
       adapted.after_backward = last_of_backward[user];
       adapted.needs_input_gradient = products[user] > 1;
@@ -207,7 +209,9 @@ Effect ApplyLora(const Job& job, const Arguments& arguments, Edit& edit) {
   for (const AdaptedLayer& layer : layers) {
     if (!adapters.Add(layer))
       return Effect::Abstain("the time of the adapters' products is unknown on this GPU");
-    elements += static_cast<double>(rank * (layer.shape.k + layer.shape.n));
+    const auto added = static_cast<double>(rank * (layer.shape.k + layer.shape.n));
+    edit.ReplaceGradient(layer.accumulate, added * BytesPerElement(DType::kF32));
+    elements += added;
   }
   constexpr double kPerLayer = 2;
   double all = 0;
@@ -217,6 +221,7 @@ Effect ApplyLora(const Job& job, const Arguments& arguments, Edit& edit) {
       job, bytes / all,
       kPerLayer * static_cast<double>(layers.size()) / static_cast<double>(parameters.size()),
       edit);
+  ShrinkClipping(job, bytes / all, edit);
   const auto steps = static_cast<double>(std::max(1, job.graph().steps));
   Effect effect;
   effect.why = fmt::format(

@@ -90,8 +90,23 @@ TEST(LoraTest, TwiceTheBatchIsMoreWorkForAdapters) {
   for (std::size_t k = 0; k < lora.edit.inserted().size(); ++k)
     EXPECT_GT(both.edit.inserted()[k].duration, lora.edit.inserted()[k].duration);
   // Nothing is left to freeze.
-  EXPECT_EQ(Applied(job, "lora+freeze:match=layer::A").effect.why,
-            "parameters that match layer::A are already frozen");
+  EXPECT_EQ(Applied(job, "lora+freeze:match=layer::A").Times(), lora.Times());
+}
+
+TEST(LoraTest, DataParallelExchangesTheAdaptersGradients) {
+  LinearLayers layers;
+  const Job& job = layers.Build();
+  const Applied all(job, "data-parallel:gpus=2"), both(job, "lora:rank=4+data-parallel:gpus=2");
+  ASSERT_TRUE(all.effect.applies && both.effect.applies) << both.effect.why;
+  const auto bytes = [](const Applied& applied) {
+    Edit edit = applied.edit;
+    double sum = 0;
+    for (const Edit::ChannelTask& task : edit.channel_tasks()) sum += task.bytes;
+    return sum;
+  };
+  // Two matrices of rank 4 per adapted layer, in float32; see LinearLayers.
+  EXPECT_GT(bytes(both), 0);
+  EXPECT_LT(bytes(both), bytes(all) / 4);
 }
 
 TEST(LoraTest, AHostBoundJobBecomesSlower) {

@@ -8,6 +8,7 @@
 
 #include "whatif/job/optimizer_steps.h"
 #include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/parameters/optimizer_on_cpu.h"
 #include "whatif/scenarios/parameters/optimizer_update.h"
 #include "whatif/scenarios/why_not_found.h"
 
@@ -15,14 +16,14 @@ namespace headroom {
 
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit) {
   const bool fused = arguments.Text("kind") == "fused";
+  if (!job.HasGpuWork()) return FuseOptimizerOnCpu(job, fused, edit);
   const std::vector<OptimizerStep> steps = FindOptimizerSteps(job);
   if (const std::string why = WhyNoUpdate(job, steps); !why.empty()) return Effect::Abstain(why);
-  if (UpdatesBy(job, steps.front(), "_fused_"))
-    return Effect::Abstain("the optimizer is already fused");
+  if (UpdatesBy(job, steps.front(), "_fused_")) return Effect::Already("the optimizer is fused");
   if (UpdatesBy(job, steps.front(), "_foreach_")) {
-    return Effect::Abstain(fused ? "the optimizer already works on lists (foreach), and the trace "
-                                   "has no shapes for lists"
-                                 : "the optimizer already works on lists (foreach)");
+    if (!fused) return Effect::Already("the optimizer works on lists (foreach)");
+    return Effect::Abstain(
+        "the optimizer works on lists (foreach), and the trace has no shapes for lists");
   }
   const UpdateAlgorithm* algorithm = AlgorithmOf(job, steps.front());
   if (algorithm == nullptr)

@@ -36,7 +36,7 @@ namespace {
 constexpr double kUntriedUpdateError = 0.3, kMuonError = 0.2;
 
 /// A fused update. Accesses and states count tensors of the parameter's type.
-struct Algorithm {
+struct UpdateKind {
   std::string_view key;                      ///< Value of the scenario's key.
   std::array<std::string_view, 3> recorded;  ///< Names of the optimizer's class.
   double accesses = 0;                       ///< Operands that are read or written.
@@ -49,19 +49,19 @@ struct Algorithm {
 constexpr double kBlockElements = 2048, kScaleBytes = 4;
 constexpr double kScalesPerElement = 2 * kScaleBytes / kBlockElements;  ///< Bytes, of two states.
 
-constexpr Algorithm kSgd{"sgd", {"SGD", "FusedSGD"}, 5, 0, 1, 0};
-constexpr Algorithm kAdamW{"adamw", {"AdamW", "Adam", "FusedAdam"}, 7, 0, 2, 0};
+constexpr UpdateKind kSgd{"sgd", {"SGD", "FusedSGD"}, 5, 0, 1, 0};
+constexpr UpdateKind kAdamW{"adamw", {"AdamW", "Adam", "FusedAdam"}, 7, 0, 2, 0};
 /// Reads and writes both states and their scales.
-constexpr Algorithm k8BitAdam{
+constexpr UpdateKind k8BitAdam{
     "8bit-adam",           {"AdamW8bit", "Adam8bit"}, 3, 2 * (2 + kScalesPerElement), 0,
     2 + kScalesPerElement, kUntriedUpdateError};
 /// A hidden matrix: reads gradient and momentum, writes the momentum, and reads and writes the
 /// parameter. In 16 bits: writes the momentum, reads it for its norm, scales it, and reads the
 /// result.
-constexpr Algorithm kMuon{"muon", {"Muon"}, 5, 10, 1, 0, kMuonError};
+constexpr UpdateKind kMuon{"muon", {"Muon"}, 5, 10, 1, 0, kMuonError};
 
-const Algorithm& AlgorithmCalled(std::string_view key) {
-  for (const Algorithm* algorithm : {&kSgd, &k8BitAdam, &kMuon}) {
+const UpdateKind& UpdateKindCalled(std::string_view key) {
+  for (const UpdateKind* algorithm : {&kSgd, &k8BitAdam, &kMuon}) {
     if (algorithm->key == key) return *algorithm;
   }
   return kAdamW;
@@ -76,7 +76,7 @@ struct WholeUpdate {
   std::vector<double> products;  ///< Nanoseconds of each.
 };
 
-WholeUpdate UpdateOf(const Job& job, const OptimizerStep& step, const Algorithm& algorithm) {
+WholeUpdate UpdateOf(const Job& job, const OptimizerStep& step, const UpdateKind& algorithm) {
   std::vector<TensorArg> parameters = CountedParameters(job, step);
   const bool counted = !parameters.empty();
   if (!counted) parameters = AccumulatedParameters(job, step);
@@ -84,7 +84,7 @@ WholeUpdate UpdateOf(const Job& job, const OptimizerStep& step, const Algorithm&
   if (&algorithm == &kMuon) matrix = MuonMatrices(job, parameters, !counted);
   WholeUpdate update;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const Algorithm& own = &algorithm == &kMuon && !matrix[i] ? kAdamW : algorithm;
+    const UpdateKind& own = &algorithm == &kMuon && !matrix[i] ? kAdamW : algorithm;
     const double elements = ElementsOf(parameters[i]);
     const double bytes = elements * BytesPerElement(parameters[i].dtype);
     update.parameters += elements;
@@ -107,7 +107,7 @@ std::string_view ClassOfOptimizer(const Job& job, const OptimizerStep& step) {
 
 /// Returns true if the recorded update is the algorithm's fused form. Muon and 8-bit optimizers
 /// exist in one form only.
-bool IsRecordedUpdate(const Job& job, const OptimizerStep& step, const Algorithm& algorithm) {
+bool IsRecordedUpdate(const Job& job, const OptimizerStep& step, const UpdateKind& algorithm) {
   const std::string_view name = ClassOfOptimizer(job, step);
   const auto& names = algorithm.recorded;
   if (name.empty() || std::find(names.begin(), names.end(), name) == names.end()) return false;
@@ -126,7 +126,7 @@ bool KnowsBytes(const Job& job, const WholeUpdate& update) {
 
 /// Returns the nanoseconds of the update's kernel without products.
 double KernelTime(const Job& job, const OptimizerStep& step, const WholeUpdate& update,
-                  const Algorithm& algorithm) {
+                  const UpdateKind& algorithm) {
   const UpdateAlgorithm* recorded = AlgorithmOf(job, step);
   if (recorded == nullptr || (KnowsBytes(job, update) && !WorksOnLists(job, step)))
     return UpdateNs(job, update.bytes);
@@ -180,7 +180,7 @@ void InsertProducts(const Job& job, const OptimizerStep& step, const WholeUpdate
 }
 
 /// Returns the reason why the algorithm's time is unknown; "" if it is known.
-std::string WhyNoTime(const Job& job, const OptimizerStep& step, const Algorithm& algorithm) {
+std::string WhyNoTime(const Job& job, const OptimizerStep& step, const UpdateKind& algorithm) {
   const bool has_shapes =
       !CountedParameters(job, step).empty() || !AccumulatedParameters(job, step).empty();
   if (&algorithm != &kMuon) {
@@ -198,14 +198,12 @@ std::string WhyNoTime(const Job& job, const OptimizerStep& step, const Algorithm
 }  // namespace
 
 Effect ApplyOptimizer(const Job& job, const Arguments& arguments, Edit& edit) {
-  const Algorithm& algorithm = AlgorithmCalled(arguments.Text("kind"));
+  const UpdateKind& algorithm = UpdateKindCalled(arguments.Text("kind"));
   const std::vector<OptimizerStep> steps = FindOptimizerSteps(job);
   if (const std::string why = WhyNoUpdate(job, steps); !why.empty()) return Effect::Abstain(why);
   const OptimizerStep& first = steps.front();
   if (IsRecordedUpdate(job, first, algorithm)) {
-    return {.why = fmt::format("the recorded optimizer is already {}, so nothing changes",
-                               ClassOfOptimizer(job, first)),
-            .memory_delta_bytes = 0};
+    return Effect::Already(fmt::format("the optimizer is {}", ClassOfOptimizer(job, first)));
   }
   if (const std::string why = WhyNoTime(job, first, algorithm); !why.empty())
     return Effect::Abstain(why);

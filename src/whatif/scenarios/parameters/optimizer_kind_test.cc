@@ -65,10 +65,11 @@ TEST(OptimizerTest, ARecordedFusedUpdateChangesAsItsBytes) {
 TEST(OptimizerTest, TheRecordedFusedAlgorithmChangesNothing) {
   JobBuilder b = OfOneParameter("aten::_fused_adamw_", "[[1000, 1000]]", 70);
   const Applied applied(b.Build(), "optimizer:kind=adamw");
-  ASSERT_TRUE(applied.effect.applies);
+  EXPECT_FALSE(applied.effect.applies);
+  EXPECT_EQ(applied.effect.abstention, Abstention::kAlready);
   EXPECT_EQ(applied.Times(), (std::vector<double>{5, 70, 5, 70, 5, 70}));
   EXPECT_EQ(applied.edit.counts().tasks + applied.edit.counts().inserted, 0);
-  EXPECT_EQ(applied.effect.why, "the recorded optimizer is already AdamW, so nothing changes");
+  EXPECT_EQ(applied.effect.why, "already: the optimizer is AdamW");
   EXPECT_EQ(applied.effect.memory_change, MemoryChange());
 }
 

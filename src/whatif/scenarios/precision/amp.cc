@@ -3,7 +3,6 @@
 // bytes. Casts are inserted as kernels with separate launches, which slow down a host-bound job.
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -46,31 +45,6 @@ bool InsertGradientScaler(const Job& job, Edit& edit) {
   return !steps.empty();
 }
 
-/// Returns true if a product computes in a 16-bit type, according to its operands or, if these are
-/// unknown, to its kernels.
-bool RunsIn16Bits(const Job& job, const LaunchingOperator& op) {
-  const auto is_half = [](DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; };
-  if (const OperatorCost* cost = job.CostOf(op.op); cost != nullptr)
-    return is_half(cost->math_dtype);
-  return std::any_of(op.tasks.begin(), op.tasks.end(),
-                     [&](TaskIndex task) { return is_half(job.ClassOf(task).math_dtype); });
-}
-
-std::string WhyNone(const Job& job) {
-  const auto is_product = [&](const LaunchingOperator& op) { return IsProduct(job, op); };
-  const auto is_half = [&](const LaunchingOperator& op) {
-    return is_product(op) && RunsIn16Bits(job, op);
-  };
-  const std::string_view nothing =
-      HasAny(job, is_half) ? "the matrix products and convolutions already run in 16 bits"
-      : HasAny(job, is_product)
-          ? "no matrix product or convolution runs in float32 without tensor cores"
-          : "the job has no matrix products or convolutions";
-  return WhyNotFound(job, nothing,
-                     {"matrix products and convolutions",
-                      [&](const LaunchingOperator& op) { return is_product(op) && !is_half(op); }});
-}
-
 }  // namespace
 
 Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
@@ -80,8 +54,9 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
     return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
   if (!(dtype == DType::kBF16 ? device->bf16_tensor_tflops : device->fp16_tensor_tflops))
     return Effect::Abstain("this GPU has no tensor cores for that type");
-  std::set<HostEventId> on_float32;
-  for (const auto& [op, tasks] : Float32Products(job)) on_float32.insert(op);
+  const Products in_float32 = ProductsOfFloat32(job), without_tensor_cores = Float32Products(job);
+  if (in_float32.empty())
+    return NoProducts(job, "no matrix product or convolution has float32 operands");
   const HostCosts& costs = job.calibration().host;
   std::int64_t products = 0;
   bool recurrent = false;
@@ -95,9 +70,10 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
     }
     if (op.product) {
       if (MoveToTensorCores(job, op.op, op.tasks, dtype, edit)) {
-        products += on_float32.contains(op.op) ? 1 : 0;
+        products += in_float32.contains(op.op) ? 1 : 0;
         recurrent |= IsRecurrent(NameOfOperator(job, op.op));
-        if (const TaskIndex launch = job.LaunchOf(op.tasks.front()); launch != kNoTask)
+        const TaskIndex launch = job.LaunchOf(op.tasks.front());
+        if (launch != kNoTask && without_tensor_cores.contains(op.op))
           edit.AddWorkBefore(launch, AddedHostTime(job, op.op, op.tasks.front(), dtype));
       }
     } else if (op.scale != 1) {
@@ -116,9 +92,9 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
                    .per_sample = !cast.of_weight});
     }
   }
-  if (products == 0) {
-    return Effect::Abstain(WhyNone(job));
-  }
+  if (products == 0)
+    return Effect::Abstain(
+        "the time of the products in 16 bits is unknown for their shapes on this GPU");
   Effect effect;
   if (dtype == DType::kF16 && !InsertGradientScaler(job, edit)) {
     effect.why = "excludes the gradient scaler's pass, because the parameters' shapes are unknown";
@@ -126,7 +102,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   effect.memory_delta_bytes = 0;
   effect.memory_change.autocast = true;
   effect.gpu_error = kAmpError;
-  effect.validated = ValidityOn(job);
+  effect.validated = without_tensor_cores.empty() ? Validity::kOutOfRange : ValidityOn(job);
   if (recurrent) effect.HoldRecurrent();
   return effect;
 }

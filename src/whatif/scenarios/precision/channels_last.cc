@@ -61,16 +61,19 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
     ++changed;
   }
   if (changed == 0) {
-    return Effect::Abstain(
-        convolutions == 0 ? WhyNotFound(job, "the job has no convolutions",
-                                        {"convolutions",
-                                         [&](const LaunchingOperator& op) {
-                                           return IsOfFamily(job, op, WorkFamily::kConvolution);
-                                         }})
-        : any_on_tensor_cores
-            ? "the convolutions run on tensor cores without reordering their operands"
-            : "no convolution reorders its operands. channels-last helps only on tensor cores: try "
-              "amp+channels-last or tf32+channels-last");
+    if (convolutions == 0) {
+      return NotFound(job, "the job has no convolutions",
+                      {"convolutions", [&](const LaunchingOperator& op) {
+                         return IsOfFamily(job, op, WorkFamily::kConvolution);
+                       }});
+    }
+    if (any_on_tensor_cores) {
+      return Effect::Already(
+          "the convolutions run on tensor cores without reordering their operands");
+    }
+    return Effect::Nothing(
+        "no convolution reorders its operands. channels-last helps only on tensor cores: try "
+        "amp+channels-last or tf32+channels-last");
   }
   Effect effect;
   effect.gpu_error = kChannelsLastError;

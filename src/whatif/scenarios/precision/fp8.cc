@@ -30,11 +30,40 @@ namespace headroom {
 namespace {
 
 /// Published gains of products in fp8 are 1.65 to 1.8 (1.66 here for large ones); the conversions
-/// were not measured.
-constexpr double kFp8Error = 0.25;
+/// were not measured. No source here has gains of block-scaled products.
+constexpr double kFp8Error = 0.25, kBlockScaledError = 0.4;
 
-/// The library requires extents that are multiples of this.
-constexpr std::int64_t kExtent = 16;
+/// How operands become 8 or 4 bits.
+struct Recipe {
+  std::string_view type;
+  std::optional<double> tflops;  ///< Peak of the device; nullopt if it lacks the type.
+  std::int64_t extent = 16;      ///< The library requires multiples of it.
+  double operand_bytes = 1;      ///< Per element, with the scales of blocks.
+  bool has_amax_pass = true;     ///< Another pass finds the largest value of the tensor.
+  double error = kFp8Error;
+};
+
+/// Sources: OCP Microscaling Formats (2023): a scale of one byte for 32 elements; NVIDIA,
+/// "Pretraining Large Language Models with NVFP4" (2025): one for 16 elements, and one per tensor.
+/// A block finds its largest value while it is converted.
+Recipe RecipeOf(const Arguments& arguments, const DeviceSpec& device) {
+  constexpr double kMxBlock = 32, kNvBlock = 16;
+  const std::string& name = arguments.Text("recipe");
+  // Tensor cores that scale blocks multiply in 4 bits, too.
+  if (name == "mxfp8") {
+    return {"mxfp8", device.fp4_tensor_tflops ? device.fp8_tensor_tflops : std::nullopt,
+            32,      1 + 1 / kMxBlock,
+            false,   kBlockScaledError};
+  }
+  if (name == "nvfp4") {
+    return {"nvfp4", device.vendor == "NVIDIA" ? device.fp4_tensor_tflops : std::nullopt,
+            32,      0.5 + 1 / kNvBlock,
+            true,    kBlockScaledError};
+  }
+  Recipe recipe{"fp8", device.fp8_tensor_tflops};
+  recipe.has_amax_pass = arguments.Text("scaling") == "dynamic";
+  return recipe;
+}
 
 /// A product in 16 bits that could run in 8.
 struct EightBitProduct {
@@ -82,8 +111,8 @@ bool IsLinear(const Job& job, const LaunchingOperator& op) {
 /// Collects the linear layers of all steps whose products can run in fp8.
 class EightBitLayers {
  public:
-  EightBitLayers(const Job& job, bool dynamic, const Edit& edit)
-      : job_(job), dynamic_(dynamic), edit_(edit) {
+  EightBitLayers(const Job& job, const Recipe& recipe, const Edit& edit)
+      : job_(job), recipe_(recipe), edit_(edit) {
     for (const LaunchingOperator& op : LaunchingOperators(job)) Add(op);
   }
 
@@ -97,7 +126,8 @@ class EightBitLayers {
     if (!half || !PeakOf(*half)) return;
     ++in_half_;
     const GemmShape shape = *GemmShapeOf(*job_.CallOf(op.op));
-    if (shape.m % kExtent != 0 || shape.n % kExtent != 0 || shape.k % kExtent != 0) return;
+    const std::int64_t extent = recipe_.extent;
+    if (shape.m % extent != 0 || shape.n % extent != 0 || shape.k % extent != 0) return;
     DurationNs now{0};
     for (const TaskIndex task : op.tasks) now += edit_.DurationOf(task);
     EightBitProduct product;
@@ -133,7 +163,7 @@ class EightBitLayers {
   DurationNs InEightBits(DurationNs now, DType half) const {
     const DeviceSpec& device = *job_.device();
     const double share = std::min(1.0, *PeakOf(half) * device.sustained.gemm_16 /
-                                           (*device.fp8_tensor_tflops * device.sustained.gemm_8));
+                                           (*recipe_.tflops * device.sustained.gemm_8));
     return WithWork(now, share);
   }
 
@@ -141,34 +171,41 @@ class EightBitLayers {
     if (elements == 0) return 0;
     constexpr double kHalfBytes = 2, kBothOrders = 2;
     const DeviceSpec& device = *job_.device();
-    double ns =
-        static_cast<double>(MemoryPassTime(elements * (kHalfBytes + kBothOrders), device).ns());
-    if (dynamic_) ns += static_cast<double>(MemoryPassTime(elements * kHalfBytes, device).ns());
+    double ns = static_cast<double>(
+        MemoryPassTime(elements * (kHalfBytes + kBothOrders * recipe_.operand_bytes), device).ns());
+    if (recipe_.has_amax_pass)
+      ns += static_cast<double>(MemoryPassTime(elements * kHalfBytes, device).ns());
     return ns;
   }
 
   const Job& job_;
-  const bool dynamic_;
+  const Recipe recipe_;
   const Edit& edit_;
   std::map<HostEventId, EightBitLayer> layers_;
   std::int64_t in_half_ = 0;
 };
 
-std::string WhyNoEightBits(const Job& job, std::int64_t in_half) {
+Effect NoEightBits(const Job& job, std::int64_t in_half, std::int64_t extent) {
   if (in_half > 0) {
-    return fmt::format("no linear layer in 16 bits has extents that are multiples of {}", kExtent);
+    return Effect::Nothing(
+        fmt::format("no linear layer in 16 bits has extents that are multiples of {}", extent));
   }
+  if (HasAny(job, [&](const LaunchingOperator& op) {
+        const OperatorCost* cost = job.CostOf(op.op);
+        return cost != nullptr && cost->math_dtype == DType::kF8;
+      }))
+    return Effect::Already("the matrix products run in fp8");
   const bool any = HasAny(job, [&](const LaunchingOperator& op) { return IsLinear(job, op); });
-  return WhyNotFound(job,
-                     any ? "the linear layers do not run in 16 bits; amp+fp8 changes both"
-                         : "the job has no linear layers",
-                     {"linear layers", [&](const LaunchingOperator& op) {
-                        return IsOfFamily(job, op, WorkFamily::kMatmul) && !IsLinear(job, op);
-                      }});
+  return NotFound(job,
+                  any ? "the linear layers do not run in 16 bits; amp+fp8 changes both"
+                      : "the job has no linear layers",
+                  {"linear layers", [&](const LaunchingOperator& op) {
+                     return IsOfFamily(job, op, WorkFamily::kMatmul) && !IsLinear(job, op);
+                   }});
 }
 
 /// Runs a layer's products in fp8, with their conversions before them.
-void Convert(const Job& job, const EightBitLayer& layer, bool dynamic, Edit& edit) {
+void Convert(const Job& job, const EightBitLayer& layer, bool has_amax_pass, Edit& edit) {
   for (const EightBitProduct& product : layer.products) {
     const TaskIndex first = product.tasks.front();
     DurationNs now{0};
@@ -180,7 +217,7 @@ void Convert(const Job& job, const EightBitLayer& layer, bool dynamic, Edit& edi
     if (product.converted == 0 || job.LaunchOf(first) == kNoTask) continue;
     // Forward: input and weight; backward: the gradient of the output.
     const bool backward = job.ContextOf(first).phase == Phase::kBackward;
-    const int kernels = (backward ? 1 : 2) * (dynamic ? 2 : 1);
+    const int kernels = (backward ? 1 : 2) * (has_amax_pass ? 2 : 1);
     for (int i = 0; i < kernels; ++i) {
       Edit::NewKernel kernel =
           KernelBefore(job, first, DurationNs(std::llround(product.conversion_ns / kernels)));
@@ -196,37 +233,38 @@ Effect ApplyFp8(const Job& job, const Arguments& arguments, Edit& edit) {
   const DeviceSpec* device = job.device();
   if (device == nullptr || !device->memory_bandwidth_gbs)
     return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
-  if (!device->fp8_tensor_tflops) {
-    return Effect::Abstain(fmt::format("{} has no tensor cores for fp8", device->short_name));
+  const Recipe recipe = RecipeOf(arguments, *device);
+  if (!recipe.tflops) {
+    return Effect::Abstain(
+        fmt::format("{} has no tensor cores for {}", device->short_name, recipe.type));
   }
-  const bool dynamic = arguments.Text("scaling") == "dynamic";
-  const EightBitLayers found(job, dynamic, edit);
-  if (found.layers().empty()) return Effect::Abstain(WhyNoEightBits(job, found.in_half()));
+  const EightBitLayers found(job, recipe, edit);
+  if (found.layers().empty()) return NoEightBits(job, found.in_half(), recipe.extent);
   std::int64_t converted = 0;
   for (const auto& [forward, layer] : found.layers()) {
     if (layer.SavedNs() <= 0) continue;
     ++converted;
-    Convert(job, layer, dynamic, edit);
+    Convert(job, layer, recipe.has_amax_pass, edit);
   }
   const double steps = job.graph().steps;
   const auto all = static_cast<double>(found.layers().size()) / steps;
   const double in_eight = static_cast<double>(converted) / steps;
-  Effect effect;
   if (converted == 0) {
-    effect.memory_delta_bytes = 0;
-    effect.why = fmt::format(
-        "all {:.3g} linear layers are too small: converting operands takes longer than the "
-        "products gain",
-        all);
-  } else if (in_eight < all) {
-    effect.why = fmt::format(
-        "{:.3g} of {:.3g} linear layers run in fp8; in the others, converting operands takes "
-        "longer than the products gain",
-        in_eight, all);
-  } else {
-    effect.why = fmt::format("all {:.3g} linear layers run in fp8", all);
+    return Effect::Nothing(
+        fmt::format("all {:.3g} linear layers are too small: converting operands takes longer than "
+                    "the products gain",
+                    all));
   }
-  effect.gpu_error = kFp8Error;
+  Effect effect;
+  if (in_eight < all) {
+    effect.why = fmt::format(
+        "{:.3g} of {:.3g} linear layers run in {}; in the others, converting operands takes "
+        "longer than the products gain",
+        in_eight, all, recipe.type);
+  } else {
+    effect.why = fmt::format("all {:.3g} linear layers run in {}", all, recipe.type);
+  }
+  effect.gpu_error = recipe.error;
   return effect;
 }
 

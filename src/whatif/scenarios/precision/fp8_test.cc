@@ -54,7 +54,7 @@ TEST(Fp8Test, SmallLayersStayInSixteenBits) {
   JobBuilder b = Layer(512, 512, 100);
   const Applied amp(b.Build(), "amp");
   const Applied both(amp.job, "amp+fp8");
-  ASSERT_TRUE(both.effect.applies);
+  EXPECT_EQ(both.effect.abstention, Abstention::kNothing);
   EXPECT_NE(both.effect.why.find("too small"), std::string::npos) << both.effect.why;
   EXPECT_EQ(both.Times(), amp.Times());
   EXPECT_EQ(both.edit.counts().inserted, amp.edit.counts().inserted);
@@ -67,7 +67,7 @@ TEST(Fp8Test, WhatCannotRunInFp8Abstains) {
   EXPECT_NE(without_amp.effect.why.find("amp+fp8"), std::string::npos);
   JobBuilder odd = Layer(16384, 8200, 40'000);
   const Applied extents(odd.Build(), "amp+fp8");
-  EXPECT_FALSE(extents.effect.applies);
+  EXPECT_EQ(extents.Times(), Applied(extents.job, "amp").Times());
   EXPECT_NE(extents.effect.why.find("multiples of 16"), std::string::npos) << extents.effect.why;
   JobBuilder a100("NVIDIA A100-SXM4-80GB");
   a100.Step().Forward("aten::mm", "[[64, 64], [64, 64]]", 10, 1, kGemm);
@@ -76,6 +76,27 @@ TEST(Fp8Test, WhatCannotRunInFp8Abstains) {
   EXPECT_FALSE(no_hardware.effect.applies);
   EXPECT_NE(no_hardware.effect.why.find("no tensor cores for fp8"), std::string::npos)
       << no_hardware.effect.why;
+}
+
+TEST(Fp8Test, BlockScaledRecipesNeedTheirRates) {
+  JobBuilder h200 = Layer(16384, 8192, 40'000);
+  const Applied refused(h200.Build(), "amp+fp8:recipe=mxfp8");
+  EXPECT_FALSE(refused.effect.applies);
+  EXPECT_EQ(refused.effect.why, "H200 has no tensor cores for mxfp8");
+  JobBuilder b("NVIDIA B200");
+  for (int step = 0; step < 2; ++step)
+    b.Step().Forward("aten::mm", "[[16384, 8192], [8192, 8192]]", 40'000, step, kGemm);
+  const Job& job = b.Build();
+  const Applied amp(job, "amp"), mx(job, "amp+fp8:recipe=mxfp8"), nv(job, "amp+fp8:recipe=nvfp4");
+  ASSERT_TRUE(mx.effect.applies && nv.effect.applies) << mx.effect.why << nv.effect.why;
+  const DeviceSpec& device = *job.device();
+  const double rates = device.sustained.gemm_16 / device.sustained.gemm_8;
+  // 2,250 TFLOP/s in 16 bits, 4,500 in mxfp8 and 9,000 in nvfp4.
+  EXPECT_NEAR(mx.Times()[0], 1.2 + rates / 2 * (amp.Times()[0] - 1.2), 0.1);
+  EXPECT_NEAR(nv.Times()[0], 1.2 + rates / 4 * (amp.Times()[0] - 1.2), 0.1);
+  // Blocks need no pass for the largest value; nvfp4 has one for the tensor.
+  EXPECT_EQ(mx.edit.counts().inserted - amp.edit.counts().inserted, 2 * 2);
+  EXPECT_EQ(nv.edit.counts().inserted - amp.edit.counts().inserted, 2 * 4);
 }
 
 }  // namespace fp8_test

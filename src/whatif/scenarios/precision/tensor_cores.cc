@@ -1,12 +1,19 @@
 #include "whatif/scenarios/precision/tensor_cores.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "analysis/names/operator_costs.h"
+#include "cost/roofline.h"
 #include "kernels/recurrent_time.h"
 #include "kernels/tensor_core_time.h"
+#include "whatif/job/operators.h"
 #include "whatif/scenarios/selection.h"
+#include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {
 
@@ -24,8 +31,8 @@ DType TypeOf(Precision precision) {
   return DType::kUnknown;
 }
 
-std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job) {
-  std::map<HostEventId, std::vector<TaskIndex>> operators;
+Products ProductsOfFloat32(const Job& job) {
+  Products operators;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
     if (job.graph().tasks[task].kind != TaskKind::kGpu) continue;
     const HostEventId op = job.ContextOf(task).costed;
@@ -34,6 +41,11 @@ std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job) {
     if (cost->family != WorkFamily::kMatmul && cost->family != WorkFamily::kConvolution) continue;
     operators[op].push_back(task);
   }
+  return operators;
+}
+
+Products Float32Products(const Job& job) {
+  Products operators = ProductsOfFloat32(job);
   std::erase_if(operators, [&](const auto& entry) {
     return std::any_of(entry.second.begin(), entry.second.end(), [&](TaskIndex task) {
       return job.ClassOf(task).tensor_cores == TensorCoreUse::kYes;
@@ -43,6 +55,18 @@ std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job) {
 }
 
 namespace {
+
+/// Returns the type in which a product runs on tensor cores, according to its operands or, if these
+/// are unknown, to its kernels; kUnknown if it runs without.
+DType TypeOnTensorCores(const Job& job, const LaunchingOperator& op) {
+  const OperatorCost* cost = job.CostOf(op.op);
+  for (const TaskIndex task : op.tasks) {
+    const DType dtype =
+        ResolveMathDType(cost ? cost->math_dtype : DType::kUnknown, job.ClassOf(task));
+    if (IsTensorCoreType(dtype) || dtype == DType::kF8) return dtype;
+  }
+  return DType::kUnknown;
+}
 
 std::optional<DurationNs> TimeOnTensorCores(const Job& job, const OperatorCall& call, DType dtype) {
   const DeviceSpec& device = *job.device();
@@ -95,6 +119,25 @@ bool MoveRecurrent(const Job& job, HostEventId op, const OperatorCall& call,
 }
 
 }  // namespace
+
+Effect NoProducts(const Job& job, std::string_view nothing) {
+  std::set<std::string_view> types;
+  bool any = false;
+  for (const LaunchingOperator& op : LaunchingOperators(job)) {
+    if (!IsProduct(job, op)) continue;
+    any = true;
+    if (const DType dtype = TypeOnTensorCores(job, op); dtype != DType::kUnknown)
+      types.insert(Name(dtype));
+  }
+  const Effect effect =
+      NotFound(job, any ? nothing : "the job has no matrix products or convolutions",
+               {"matrix products and convolutions", [&](const LaunchingOperator& op) {
+                  return IsProduct(job, op) && TypeOnTensorCores(job, op) == DType::kUnknown;
+                }});
+  if (effect.abstention == Abstention::kUnknown || types.empty()) return effect;
+  return Effect::Already(
+      fmt::format("the matrix products and convolutions run in {}", fmt::join(types, " and ")));
+}
 
 bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskIndex>& tasks,
                        DType dtype, Edit& edit) {

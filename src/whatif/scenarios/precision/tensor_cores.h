@@ -3,19 +3,32 @@
 
 #include <map>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "cost/operator_call.h"
 #include "sim/edit.h"
 #include "whatif/job/job.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 
 DType TypeOf(Precision precision);
 
-/// Returns the GPU tasks, in order, of each float32 matrix product or convolution without tensor
-/// cores.
-std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job);
+/// Products and convolutions, with their GPU tasks in order.
+using Products = std::map<HostEventId, std::vector<TaskIndex>>;
+
+/// Returns the matrix products and convolutions of float32 operands, on tensor cores (TF32) or not.
+Products ProductsOfFloat32(const Job& job);
+
+/// Returns those that run without tensor cores.
+Products Float32Products(const Job& job);
+
+/// Returns the effect of a change that finds no product to move to tensor cores: they already run
+/// there (TF32, or a type of 8 or 16 bits), the job has none, or their shapes are unknown.
+///
+/// @param nothing  the reason if products exist, but the change applies to none
+Effect NoProducts(const Job& job, std::string_view nothing);
 
 /// Sets the total time of an operator's tasks to their time on tensor cores in a type. Returns
 /// false if that time is unknown, or if TF32 would not be faster. Also returns false for

@@ -16,20 +16,6 @@ namespace {
 /// Error of the kernel times, as a share (measured: totals of whole jobs within 3 %).
 constexpr double kTf32Error = 0.11;
 
-std::string WhyNone(const Job& job) {
-  const auto is_product = [&](const LaunchingOperator& op) { return IsProduct(job, op); };
-  if (!HasAny(job, is_product))
-    return WhyNotFound(job, "the job has no matrix products or convolutions");
-  // Without shapes, an operator's kernels still show whether it uses tensor cores.
-  return WhyNotFound(job, "no matrix product or convolution runs in float32 without tensor cores",
-                     {"matrix products and convolutions", [&](const LaunchingOperator& op) {
-                        return is_product(op) &&
-                               std::none_of(op.tasks.begin(), op.tasks.end(), [&](TaskIndex task) {
-                                 return job.ClassOf(task).tensor_cores == TensorCoreUse::kYes;
-                               });
-                      }});
-}
-
 }  // namespace
 
 Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
@@ -53,11 +39,10 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
       edit.AddWorkBefore(launch, AddedHostTime(job, op, tasks.front(), DType::kTF32));
   }
   if (changed == 0 && elsewhere > 0) {
-    return {
-        .why = "tf32 changes nothing more", .validated = ValidityOn(job), .memory_delta_bytes = 0};
+    return Effect::Nothing("another change moves the products to tensor cores");
   }
   if (changed == 0) {
-    return Effect::Abstain(WhyNone(job));
+    return NoProducts(job, "no matrix product or convolution of float32 would be faster in TF32");
   }
   Effect effect;
   effect.gpu_error = kTf32Error;

@@ -138,6 +138,7 @@ struct PaddedProducts {
 PaddedProducts PadProducts(const Job& job, const std::vector<HeadProduct>& products,
                            std::int64_t vocabulary, std::int64_t padded, Edit& edit) {
   PaddedProducts counts;
+  std::vector<std::pair<const LaunchingOperator*, double>> ratios;
   for (const auto& [op, shape] : products) {
     if (IsReplaced(op.tasks, edit)) continue;
     const std::optional<DType> dtype = TensorCoreTypeOf(job, op, edit);
@@ -156,7 +157,11 @@ PaddedProducts PadProducts(const Job& job, const std::vector<HeadProduct>& produ
     }
     ++(!before.aligned && after.aligned ? counts.aligned : counts.already);
     const double ratio = static_cast<double>(then->ns()) / static_cast<double>(now->ns());
-    for (const TaskIndex task : op.tasks) {
+    ratios.emplace_back(&op, ratio);
+  }
+  if (counts.aligned == 0) return counts;
+  for (const auto& [op, ratio] : ratios) {
+    for (const TaskIndex task : op->tasks) {
       if (!edit.IsRemoved(task)) edit.Scale(task, ratio);
     }
   }
@@ -184,26 +189,25 @@ Effect ApplyVocabularyPadding(const Job& job, const Arguments& arguments, Edit& 
   const Wanted wanted = {"matrix products",
                          [&](const LaunchingOperator& op) { return IsProduct(job, op); }};
   const std::optional<std::int64_t> vocabulary = VocabularyOf(job);
-  if (!vocabulary) {
-    return Effect::Abstain(
-        WhyNotFound(job, "the job has no vocabulary above 1,000 entries", wanted));
-  }
+  if (!vocabulary) return NotFound(job, "the job has no vocabulary above 1,000 entries", wanted);
   const auto multiple = static_cast<std::int64_t>(arguments.Number("to"));
   const std::int64_t padded = (*vocabulary + multiple - 1) / multiple * multiple;
   if (padded == *vocabulary) {
-    return Effect::Abstain(fmt::format("the vocabulary of {} is already a multiple of {}",
+    return Effect::Already(fmt::format("the vocabulary of {} is a multiple of {}",
                                        FormatCount(*vocabulary), FormatCount(multiple)));
   }
   const std::vector<HeadProduct> products = FindHeadProducts(job, *vocabulary);
   if (products.empty()) {
-    return Effect::Abstain(
-        WhyNotFound(job,
+    return NotFound(job,
                     fmt::format("no matrix product has the vocabulary's extent of {}",
                                 FormatCount(*vocabulary)),
-                    wanted));
+                    wanted);
   }
   const PaddedProducts counts = PadProducts(job, products, *vocabulary, padded, edit);
-  if (counts.aligned == 0) return Effect::Abstain(WhyNotPadded(counts, *vocabulary, padded));
+  if (counts.aligned == 0) {
+    const std::string why = WhyNotPadded(counts, *vocabulary, padded);
+    return counts.unknown > 0 ? Effect::Abstain(why) : Effect::Nothing(why);
+  }
   GrowOthers(job, *vocabulary, static_cast<double>(padded) / static_cast<double>(*vocabulary),
              edit);
   Effect effect;

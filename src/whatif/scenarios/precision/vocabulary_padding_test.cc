@@ -74,9 +74,9 @@ TEST(VocabularyPaddingTest, WithAmpTheProductsTakeTheirAlignedTime) {
 }
 
 TEST(VocabularyPaddingTest, AbstainsIfPaddingAlignsNothing) {
-  EXPECT_EQ(WhyNot(Head(50'304, true)), "the vocabulary of 50,304 is already a multiple of 64");
+  EXPECT_EQ(WhyNot(Head(50'304, true)), "already: the vocabulary of 50,304 is a multiple of 64");
   EXPECT_EQ(WhyNot(Head(50'257, true), "vocabulary-padding:to=1"),
-            "the vocabulary of 50,257 is already a multiple of 1");
+            "already: the vocabulary of 50,257 is a multiple of 1");
   // 50,264 elements of 2 bytes are a multiple of 16 bytes.
   EXPECT_EQ(WhyNot(Head(50'264, true)),
             "padding from 50,264 to 50,304 makes no row of the products begin at a multiple of 16 "

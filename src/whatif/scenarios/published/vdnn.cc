@@ -80,13 +80,15 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
     const auto is_convolution = [&](const LaunchingOperator& op) {
       return IsOfFamily(job, op, WorkFamily::kConvolution);
     };
-    return Effect::Abstain(
-        WhyNotFound(job,
-                    !HasAny(job, is_convolution) ? "the job has no convolutions"
-                    : !HasBackward(job)
-                        ? "the recorded steps have no backward, so they save nothing for it"
-                        : "no sequence number matches a convolution's backward with its forward",
-                    {"convolutions", is_convolution}));
+    if (HasAny(job, is_convolution) && HasBackward(job)) {
+      return Effect::Abstain(
+          "no sequence number matches a convolution's backward with its forward");
+    }
+    return NotFound(job,
+                    !HasAny(job, is_convolution)
+                        ? "the job has no convolutions"
+                        : "the recorded steps have no backward, so they save nothing for it",
+                    {"convolutions", is_convolution});
   }
   const double bytes_per_ns = arguments.Number("pcie-gbps") / 8;
   const std::uint32_t out = edit.AddChannel({.name = "copies out", .bytes_per_ns = bytes_per_ns});

@@ -43,9 +43,28 @@ double ThroughputAt(const std::vector<BatchPoint>& points, double samples) {
   return points.back().samples_per_s;
 }
 
+/// Returns the most frequent leading extent of the forward's outermost operators on the CPU.
+std::optional<std::int64_t> SamplesOnCpu(const Job& job) {
+  const auto& events = job.store().host_events;
+  std::map<std::int64_t, std::int64_t> used;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId event(row), parent = events.parent[row];
+    if (events.kind[row] != HostEventKind::kOperator ||
+        job.attribution().Of(event).phase != Phase::kForward ||
+        (parent.valid() && events.kind[parent.index()] == HostEventKind::kOperator))
+      continue;
+    const OperatorCall* call = job.CallOf(event);
+    if (const auto extent = call ? LeadingExtent(*call, 0) : std::nullopt) ++used[*extent];
+  }
+  const auto most =
+      std::ranges::max_element(used, {}, [](const auto& count) { return count.second; });
+  return most == used.end() ? std::nullopt : std::optional(most->first);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> SamplesPerStep(const Job& job) {
+  if (!job.HasGpuWork()) return SamplesOnCpu(job);
   // Rows of a product with a bias may be tokens, so they count only without other sources.
   std::map<std::int64_t, std::int64_t> copied, used, multiplied;
   HostEventId last;

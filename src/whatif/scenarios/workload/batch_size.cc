@@ -24,6 +24,7 @@
 #include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/why_not_found.h"
 #include "whatif/scenarios/workload/batch_curve.h"
+#include "whatif/scenarios/workload/batch_on_cpu.h"
 
 namespace headroom {
 namespace {
@@ -220,6 +221,12 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
                     {.kind = "operators of the forward", .is = [&](const LaunchingOperator& op) {
                        return job.ContextOf(op.tasks.front()).phase == Phase::kForward;
                      }}));
+  }
+  if (!job.HasGpuWork()) {
+    const std::optional<Effect> on_cpu =
+        BatchSizeOnCpu(job, static_cast<double>(*batch), arguments.Number("n"), edit);
+    return on_cpu.value_or(
+        Effect::Abstain("no operator of the forward or the backward was recorded"));
   }
   const double ratio = arguments.Number("n") / static_cast<double>(*batch);
   const DoubtfulAtBatch doubtful = ScaleToBatch(job, job.device(), ratio, edit);
