@@ -44,7 +44,7 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
 constexpr const char* kWaitsForItself =
     "together, these changes make a task wait for itself; forecast them separately";
 
-constexpr std::string_view kBatchSize = "batch-size";
+constexpr std::string_view kBatchSizeName = "batch-size";
 
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
 constexpr Factors kFreeHost = {.host = 0, .gpu = 1, .changed = 1};
@@ -391,7 +391,7 @@ Forecaster::Attempt Forecaster::Try(const Change& change) {
 std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls, double recorded,
                                               std::int64_t samples) {
   for (ScenarioCall& call : calls) {
-    if (call.scenario->name == kBatchSize) call.arguments.Set("n", std::to_string(samples));
+    if (call.scenario->name == kBatchSizeName) call.arguments.Set("n", std::to_string(samples));
   }
   const Attempt attempt = Try(ChangeOf(calls));
   if (!attempt.effect.applies) return std::nullopt;
@@ -410,7 +410,7 @@ std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls, d
 
 std::optional<BatchCurve> Forecaster::CurveOf(const std::vector<ScenarioCall>& calls) {
   const auto batch = std::find_if(calls.begin(), calls.end(), [](const ScenarioCall& call) {
-    return call.scenario->name == kBatchSize;
+    return call.scenario->name == kBatchSizeName;
   });
   const std::optional<std::int64_t> recorded = SamplesPerStep(job_);
   if (batch == calls.end() || !recorded || *recorded <= 0) return std::nullopt;
