@@ -43,6 +43,7 @@ constexpr std::array kFigures = {
     FigureField{"bf16_tensor_tflops", "TFLOP/s", &DeviceSpec::bf16_tensor_tflops, 0.001, 1e6},
     FigureField{"fp16_tensor_tflops", "TFLOP/s", &DeviceSpec::fp16_tensor_tflops, 0.001, 1e6},
     FigureField{"fp8_tensor_tflops", "TFLOP/s", &DeviceSpec::fp8_tensor_tflops, 0.001, 1e6},
+    FigureField{"fp4_tensor_tflops", "TFLOP/s", &DeviceSpec::fp4_tensor_tflops, 0.001, 1e6},
     FigureField{"int8_tensor_tops", "TOP/s", &DeviceSpec::int8_tensor_tops, 0.001, 1e6},
     FigureField{"tdp_w", "W", &DeviceSpec::tdp_w, 1, 100000},
     FigureField{"process_nm", "nm", &DeviceSpec::process_nm, 0.1, 1000},

@@ -52,6 +52,7 @@ struct DeviceSpec {
   std::optional<double> bf16_tensor_tflops;
   std::optional<double> fp16_tensor_tflops;
   std::optional<double> fp8_tensor_tflops;
+  std::optional<double> fp4_tensor_tflops;  ///< Block-scaled: NVFP4, MXFP4.
   std::optional<double> int8_tensor_tops;
   std::optional<double> tdp_w;
   std::optional<double> process_nm;  ///< Process node, as the vendor names it.

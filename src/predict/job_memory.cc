@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 namespace {

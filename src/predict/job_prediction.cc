@@ -14,7 +14,7 @@
 #include "render/number_format.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/operators.h"
-#include "whatif/scenarios/batch_size.h"
+#include "whatif/scenarios/workload/batch_size.h"
 
 namespace headroom {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 

@@ -9,7 +9,7 @@
 #include "scale/recorded_collectives.h"
 #include "scale/sharded_exchange.h"
 #include "scale/tensor_parallel.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/scenario.h"
 
 namespace headroom {

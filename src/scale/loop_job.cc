@@ -18,7 +18,7 @@
 #include "scale/step_deviation.h"
 #include "sim/edit.h"
 #include "store/args_text.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 
 namespace headroom {
 namespace {

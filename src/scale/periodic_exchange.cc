@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "network/collectives.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 
 #include "network/collectives.h"
 #include "render/number_format.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 
 namespace headroom {
 

@@ -4,8 +4,8 @@
 #include <cassert>
 
 #include "scale/step_deviation.h"
-#include "whatif/scenarios/batch_curve.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 namespace {

@@ -10,7 +10,7 @@
 #include "network/network_fit.h"
 #include "ranks/collective_rows.h"
 #include "ranks/rank_timeline.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/selection.h"
 
 namespace headroom {

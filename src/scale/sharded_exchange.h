@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "sim/edit.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/scenario.h"
 
 namespace headroom {

@@ -11,9 +11,9 @@
 #include "scale/stage_partition.h"
 #include "whatif/job/gradients.h"
 #include "whatif/job/inserted_kernels.h"
-#include "whatif/scenarios/batch_size.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/selection.h"
+#include "whatif/scenarios/workload/batch_size.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "scale/step_deviation.h"
-#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 #include "network/collectives.h"
 #include "network/gradient_exchange.h"
 #include "sim/edit.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 
 namespace headroom {
 

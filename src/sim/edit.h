@@ -100,6 +100,13 @@ class Edit {
   /// Records that an operator no longer runs, for later scenarios that search operators.
   void Skip(HostEventId op) { skipped_.insert(op); }
   bool IsSkipped(HostEventId op) const { return skipped_.contains(op); }
+  /// Records that other gradients, of these bytes, replace the gradient that a skipped operator
+  /// completes.
+  void ReplaceGradient(HostEventId op, double bytes) { gradient_bytes_[op] = bytes; }
+  std::optional<double> ReplacedGradient(HostEventId op) const {
+    const auto known = gradient_bytes_.find(op);
+    return known == gradient_bytes_.end() ? std::nullopt : std::optional(known->second);
+  }
 
   /// Removes a task. Its dependents then wait for the task before it on its track. The host work
   /// before a removed call remains; ScaleWorkBefore() can remove that work.
@@ -226,6 +233,7 @@ class Edit {
   std::unordered_map<TaskIndex, std::optional<DurationNs>> other_work_;  ///< Durations in 16 bits.
   std::unordered_map<TaskIndex, Precision> precision_;
   std::unordered_set<HostEventId> skipped_;
+  std::unordered_map<HostEventId, double> gradient_bytes_;
   std::vector<NewKernel> inserted_;
   std::vector<Channel> channels_;
   std::vector<ChannelTask> channel_tasks_;

@@ -22,8 +22,8 @@
 #include "whatif/forecast.h"
 #include "whatif/job/job.h"
 #include "whatif/job/step_window.h"
-#include "whatif/scenarios/batch_curve.h"
 #include "whatif/scenarios/selection.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 namespace {

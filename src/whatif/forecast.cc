@@ -44,7 +44,7 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
 constexpr const char* kWaitsForItself =
     "together, these changes make a task wait for itself; forecast them separately";
 
-constexpr std::string_view kBatchSize = "batch-size";
+constexpr std::string_view kBatchSizeName = "batch-size";
 
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
 constexpr Factors kFreeHost = {.host = 0, .gpu = 1, .changed = 1};
@@ -292,6 +292,7 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.why = effect.why;
   if (!effect.applies) {
     forecast.applies = false;
+    forecast.abstention = effect.abstention;
     return forecast;
   }
   forecast.validated = effect.validated;
@@ -302,9 +303,16 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.step_ms =
       IntervalOf(edited_.plan, edited_.changed, effect.gpu_error, effect.transfer_error);
   WidenByGraphUncertainty(edited_, forecast.step_ms);
+  if (effect.change_error > 0) {
+    StepInterval& step = forecast.step_ms;
+    const double spread = effect.change_error * std::abs(step.mid - baseline_.corrected.mid);
+    step.low = std::max(0.0, step.mid - std::hypot(step.mid - step.low, spread));
+    step.high = step.mid + std::hypot(step.high - step.mid, spread);
+  }
   forecast.limits = LimitsOf(edited_.plan, forecast.step_ms.mid);
   if (attempt.before_last)
     AddMicroBatches(*attempt.before_last, effect.micro_batches - 1, effect, forecast);
+  forecast.is_upper_bound = effect.is_upper_bound;
   forecast.at_best = effect.takes_host_work && job_.steps().steps.source == StepSource::kNone;
   if (forecast.at_best) {
     forecast.step_ms.high = std::max(forecast.step_ms.high, baseline_.corrected.high);
@@ -383,7 +391,7 @@ Forecaster::Attempt Forecaster::Try(const Change& change) {
 std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls, double recorded,
                                               std::int64_t samples) {
   for (ScenarioCall& call : calls) {
-    if (call.scenario->name == kBatchSize) call.arguments.Set("n", std::to_string(samples));
+    if (call.scenario->name == kBatchSizeName) call.arguments.Set("n", std::to_string(samples));
   }
   const Attempt attempt = Try(ChangeOf(calls));
   if (!attempt.effect.applies) return std::nullopt;
@@ -402,7 +410,7 @@ std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls, d
 
 std::optional<BatchCurve> Forecaster::CurveOf(const std::vector<ScenarioCall>& calls) {
   const auto batch = std::find_if(calls.begin(), calls.end(), [](const ScenarioCall& call) {
-    return call.scenario->name == kBatchSize;
+    return call.scenario->name == kBatchSizeName;
   });
   const std::optional<std::int64_t> recorded = SamplesPerStep(job_);
   if (batch == calls.end() || !recorded || *recorded <= 0) return std::nullopt;

@@ -11,8 +11,8 @@
 #include "base/wanted.h"
 #include "sim/schedule.h"
 #include "whatif/memory/memory_deltas.h"
-#include "whatif/scenarios/batch_curve.h"
 #include "whatif/scenarios/scenario.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 
@@ -75,6 +75,7 @@ struct StepLimits {
 struct Forecast {
   std::string name;
   bool applies = true;
+  Abstention abstention = Abstention::kUnknown;  ///< Only if it does not apply.
   StepInterval step_ms;
   double speedup = 1;   ///< Corrected step / forecast.
   double saves_ms = 0;  ///< Corrected step - forecast.
@@ -84,6 +85,7 @@ struct Forecast {
   /// which no real change removes. The amount of start-up work is unknown, so the interval extends
   /// to the unchanged step.
   bool at_best = false;
+  bool is_upper_bound = false;  ///< A real change gains at most this.
   std::optional<std::int64_t> memory_delta_bytes;
   EditCounts changed;
   double work = 1;  ///< Work per step, relative to the recorded step.

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/recurrent_time.h"
-#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 #include "whatif/test_job.h"
 
 namespace headroom {

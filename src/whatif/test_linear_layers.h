@@ -12,7 +12,8 @@ namespace headroom {
 /// gradient is added to an older one (3 us). The update takes 100 us.
 class LinearLayers {
  public:
-  explicit LinearLayers(bool shapes = true) {
+  /// @param clipping_us  a kernel that clips the gradients before the update; 0: none
+  explicit LinearLayers(bool shapes = true, int clipping_us = 0) {
     for (int step = 0; step < 3; ++step) {
       const int s = 100 * step;
       b_.Step();
@@ -34,6 +35,7 @@ class LinearLayers {
                   s + 2);
       Product("[[64, 32], [32, 256]]", 11, s + 1);
       Accumulate(shapes ? "[[64, 256]]" : "");
+      if (clipping_us > 0) b_.Forward("aten::_foreach_norm", "", clipping_us, -1);
       b_.Update("Optimizer.step#SGD.step", "aten::add_", "[[32, 256], [32, 256], []]", 100);
     }
   }

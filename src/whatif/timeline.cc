@@ -11,7 +11,7 @@ namespace headroom {
 namespace {
 
 constexpr std::string_view kInsertedLaunch = "cudaLaunchKernel";
-constexpr std::string_view kInsertedKernel = "inserted kernel";
+constexpr std::string_view kInsertedSpan = "inserted kernel";
 constexpr std::string_view kGraphLaunch = "cudaGraphLaunch";
 
 constexpr std::int64_t kBehindLastCall = 1'000;
@@ -206,7 +206,7 @@ class Predictor {
 
   TimelineSpan GpuSpan(TaskIndex task) const {
     const TaskIndex origin = edited_.origin[task];
-    TimelineSpan span{.name = origin == kNoTask ? kInsertedKernel : job_.NameOf(origin),
+    TimelineSpan span{.name = origin == kNoTask ? kInsertedSpan : job_.NameOf(origin),
                       .origin = origin,
                       .duration_ns = plan_.duration[task]};
     span.mark = origin == kNoTask       ? SpanMark::kInserted

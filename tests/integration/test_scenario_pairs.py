@@ -5,11 +5,18 @@ import re
 
 from integration import support
 
-SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
+SAMPLES = support.ROOT / "data/samples"
+SAMPLE = SAMPLES / "resnet50_fp32_h200.json.gz"
+# Jobs that already have changes of the catalogue.
+CHANGED = (SAMPLES / "bert_base_fused_bf16_h200.json.gz", SAMPLES / "bert_base_amp_fp16_h200.json.gz")
 # Values of keys without a default. A new scenario that needs another key fails here until it gets a value.
 VALUES = {
     "optimizer": "kind=muon",
     "power-limit": "watts=400",
+    "attention": "kind=flash3",
+    "packing": "fill=0.5",
+    "offload": "what=activations",
+    "threads": "from=1,n=2",
     "batch-size": "n=32",
     "sequence-length": "n=512",
     "horizontal-fusion": "jobs=2",
@@ -22,8 +29,8 @@ VALUES = {
 
 
 class Pairs(support.ProgramTest):
-    def whatif(self, scenarios):
-        outcome = support.headroom("whatif", "--json", "--quiet", "--no-local-state", SAMPLE, *scenarios, seconds=300)
+    def whatif(self, scenarios, trace=SAMPLE):
+        outcome = support.headroom("whatif", "--json", "--quiet", "--no-local-state", trace, *scenarios, seconds=300)
         self.assertEqual(outcome.code, 0, outcome)
         return outcome.json()["scenarios"]
 
@@ -60,3 +67,26 @@ class Pairs(support.ProgramTest):
                 self.assertEqual({**row, "name": ""}, {**other, "name": ""})
                 applied += row["applies"]
         self.assertGreater(applied, len(pairs) / 4)
+
+    def test_a_part_with_nothing_to_do_changes_nothing(self):
+        scenarios = self.scenarios()
+        for trace in (SAMPLE, *CHANGED):
+            alone = {row["name"]: row for row in self.whatif(scenarios, trace)}
+            pairs = list(itertools.combinations(scenarios, 2))
+            idle = 0
+            for (a, b), row in zip(pairs, self.whatif([f"{a}+{b}" for a, b in pairs], trace)):
+                for part, other in ((a, b), (b, a)):
+                    if not row["applies"] or f"{part.partition(':')[0]} changes nothing (" not in row["why"]:
+                        continue
+                    idle += 1
+                    with self.subTest(trace=trace.name, pair=row["name"], idle=part):
+                        for key in ("step_ms", "changed", "memory_delta_bytes", "validated", "at_best"):
+                            self.assertEqual(row[key], alone[other][key], key)
+            self.assertGreater(idle, len(scenarios))
+
+    def test_a_change_that_the_job_has_is_named(self):
+        rows = self.whatif(["fused-optimizer", "amp", "flash-attention", "attention:kind=cudnn", "tf32"], CHANGED[0])
+        for row in rows:
+            with self.subTest(row["name"]):
+                self.assertFalse(row["applies"])
+                self.assertTrue(row["why"].startswith("already: "), row["why"])

@@ -241,8 +241,8 @@ class Whatif(support.ProgramTest):
         )
         absent = (
             {
-                "tf32": "no matrix product or convolution runs in float32 without",
-                "amp": "already run in 16 bits",
+                "tf32": "already: the matrix products and convolutions run in fp16",
+                "amp": "already: the matrix products and convolutions run in fp16",
                 "channels-last": "no convolutions",
                 "vdnn": "no convolutions",
                 "gist": "no ReLU",

@@ -78,13 +78,15 @@ Status AddListedSteps(std::span<const OperatorList> lists, std::span<const Opera
         return Status::Of(estimate.status().code(),
                           fmt::format("{}: {}", path, estimate.status().message()));
       }
-      std::string why =
-          fmt::format("{} of {} operators have no kernels: they are views, or unknown",
-                      list.without_work, list.operators);
+      std::string why;
+      if (list.without_work > 0) {
+        why = fmt::format("{} of {} operators have no kernels: they are views, or unknown",
+                          list.without_work, list.operators);
+      }
       if (list.collectives > 0) {
-        why +=
-            fmt::format("; {} of communication between GPUs {} not included",
-                        Plural(list.collectives, "kernel"), list.collectives == 1 ? "is" : "are");
+        why += fmt::format("{}{} of communication between GPUs {} not included",
+                           why.empty() ? "" : "; ", Plural(list.collectives, "kernel"),
+                           list.collectives == 1 ? "is" : "are");
       }
       std::string doubt = list.Doubt();
       if (const std::string of_gpu = models.WhyExtrapolated(rate, estimate.value().vector_share);

@@ -20,7 +20,7 @@
 #include "scale/predicted_job.h"
 #include "scale/recorded_collectives.h"
 #include "whatif/job/gradients.h"
-#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "render/json_writer.h"
 #include "render/text_page.h"
-#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/workload/batch_curve.h"
 
 namespace headroom {
 

@@ -64,7 +64,10 @@ std::string RenderForecastJson(const ForecastReport& report) {
   number("replay_step_ms", baseline.replay_step_ms);
   number("replay_error_pct", baseline.replay_error_pct);
   replayed("host_limit_ms", baseline.host_limit_ms);
-  replayed("gpu_limit_ms", baseline.gpu_limit_ms);
+  json.Key("gpu_limit_ms")
+      .Number(report.no_answer.empty() && baseline.ReplayHolds() && baseline.has_gpu_work
+                  ? std::optional(baseline.gpu_limit_ms)
+                  : std::nullopt);
   json.Key("calibration").String(report.calibration);
   if (baseline.steps_note.empty()) {
     json.Key("steps_note").Null();

@@ -66,9 +66,7 @@ std::vector<Span> RowOf(const Forecast& forecast) {
 
 }  // namespace
 
-bool IsUpperBound(const Forecast& forecast) {
-  return forecast.at_best || Includes(forecast.name, "remove-syncs");
-}
+bool IsUpperBound(const Forecast& forecast) { return forecast.at_best || forecast.is_upper_bound; }
 
 std::string RenderForecastSummary(const ForecastReport& report, const PageStyle& style) {
   const Baseline& baseline = report.baseline;
@@ -79,7 +77,7 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
     return 100 * forecast.saves_ms / baseline.corrected.mid;
   };
   std::vector<std::vector<Span>> rows;
-  std::vector<std::string> no_gain, slower, not_applicable, changes, twice;
+  std::vector<std::string> no_gain, slower, already, not_applicable, changes, twice;
   for (const Forecast& forecast : report.forecasts) {
     if (const std::string_view part = HardwareOf(forecast.name); !part.empty()) {
       twice.push_back(fmt::format(
@@ -102,7 +100,9 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
     const bool applies_together = std::ranges::any_of(report.forecasts, [&](const Forecast& other) {
       return other.name.ends_with("+" + forecast.name);
     });
-    if (HardwareOf(forecast.name).empty() && !applies_together && forecast.why != kNoGpuWork)
+    if (forecast.abstention == Abstention::kAlready)
+      already.push_back(forecast.name);
+    else if (HardwareOf(forecast.name).empty() && !applies_together && forecast.why != kNoGpuWork)
       not_applicable.push_back(forecast.name);
   }
 
@@ -131,6 +131,7 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
   page.Blank();
   if (!no_gain.empty()) page.Paragraph("No gain: ", Joined(no_gain) + ".", Style::kBold);
   if (!slower.empty()) page.Paragraph("Slower: ", Joined(slower) + ".", Style::kBold);
+  if (!already.empty()) page.Paragraph("Already: ", Joined(already) + ".", Style::kBold);
   if (!baseline.has_gpu_work)
     not_applicable.emplace_back("changes of GPU work, of which the recording has none");
   if (!not_applicable.empty())

@@ -26,6 +26,12 @@ std::string_view ValidityText(Validity validity) {
   return "";
 }
 
+/// Returns the reason. A scenario with nothing to do is not an unknown.
+std::string WhyText(const Forecast& forecast) {
+  const bool unknown = !forecast.applies && forecast.abstention == Abstention::kUnknown;
+  return (unknown ? "unknown: " : "") + forecast.why;
+}
+
 /// Writes what was asked for in addition to the forecasts.
 void WriteMore(const ForecastReport& report, TextPage& page) {
   if (report.explanation) WriteExplanationText(*report.explanation, page);
@@ -108,7 +114,7 @@ std::string RenderForecastText(const ForecastReport& report, const PageStyle& st
   page.Blank();
   for (const Forecast& forecast : report.forecasts) {
     page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, style.charset)),
-                   forecast.applies ? forecast.why : "unknown: " + forecast.why, Style::kBold);
+                   WhyText(forecast), Style::kBold);
   }
   if (!report.abstaining.empty()) {
     page.Blank();

@@ -25,9 +25,8 @@ constexpr UpdateAlgorithm kAlgorithms[] = {
 
 }  // namespace
 
-std::vector<OptimizerStep> FindOptimizerSteps(const Job& job) {
+std::vector<HostEventId> OptimizerRanges(const Job& job) {
   const auto& events = job.store().host_events;
-  // The optimizer's range around each event.
   std::vector<HostEventId> range_of(events.rows());
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId event(row), parent = events.parent[row];
@@ -36,6 +35,11 @@ std::vector<OptimizerStep> FindOptimizerSteps(const Job& job) {
         job.RolesOf(event).Has(HostRole::kOptimizerStep))
       range_of[row] = event;
   }
+  return range_of;
+}
+
+std::vector<OptimizerStep> FindOptimizerSteps(const Job& job) {
+  const std::vector<HostEventId> range_of = OptimizerRanges(job);
   std::map<HostEventId, OptimizerStep> steps;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
     const Task& recorded = job.graph().tasks[task];
@@ -52,12 +56,32 @@ std::vector<OptimizerStep> FindOptimizerSteps(const Job& job) {
   return in_order;
 }
 
-const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step) {
-  const std::string_view name = job.store().Text(job.store().host_events.name[step.range.index()]);
+std::vector<TaskIndex> ClippingTasks(const Job& job) {
+  std::vector<TaskIndex> clipping;
+  for (const OptimizerStep& step : FindOptimizerSteps(job)) {
+    for (TaskIndex task = step.tasks.front(); task-- > 0;) {
+      if (job.graph().tasks[task].kind != TaskKind::kGpu) continue;
+      const HostContext& context = job.ContextOf(task);
+      if (context.phase == Phase::kBackward || context.phase == Phase::kOptimizer) break;
+      const std::string_view op = NameOfOperator(job, context.op);
+      const bool of_gradients = op.find("_norm") != std::string_view::npos ||
+                                op.find("mul_") != std::string_view::npos ||
+                                op.find("unscale") != std::string_view::npos;
+      if (of_gradients) clipping.push_back(task);
+    }
+  }
+  return clipping;
+}
+
+const UpdateAlgorithm* AlgorithmIn(std::string_view name) {
   const auto found = std::find_if(
       std::begin(kAlgorithms), std::end(kAlgorithms),
       [&](const UpdateAlgorithm& a) { return name.find(a.name) != std::string_view::npos; });
   return found == std::end(kAlgorithms) ? nullptr : &*found;
+}
+
+const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step) {
+  return AlgorithmIn(job.store().Text(job.store().host_events.name[step.range.index()]));
 }
 
 std::vector<TensorArg> CountedParameters(const Job& job, const OptimizerStep& step) {

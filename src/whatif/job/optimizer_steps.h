@@ -23,8 +23,18 @@ struct OptimizerStep {
   std::vector<TaskIndex> tasks;  ///< Sorted in graph order; not empty.
 };
 
+/// Returns the range of the optimizer's step around each event, by row of host events.
+std::vector<HostEventId> OptimizerRanges(const Job& job);
+
+/// Returns the algorithm in the name of an optimizer's range; nullptr if it is unknown.
+const UpdateAlgorithm* AlgorithmIn(std::string_view range);
+
 /// Returns the updates with GPU tasks, in order.
 std::vector<OptimizerStep> FindOptimizerSteps(const Job& job);
+
+/// Returns the GPU tasks between the backward and the update that work on gradients: clipping
+/// (torch.nn.utils.clip_grad_norm_) and unscaling (GradScaler.unscale_).
+std::vector<TaskIndex> ClippingTasks(const Job& job);
 
 /// Returns nullptr if the algorithm is unknown.
 const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step);

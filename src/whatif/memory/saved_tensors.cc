@@ -18,7 +18,7 @@ struct Rule {
 constexpr std::array<bool, 3> kFirst = {true}, kSecond = {false, true}, kFirstTwo = {true, true},
                               kLastTwo = {false, true, true}, kAll = {true, true, true};
 
-constexpr std::array kRules = {
+constexpr std::array kSavingRules = {
     Rule{"Addmm", kLastTwo},
     Rule{"Baddbmm", kLastTwo},
     Rule{"Addbmm", kLastTwo},
@@ -91,9 +91,9 @@ SavedTensors SavedBy(std::string_view node, const StepOperator& forward) {
   const std::string_view operation = OperationOf(node);
   if (operation == "Mul" || operation == "Div") return OfElementwiseProduct(forward);
   SavedTensors saved;
-  const auto rule = std::find_if(kRules.begin(), kRules.end(),
+  const auto rule = std::find_if(kSavingRules.begin(), kSavingRules.end(),
                                  [&](const Rule& r) { return r.operation == operation; });
-  if (rule != kRules.end()) {
+  if (rule != kSavingRules.end()) {
     for (std::size_t a = 0; a < rule->arguments.size(); ++a) {
       if (rule->arguments[a]) saved.arguments.push_back(a);
     }

@@ -6,10 +6,15 @@ namespace headroom {
 namespace {
 
 constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}};
+constexpr std::array kThreads = {ScenarioKey{.name = "from", .kind = KeyKind::kCount},
+                                 ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kOptimizer = {ScenarioKey{
     .name = "kind", .kind = KeyKind::kChoice, .choices = "fused|foreach", .otherwise = "fused"}};
 constexpr std::array kVocabulary = {
     ScenarioKey{.name = "to", .kind = KeyKind::kCount, .otherwise = "64"}};
+constexpr std::array kPacking = {ScenarioKey{.name = "fill"}};
+constexpr std::array kAttention = {
+    ScenarioKey{.name = "kind", .kind = KeyKind::kChoice, .choices = "flash3|flash2|sdpa|cudnn"}};
 constexpr std::array kLength = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kAlgorithm = {
     ScenarioKey{.name = "kind", .kind = KeyKind::kChoice, .choices = "sgd|adamw|8bit-adam|muon"}};
@@ -18,7 +23,11 @@ constexpr std::array kCompile = {ScenarioKey{.name = "mode",
                                              .kind = KeyKind::kChoice,
                                              .choices = "default|reduce-overhead",
                                              .otherwise = "default"}};
-constexpr std::array kFp8 = {ScenarioKey{.name = "scaling",
+constexpr std::array kFp8 = {ScenarioKey{.name = "recipe",
+                                         .kind = KeyKind::kChoice,
+                                         .choices = "tensor|mxfp8|nvfp4",
+                                         .otherwise = "tensor"},
+                             ScenarioKey{.name = "scaling",
                                          .kind = KeyKind::kChoice,
                                          .choices = "dynamic|delayed",
                                          .otherwise = "dynamic"}};
@@ -36,6 +45,9 @@ constexpr std::array kLora = {
     ScenarioKey{.name = "rank", .kind = KeyKind::kCount, .otherwise = "16"}};
 constexpr std::array kFreeze = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 constexpr std::array kVdnn = {ScenarioKey{.name = "pcie-gbps", .otherwise = "200"}};
+constexpr std::array kOffload = {
+    ScenarioKey{.name = "what", .kind = KeyKind::kChoice, .choices = "activations|optimizer"},
+    ScenarioKey{.name = "host-gbs", .otherwise = "100"}};
 constexpr std::array kGist = {ScenarioKey{.name = "sparsity", .otherwise = "0.5"}};
 constexpr std::array kCudaGraph = {
     ScenarioKey{.name = "region", .kind = KeyKind::kRegex, .otherwise = ".*"}};
@@ -74,13 +86,15 @@ constexpr std::array kDgc = {kGpus, kBandwidth, kLatency,
 constexpr std::array kScenarios = {
     Scenario{"fused-optimizer",
              "Updates all parameters in one kernel per step, or in a few (kind=foreach)",
-             kOptimizer, ApplyFusedOptimizer},
+             kOptimizer, ApplyFusedOptimizer, false, true},
     Scenario{"optimizer", "Updates the parameters by another algorithm, in one kernel per step",
              kAlgorithm, ApplyOptimizer, true},
     Scenario{"flash-attention",
              "Fuses attention into one kernel per pass, which keeps scores out of memory",
              {},
              ApplyFlashAttention},
+    Scenario{"attention", "Attention runs as kernels of another library", kAttention,
+             ApplyAttention, true},
     Scenario{"fused-cross-entropy",
              "Computes the loss and the gradient of its logits in one kernel",
              {},
@@ -110,12 +124,17 @@ constexpr std::array kScenarios = {
              ApplyFusePointwise},
     Scenario{"vdnn", "Offloads inputs of convolutions to host memory until the backward pass",
              kVdnn, ApplyVdnn, true},
+    Scenario{"offload", "Keeps activations or the optimizer's state in host memory", kOffload,
+             ApplyOffload, true},
     Scenario{"gist", "Keeps outputs of ReLUs encoded until the backward pass", kGist, ApplyGist,
              true},
     Scenario{"lora", "Trains only low-rank adapters of Linear layers", kLora, ApplyLora, true},
     Scenario{"freeze", "Does not train parameters of matching layers or operators", kFreeze,
              ApplyFreeze, true},
-    Scenario{"batch-size", "Changes the number of samples per step", kBatchSize, ApplyBatchSize},
+    Scenario{"batch-size", "Changes the number of samples per step", kBatchSize, ApplyBatchSize,
+             false, true},
+    Scenario{"packing", "Packs sequences, so that no token is padding", kPacking, ApplyPacking,
+             true},
     Scenario{"sequence-length", "Changes the number of tokens per sample", kLength,
              ApplySequenceLength, true},
     Scenario{"gradient-accumulation", "Updates the parameters once for N micro-batches",
@@ -146,6 +165,8 @@ constexpr std::array kScenarios = {
              "Launches the step, or each pass through a region of it, as one CUDA graph",
              kCudaGraph, ApplyCudaGraph},
     Scenario{"gpu-speed", "Every GPU task takes 1/factor of its time", kFactor, ApplyGpuSpeed},
+    Scenario{"threads", "Operators on the CPU run on N threads instead of `from`", kThreads,
+             ApplyThreads, true, true},
     Scenario{"host-speed", "All host work and calls take 1/factor of their time", kFactor,
              ApplyHostSpeed, false, true},
     Scenario{"network-speed", "All communication takes 1/factor of its time", kFactor,

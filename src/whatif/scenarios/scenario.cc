@@ -136,15 +136,10 @@ constexpr std::array<std::string_view, 13> kMeasuredTogether = {
     "batch-size+checkpointing",
     "batch-size+cuda-graph"};
 
-bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
-  if (calls.size() < 2) return true;
-  std::string names;
-  for (const ScenarioCall& call : calls) {
-    if (!names.empty()) names += '+';
-    names += call.scenario->name;
-  }
-  return std::find(kMeasuredTogether.begin(), kMeasuredTogether.end(), names) !=
-         kMeasuredTogether.end();
+bool IsMeasuredTogether(const std::vector<std::string_view>& names) {
+  if (names.size() < 2) return true;
+  return std::find(kMeasuredTogether.begin(), kMeasuredTogether.end(),
+                   fmt::format("{}", fmt::join(names, "+"))) != kMeasuredTogether.end();
 }
 
 /// Returns our scenario for a name that frameworks or users give it; empty if we know none.
@@ -250,14 +245,26 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
   Effect all{.memory_delta_bytes = 0};
   bool all_validated = true, any_out_of_range = false;
   int apart = 0;
+  std::vector<std::string_view> changing;  // Names of the parts that have something to do.
+  std::vector<Effect> idle;
+  std::string notes;
   for (const ScenarioCall& call : calls) {
     if (!job.HasGpuWork() && !call.scenario->on_host)
       return Effect::Abstain(std::string(kNoGpuWork));
     Effect effect = call.scenario->apply(job, call.arguments, edit);
-    if (!effect.applies) return effect;
+    if (!effect.applies && effect.abstention == Abstention::kUnknown) return effect;
+    if (!effect.applies) {
+      notes += fmt::format("{}{} changes nothing ({})", notes.empty() ? "" : "; ",
+                           call.scenario->name, effect.why);
+      idle.push_back(std::move(effect));
+      continue;
+    }
+    changing.push_back(call.scenario->name);
     all.gpu_error = std::max(all.gpu_error, effect.gpu_error);
+    all.change_error = std::max(all.change_error, effect.change_error);
     all.transfer_error = std::max(all.transfer_error, effect.transfer_error);
     all.takes_host_work |= effect.takes_host_work;
+    all.is_upper_bound |= effect.is_upper_bound;
     all.work *= effect.work;
     if (effect.without_update) {
       all.micro_batches = effect.micro_batches;
@@ -274,15 +281,18 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
     any_out_of_range |= effect.validated == Validity::kOutOfRange;
     if (!effect.why.empty()) all.AlsoBecause(effect.why);
   }
+  if (changing.empty() && idle.size() == 1) return idle.front();
+  if (changing.empty()) return Effect::Nothing(notes);
   // The memory that offloading or encoding saves is counted separately, but both act on the tensors
   // that autograd keeps. The memory of two such changes together is therefore unknown.
   if (apart > 1 || (apart > 0 && all.memory_change != MemoryChange()))
     all.memory_delta_bytes.reset();
   if (all_validated) {
-    all.validated = IsMeasuredTogether(calls) ? Validity::kYes : Validity::kOutOfRange;
+    all.validated = IsMeasuredTogether(changing) ? Validity::kYes : Validity::kOutOfRange;
   } else if (any_out_of_range) {
     all.validated = Validity::kOutOfRange;
   }
+  if (!notes.empty()) all.AlsoBecause(notes);
   return all;
 }
 

@@ -56,9 +56,17 @@ inline constexpr std::string_view kNoGpuWork =
 /// Half-width of recurrent operators' times, as a share. Their model comes from one job on one GPU.
 inline constexpr double kRecurrentError = 0.3;
 
+/// Reason why a scenario has no forecast.
+enum class Abstention : std::uint8_t {
+  kUnknown,  ///< Data are missing, or the change is impossible.
+  kNothing,  ///< The job has no work of this kind. In a combination, the scenario changes nothing.
+  kAlready,  ///< The job already has the change. In a combination, as kNothing.
+};
+
 /// Effect of a scenario on the job.
 struct Effect {
-  bool applies = true;   ///< If false, there is no forecast, and `why` gives the reason.
+  bool applies = true;  ///< If false, there is no forecast, and `why` gives the reason.
+  Abstention abstention = Abstention::kUnknown;  ///< Only if it does not apply.
   std::string why = {};  ///< Reason for the gain or for the missing forecast.
   Validity validated = Validity::kNo;
   /// Change of the GPU's memory in addition to the effect of `memory_change`; nullopt if unknown.
@@ -66,12 +74,18 @@ struct Effect {
   MemoryChange memory_change = {};  ///< Effect on the tensors that a step keeps.
   double gpu_error = 0;             ///< Half-width of the changed kernel times, as a share.
 
+  /// Half-width of the step's change, as a share of it. For changes of host time.
+  double change_error = 0;
+
   /// Half-width of the times of transfers on channels, as a share.
   double transfer_error = 0;
 
   /// True if the scenario removes host work that could be start-up, which no change removes. If
   /// nothing marks the steps, start-up is unknown, and the interval extends to the unchanged job.
   bool takes_host_work = false;
+
+  /// True if a real change gains at most this: it cannot remove all that the scenario removes.
+  bool is_upper_bound = false;
 
   double work = 1;  ///< Work per step, relative to the recorded step: more samples, more jobs.
 
@@ -93,6 +107,16 @@ struct Effect {
   }
 
   static Effect Abstain(std::string why) { return {.applies = false, .why = std::move(why)}; }
+  /// REQUIRES for this and Already(): the scenario left the edit unchanged.
+  static Effect Nothing(std::string why) {
+    return {.applies = false, .abstention = Abstention::kNothing, .why = std::move(why)};
+  }
+  /// @param state  as a clause: "the optimizer is fused"
+  static Effect Already(std::string_view state) {
+    return {.applies = false,
+            .abstention = Abstention::kAlready,
+            .why = "already: " + std::string(state)};
+  }
 };
 
 /// A row of the catalogue.
@@ -119,8 +143,9 @@ struct ScenarioCall {
   Arguments arguments;
 };
 
-/// Applies the parts of a combination to an edit, and combines their effects. If a part abstains,
-/// returns its effect; the edit is then invalid.
+/// Applies the parts of a combination to an edit, and combines their effects. Parts with nothing to
+/// do change neither the edit nor the other effects. If another part abstains, returns its effect;
+/// the edit is then invalid.
 Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& edit);
 
 /// Parses `NAME[:key=value,...][+NAME...]` into catalogue order: `A+B` and `B+A` are the same. A

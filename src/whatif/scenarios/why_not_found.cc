@@ -65,6 +65,16 @@ std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& 
                      nothing, without_shapes, all, wanted.kind, HowToShape(job));
 }
 
+Effect NotFound(const Job& job, std::string_view nothing) {
+  const std::string why = WhyNotFound(job, nothing);
+  return why == nothing ? Effect::Nothing(why) : Effect::Abstain(why);
+}
+
+Effect NotFound(const Job& job, std::string_view nothing, const Wanted& wanted) {
+  const std::string why = WhyNotFound(job, nothing, wanted);
+  return why == nothing ? Effect::Nothing(why) : Effect::Abstain(why);
+}
+
 std::string WhatShapesMiss(const Job& job, Phase phase, std::string_view name,
                            std::string_view kind) {
   const auto& events = job.store().host_events;

@@ -8,6 +8,7 @@
 
 #include "cost/work_family.h"
 #include "whatif/job/operators.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 
@@ -32,6 +33,11 @@ std::string WhyNotFound(const Job& job, std::string_view nothing);
 /// Returns the reason if shapes matter. It may also be that the shapes of all or some of these
 /// operators were not recorded.
 std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& wanted);
+
+/// Abstains with WhyNotFound(). The scenario has nothing to do if the trace has all data that it
+/// needs. REQUIRES: the scenario left the edit unchanged.
+Effect NotFound(const Job& job, std::string_view nothing);
+Effect NotFound(const Job& job, std::string_view nothing, const Wanted& wanted);
 
 /// Returns a note if some operators of a phase with this name have no shapes, so that a sum over
 /// them is too small. Returns "" if all or none have shapes. `kind` is a plural noun for these

@@ -90,9 +90,9 @@ TEST(WhyNotFoundTest, KernelsTellWhereShapesDoNot) {
   constexpr std::string_view kBf16 =
       "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x5_tn_align8>";
   EXPECT_EQ(Why(Products("", "", true, kBf16), "amp"),
-            "the matrix products and convolutions already run in 16 bits");
+            "already: the matrix products and convolutions run in bf16");
   EXPECT_EQ(Why(Products("", "", true, kBf16), "tf32"),
-            "no matrix product or convolution runs in float32 without tensor cores");
+            "already: the matrix products and convolutions run in bf16");
 }
 
 TEST(WhyNotFoundTest, AnUnknownGpuIsNamedAndAnUnnamedOneIsNot) {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 
 namespace headroom {
 namespace {

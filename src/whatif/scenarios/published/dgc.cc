@@ -12,7 +12,7 @@
 
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {

@@ -118,12 +118,12 @@ Effect ApplyGist(const Job& job, const Arguments& arguments, Edit& edit) {
     const auto is_relu = [&](const LaunchingOperator& op) {
       return IsRelu(NameOfOperator(job, op.op));
     };
-    return Effect::Abstain(WhyNotFound(
-        job,
-        !HasAny(job, is_relu) ? "no ReLU runs in the job"
-        : !HasBackward(job)   ? "the recorded steps have no backward, so they save nothing for it"
-                              : "no ReLU before a pooling or convolution is saved for the backward",
-        {"ReLUs", is_relu}));
+    return NotFound(job,
+                    !HasAny(job, is_relu) ? "no ReLU runs in the job"
+                    : !HasBackward(job)
+                        ? "the recorded steps have no backward, so they save nothing for it"
+                        : "no ReLU before a pooling or convolution is saved for the backward",
+                    {"ReLUs", is_relu});
   }
   // One decoded output exists at a time.
   const std::int32_t step = saved_bytes.begin()->first;

@@ -145,12 +145,11 @@ Effect ApplyMetaflow(const Job& job, const Arguments& /*arguments*/, Edit& edit)
   substitutions.MergeProducts();
   substitutions.FuseIntoConvolutions();
   if (substitutions.merged() == 0 && substitutions.fused() == 0) {
-    return Effect::Abstain(
-        WhyNotFound(job,
+    return NotFound(job,
                     "nothing to substitute: no consecutive products with the same input, and no "
                     "bias or ReLU directly after a convolution",
                     {"matrix products and convolutions",
-                     [&](const LaunchingOperator& op) { return IsProduct(job, op); }}));
+                     [&](const LaunchingOperator& op) { return IsProduct(job, op); }});
   }
   substitutions.Finish();
   Effect effect;

@@ -7,7 +7,7 @@
 
 #include "whatif/job/optimizer_steps.h"
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/selection.h"
 
 namespace headroom {

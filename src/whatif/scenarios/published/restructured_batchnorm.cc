@@ -48,7 +48,7 @@ Effect ApplyRestructuredBatchnorm(const Job& job, const Arguments& /*arguments*/
     const LaunchingOperator& beside = operators[backward ? i - 1 : i + 1];
     if (IsActivation(NameOfOperator(job, beside.op))) gone.push_back(beside);
   }
-  if (norms == 0) return Effect::Abstain(WhyNotFound(job, "the job has no batch norms"));
+  if (norms == 0) return NotFound(job, "the job has no batch norms");
   RemoveOperators(job, gone, edit);
   Effect effect;
   effect.why = fmt::format(

@@ -12,7 +12,7 @@
 #include "analysis/names/operator_costs.h"
 #include "whatif/job/operators.h"
 #include "whatif/scenarios/catalogue.h"
-#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {
@@ -80,13 +80,16 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
     const auto is_convolution = [&](const LaunchingOperator& op) {
       return IsOfFamily(job, op, WorkFamily::kConvolution);
     };
-    return Effect::Abstain(
-        WhyNotFound(job,
-                    !HasAny(job, is_convolution) ? "the job has no convolutions"
-                    : !HasBackward(job)
+    const Wanted wanted = {"convolutions", is_convolution};
+    if (HasAny(job, is_convolution) && HasBackward(job)) {
+      return Effect::Abstain(WhyNotFound(
+          job, "no sequence number matches a convolution's backward with its forward", wanted));
+    }
+    return NotFound(job,
+                    HasAny(job, is_convolution)
                         ? "the recorded steps have no backward, so they save nothing for it"
-                        : "no sequence number matches a convolution's backward with its forward",
-                    {"convolutions", is_convolution}));
+                        : "the job has no convolutions",
+                    wanted);
   }
   const double bytes_per_ns = arguments.Number("pcie-gbps") / 8;
   const std::uint32_t out = edit.AddChannel({.name = "copies out", .bytes_per_ns = bytes_per_ns});
