@@ -43,11 +43,32 @@ struct Members {
   }
 };
 
+/// Time until the first message in LL128 (NCCL 2.20, `baseLat` in nccl/src/graph/tuning.cc).
+constexpr DurationNs kLl128Start{14'000};
+
+/// Returns the members' links in NCCL's protocol LL128; nullopt if a link does not support it. The
+/// rates are those of ncclTopoTuneModel() in nccl/src/graph/tuning.cc (NCCL 2.20).
+std::optional<Members> InLl128(Algorithm algorithm, Members members) {
+  const bool one_node = members.nodes <= 1, ring = algorithm == Algorithm::kRing;
+  const double of_ring = !one_node && members.per_node < 2 ? 0.7 : 0.92;
+  const double of_tree = one_node ? 7.0 / 9 : 120.0 / 128;
+  for (Link* link : {&members.inside, &members.between}) {
+    const bool used = link == &members.inside ? members.per_node > 1 : members.nodes > 1;
+    if (!used) continue;
+    if (!link->ll128) return std::nullopt;
+    link->latency = ring ? link->ll128->ring : link->ll128->tree;
+    link->start = kLl128Start;
+    link->bytes_per_ns *= ring ? of_ring : of_tree;
+  }
+  return members;
+}
+
 CollectiveTime Ring(Collective collective, double bytes, const Members& members) {
   const double passes = Passes(collective);
   return {
       .latency = Latency(passes * (members.all - members.nodes), passes * (members.nodes - 1),
-                         members.inside, members.between),
+                         members.inside, members.between) +
+                 (members.nodes > 1 ? members.between : members.inside).start,
       .transfer = TransferTime(passes * (members.all - 1) / members.all * bytes, members.Rate()),
       .algorithm = Algorithm::kRing};
 }
@@ -57,6 +78,21 @@ CollectiveTime Tree(double bytes, const Members& members) {
                              members.inside, members.between),
           .transfer = TransferTime(2 * bytes, kTreeRate * members.Rate()),
           .algorithm = Algorithm::kTree};
+}
+
+CollectiveTime TimeOver(Collective collective, Algorithm algorithm, double bytes,
+                        const Members& members) {
+  if (algorithm == Algorithm::kTree && collective == Collective::kAllReduce)
+    return Tree(bytes, members);
+  return Ring(collective, bytes, members);
+}
+
+Members MembersOf(const Topology& topology, const Placement& placement) {
+  return {.all = static_cast<double>(placement.gpus),
+          .nodes = static_cast<double>(placement.nodes),
+          .per_node = static_cast<double>(placement.PerNode()),
+          .inside = topology.inside,
+          .between = topology.BetweenNodes(placement.nodes)};
 }
 
 }  // namespace
@@ -73,21 +109,28 @@ std::optional<Collective> CollectiveNamed(std::string_view name) {
 CollectiveTime TimeOf(Collective collective, Algorithm algorithm, double bytes,
                       const Topology& topology, const Placement& placement) {
   if (placement.gpus <= 1) return {.latency = {}, .transfer = {}, .algorithm = algorithm};
-  const Members members = {.all = static_cast<double>(placement.gpus),
-                           .nodes = static_cast<double>(placement.nodes),
-                           .per_node = static_cast<double>(placement.PerNode()),
-                           .inside = topology.inside,
-                           .between = topology.BetweenNodes(placement.nodes)};
-  if (algorithm == Algorithm::kTree && collective == Collective::kAllReduce)
-    return Tree(bytes, members);
-  return Ring(collective, bytes, members);
+  return TimeOver(collective, algorithm, bytes, MembersOf(topology, placement));
 }
 
 CollectiveTime FastestTime(Collective collective, double bytes, const Topology& topology,
                            const Placement& placement) {
-  const CollectiveTime ring = TimeOf(collective, Algorithm::kRing, bytes, topology, placement);
-  const CollectiveTime tree = TimeOf(collective, Algorithm::kTree, bytes, topology, placement);
-  return tree.Total() < ring.Total() ? tree : ring;
+  CollectiveTime fastest = TimeOf(collective, Algorithm::kRing, bytes, topology, placement);
+  if (placement.gpus <= 1) return fastest;
+  const auto consider = [&](const CollectiveTime& time) {
+    if (time.Total() < fastest.Total()) fastest = time;
+  };
+  const Members members = MembersOf(topology, placement);
+  for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
+    if (algorithm == Algorithm::kTree && collective != Collective::kAllReduce) continue;
+    consider(TimeOver(collective, algorithm, bytes, members));
+    const std::optional<Members> small = InLl128(algorithm, members);
+    if (!small) continue;
+    CollectiveTime time = TimeOver(collective, algorithm, bytes, *small);
+    // A tree starts without delay, except in LL128.
+    if (algorithm == Algorithm::kTree) time.latency += kLl128Start;
+    consider(time);
+  }
+  return fastest;
 }
 
 }  // namespace headroom

@@ -50,7 +50,9 @@ struct CollectiveTime {
 CollectiveTime TimeOf(Collective collective, Algorithm algorithm, double bytes,
                       const Topology& topology, const Placement& placement);
 
-/// Returns the time of the faster algorithm, ring or tree. Libraries choose in the same way.
+/// Returns the time of the fastest algorithm and protocol. Libraries choose in the same way. Small
+/// tensors use NCCL's protocol LL128 (Link::ll128), which has less latency and a lower rate. NCCL's
+/// LL is left out: measured collectives are slower than its figures (docs/scale.md).
 CollectiveTime FastestTime(Collective collective, double bytes, const Topology& topology,
                            const Placement& placement);
 

@@ -62,8 +62,42 @@ TEST(CollectivesTest, OversubscribedSwitchesSlowOnlyWhatLeavesThem) {
   EXPECT_NEAR(static_cast<double>(transfer(3)), 2.0 * 11 / 12 * 1e6 / 0.5, 1);
 }
 
-RC_GTEST_PROP(CollectivesProperties, MoreBytesOrSlowerLinksNeverTakeLess, ()) {
+/// Links with the latencies of NVLink and InfiniBand.
+Topology WithLl128() {
   Topology topology = FourAMachine();
+  topology.inside.latency = DurationNs(3'400);
+  topology.between.latency = DurationNs(14'000);
+  topology.inside.start = topology.between.start = DurationNs(8'400);
+  topology.inside.ll128 = Ll128{.ring = DurationNs(1'900), .tree = DurationNs(1'250)};
+  topology.between.ll128 = Ll128{.ring = DurationNs(4'000), .tree = DurationNs(8'500)};
+  return topology;
+}
+
+TEST(CollectivesTest, SmallTensorsUseAProtocolOfLessLatency) {
+  Topology topology = WithLl128();
+  const Placement many = {.gpus = 400, .nodes = 100};
+  const auto gather = [&](double bytes) {
+    return FastestTime(Collective::kAllGather, bytes, topology, many);
+  };
+  // 300 messages inside nodes and 99 between them. LL128 sends at 0.92 of the rate of 2 bytes per
+  // ns.
+  EXPECT_EQ(gather(1e6).latency.ns(), 14'000 + 300 * 1'900 + 99 * 4'000);
+  EXPECT_NEAR(static_cast<double>(gather(1e6).transfer.ns()), 399.0 / 400 * 1e6 / 1.84, 1);
+  EXPECT_EQ(gather(1e9).latency.ns(), 8'400 + 300 * 3'400 + 99 * 14'000);
+  // All links must support it.
+  topology.between.ll128.reset();
+  EXPECT_EQ(gather(1e6).latency.ns(), 8'400 + 300 * 3'400 + 99 * 14'000);
+}
+
+TEST(CollectivesTest, OneGpuPerNodeSlowsLl128) {
+  const CollectiveTime time =
+      FastestTime(Collective::kAllGather, 1e5, WithLl128(), {.gpus = 50, .nodes = 50});
+  EXPECT_EQ(time.latency.ns(), 14'000 + 49 * 4'000);
+  EXPECT_NEAR(static_cast<double>(time.transfer.ns()), 49.0 / 50 * 1e5 / 1.4, 1);
+}
+
+RC_GTEST_PROP(CollectivesProperties, MoreBytesOrSlowerLinksNeverTakeLess, ()) {
+  Topology topology = *rc::gen::element(FourAMachine(), WithLl128());
   const auto nodes = *rc::gen::inRange<std::int64_t>(1, 2000);
   const Placement placement = {.gpus = nodes * *rc::gen::inRange<std::int64_t>(1, 5),
                                .nodes = nodes};

@@ -10,6 +10,7 @@ namespace headroom {
 /// The gradient of one parameter.
 struct Gradient {
   double bytes = 0;
+  double element_bytes = 4;     ///< Bytes of its data type.
   TaskIndex ready = kNoTask;    ///< Task after which the gradient is certainly complete.
   TaskIndex forward = kNoTask;  ///< First task of the forward operator that used the parameter.
   HostEventId op = {};          ///< Operator that completes the gradient.

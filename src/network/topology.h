@@ -15,10 +15,19 @@
 
 namespace headroom {
 
+/// Latency per message in NCCL's protocol LL128 for small tensors, which sends flags with the data.
+struct Ll128 {
+  DurationNs ring, tree;
+};
+
 /// A link between the members of a group.
 struct Link {
-  double bytes_per_ns = 1;  ///< Per direction, for collectives: line rate times efficiency.
-  DurationNs latency{};     ///< Latency of a ring's message from one member to the next.
+  double bytes_per_ns = 1;          ///< Per direction, for collectives: line rate times efficiency.
+  DurationNs latency{};             ///< Latency of a ring's message from one member to the next.
+  DurationNs start{};               ///< Time of a ring regardless of its messages.
+  std::optional<Ll128> ll128 = {};  ///< Absent if NCCL does not use it on this link.
+  /// Bounds of the rate, as factors on `bytes_per_ns`, if the transport's efficiency is a range.
+  double slowest = 1, fastest = 1;
 };
 
 /// Identical machines ("nodes").
@@ -47,6 +56,9 @@ Topology FlatTopology(double gbps, DurationNs latency, std::int64_t gpus_per_nod
 /// Returns the topology with zero latency, or with zero transfer time.
 Topology WithoutLatency(Topology topology);
 Topology WithoutLimit(Topology topology);
+/// Returns the topology with the links at a bound of their ranges; nullopt if no link has a range.
+std::optional<Topology> AtSlowest(Topology topology);
+std::optional<Topology> AtFastest(Topology topology);
 
 /// Distribution of a job's GPUs over nodes.
 struct Placement {

@@ -47,6 +47,35 @@ TEST(TopologyTest, LinksAreRatesThatCollectivesGet) {
   EXPECT_DOUBLE_EQ(topology.value().BetweenNodes(3).bytes_per_ns, 25.0 / 3);
 }
 
+TEST(TopologyTest, WithoutP2pEachByteCrossesThePcieLinkTwice) {
+  constexpr const char* kPcie = R"(name = "mine"
+gpus_per_node = 8
+nodes = 1
+source = "a data sheet"
+[inside]
+kind = "pcie"
+gbps = 504
+)";
+  const Link with = Read(kPcie).value().inside;
+  const Topology without = Read(std::string(kPcie) + "p2p = false\n").value();
+  EXPECT_DOUBLE_EQ(without.inside.bytes_per_ns, with.bytes_per_ns / 2);
+  // Eight RTX 5090 on PCIe 5.0 reach 28 GB/s, four 35 (NVIDIA/nccl issue 1639).
+  EXPECT_LT(AtSlowest(without)->inside.bytes_per_ns, 28);
+  EXPECT_NEAR(AtFastest(without)->inside.bytes_per_ns, 35, 0.5);
+  EXPECT_FALSE(AtSlowest(Read(kPcie).value()));
+  EXPECT_DOUBLE_EQ(Read(std::string(kPcie) + "p2p = true\n").value().inside.bytes_per_ns,
+                   with.bytes_per_ns);
+}
+
+TEST(TopologyTest, AnEfficiencyMayBeARange) {
+  const Topology topology =
+      Read(With("latency_us = 5", "latency_us = 5\nefficiency = [0.25, 0.64]")).value();
+  EXPECT_DOUBLE_EQ(topology.between.bytes_per_ns, 25 * 0.4);
+  EXPECT_DOUBLE_EQ(AtSlowest(topology)->between.bytes_per_ns, 25 * 0.25);
+  EXPECT_DOUBLE_EQ(AtFastest(topology)->between.bytes_per_ns, 25 * 0.64);
+  EXPECT_DOUBLE_EQ(AtSlowest(topology)->inside.bytes_per_ns, topology.inside.bytes_per_ns);
+}
+
 TEST(TopologyTest, PlacesGpusOnAsFewMachinesAsHoldThem) {
   const Topology topology = Read(kMachine).value();
   EXPECT_EQ(PlaceGpus(topology, 8).value().nodes, 1);
@@ -71,6 +100,9 @@ TEST(TopologyTest, RefusesWhatCannotBe) {
   EXPECT_TRUE(says("name = \"x\"\ngpus_per_node = 2\nsource = \"y\"\n", "[inside] is missing"));
   EXPECT_TRUE(says(With("gpus_per_node = 8", "gpus_per_node = 1"), "no inner link"));
   EXPECT_TRUE(says("name = ", "line 1"));
+  EXPECT_TRUE(says(With("gbps = 2400", "gbps = 2400\np2p = false"), "line 8"));
+  EXPECT_TRUE(says(With("latency_us = 5", "efficiency = [0.9, 0.3]"), "a range [low, high]"));
+  EXPECT_TRUE(says(With("latency_us = 5", "efficiency = [0.9]"), "line 12"));
 }
 
 TEST(TopologyTest, BuiltInOnesAreReadAndNamedApart) {

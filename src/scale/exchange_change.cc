@@ -36,7 +36,7 @@ Effect ApplyScenario(const Job& job, const Exchange& exchange, ScenarioCall sche
 Effect ApplySchedule(const Job& job, const ScaledJob& scaled, Edit& edit) {
   if (const auto* call = std::get_if<ScenarioCall>(&scaled.schedule))
     return ApplyScenario(job, scaled.exchange, *call, edit);
-  if (const auto* sharding = std::get_if<ZeroStage>(&scaled.schedule))
+  if (const auto* sharding = std::get_if<ZeroSharding>(&scaled.schedule))
     return InsertShardedExchange(job, scaled.exchange, *sharding, edit);
   if (const auto* server = std::get_if<ServerSchedule>(&scaled.schedule))
     return InsertServerExchange(job, scaled.exchange, server->servers, edit);

@@ -24,7 +24,7 @@ struct ServerSchedule {
 
 /// Exchange of gradients or parameters between ranks. A ScenarioCall is p3, dgc or blueconnect with
 /// its keys; keys that the exchange determines are ignored.
-using Schedule = std::variant<BucketSchedule, ScenarioCall, ZeroStage, ServerSchedule>;
+using Schedule = std::variant<BucketSchedule, ScenarioCall, ZeroSharding, ServerSchedule>;
 
 /// GPUs that share layers.
 struct TensorSharing {

@@ -30,10 +30,10 @@ class ExchangeChangeTest : public testing::Test {
   static Topology Links() { return FlatTopology(80 / kEthernetShare, DurationNs(0), 1); }
 
   Forecast Ask(const Schedule& schedule, const Topology& topology = Links(),
-               std::int64_t gpus = 2) {
+               const Placement& placement = {.gpus = 2, .nodes = 2}) {
     const ScaledJob scaled = {.exchange = {.topology = topology,
-                                           .placement = {.gpus = gpus, .nodes = gpus},
-                                           .bucket_bytes = kSmallBuckets},
+                                           .placement = placement,
+                                           .transfer = {.bucket_bytes = kSmallBuckets}},
                               .schedule = schedule};
     return forecaster_->Run("",
                             [&](Edit& edit) { return ApplyScaledJob(*job_, {}, scaled, edit); });
@@ -53,16 +53,16 @@ TEST_F(ExchangeChangeTest, ShardedUpdatesWaitForTheGather) {
   const double ddp = StepUs(BucketSchedule());
   // Gradients are exchanged as before. Then half of the update runs, and the all-gather of both
   // layers takes 40 us.
-  EXPECT_NEAR(StepUs(ZeroStage::kOptimizer), ddp - (100 - kUpdate) + 40, 0.01);
+  EXPECT_NEAR(StepUs(ZeroSharding{ZeroStage::kOptimizer}), ddp - (100 - kUpdate) + 40, 0.01);
   // The last gradient has 20 us of exposed communication instead of 40.
-  EXPECT_NEAR(StepUs(ZeroStage::kGradients), ddp - (100 - kUpdate) + 20, 0.01);
+  EXPECT_NEAR(StepUs(ZeroSharding{ZeroStage::kGradients}), ddp - (100 - kUpdate) + 20, 0.01);
 }
 
 TEST_F(ExchangeChangeTest, ShardedParametersAreGatheredByUnits) {
   // Two transfers are exposed: A's gather before A's forward, and the scatter of A's gradient. B's
   // gather, A's second gather and B's scatter overlap the layers. Copies run before both forwards
   // and A's backward, and for B's gradient. A's copy overlaps its scatter.
-  const Forecast sharded = Ask(ZeroStage::kParameters);
+  const Forecast sharded = Ask(ZeroSharding{ZeroStage::kParameters});
   ASSERT_TRUE(sharded.applies) << sharded.why;
   constexpr double kCopies = 4 * (1.449 + 1.25);
   EXPECT_NEAR(sharded.step_ms.mid * 1e3, 400 + 20 + 20 + kUpdate + kCopies, 3);
@@ -77,9 +77,32 @@ TEST_F(ExchangeChangeTest, ShardedParametersLimitASlowNetwork) {
   // The five transfers of 200 us run in sequence, except around the forward of A, which no transfer
   // can overlap.
   const Topology slow = FlatTopology(8 / kEthernetShare, DurationNs(0), 1);
-  const Forecast sharded = Ask(ZeroStage::kParameters, slow);
+  const Forecast sharded = Ask(ZeroSharding{ZeroStage::kParameters}, slow);
   EXPECT_GT(sharded.step_ms.mid * 1e3, 5 * 200 + kUpdate);
   EXPECT_LT(sharded.step_ms.mid * 1e3, 5 * 200 + 400 + kUpdate);
+}
+
+TEST_F(ExchangeChangeTest, CopiesSumWhatTheirShardsScatter) {
+  Topology machines = Links();
+  machines.gpus_per_node = 2;
+  machines.inside = machines.between;
+  const ZeroSharding hybrid = {.stage = ZeroStage::kParameters, .gpus = 2};
+  const Placement two_by_two = {.gpus = 4, .nodes = 2};
+  const Forecast sharded = Ask(hybrid, machines, two_by_two);
+  ASSERT_TRUE(sharded.applies) << sharded.why;
+  // The two GPUs of a machine gather and scatter as above. Then half of each layer, 200 kB, is
+  // all-reduced between two machines, whose links two such all-reduces share: 40 us. Only that of
+  // the last layer is exposed.
+  EXPECT_NEAR(sharded.limits.transfers_ms, 5 * 0.020 + 2 * 0.040, 1e-6);
+  EXPECT_NEAR(sharded.step_ms.mid * 1e3, StepUs(ZeroSharding{ZeroStage::kParameters}) + 40, 0.01);
+  EXPECT_NE(sharded.why.find("each rank updates 1/2"), std::string::npos) << sharded.why;
+  EXPECT_NE(sharded.why.find("summed over 2 copies"), std::string::npos) << sharded.why;
+
+  const Forecast odd = Ask(hybrid, machines, {.gpus = 3, .nodes = 2});
+  EXPECT_NE(odd.why.find("3 is not a multiple of 2"), std::string::npos) << odd.why;
+  const ZeroSharding three = {.stage = ZeroStage::kParameters, .gpus = 3};
+  const Forecast across = Ask(three, machines, {.gpus = 6, .nodes = 3});
+  EXPECT_NE(across.why.find("do not fill machines of 2"), std::string::npos) << across.why;
 }
 
 TEST_F(ExchangeChangeTest, AServersLinkIsSharedByAllRanks) {
@@ -122,7 +145,7 @@ class NoUpdateTest : public ExchangeChangeTest {
 };
 
 TEST_F(NoUpdateTest, ShardingNeedsTheUpdate) {
-  const Forecast forecast = Ask(ZeroStage::kParameters);
+  const Forecast forecast = Ask(ZeroSharding{ZeroStage::kParameters});
   EXPECT_FALSE(forecast.applies);
   EXPECT_NE(forecast.why.find("no optimizer step"), std::string::npos) << forecast.why;
 }

@@ -220,7 +220,7 @@ Result<PipelineStages> StagesOf(const std::vector<TimedOperator>& operators,
 Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
                                                    const DeviceRates& rates,
                                                    const KernelConstants& constants,
-                                                   double bucket_bytes,
+                                                   const GradientTransfer& transfer,
                                                    const ModelParallel& split) {
   if (list.collectives > 0) {
     return Status::NoAnswer(
@@ -249,7 +249,7 @@ Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
   const PredictedMs& ms = estimate.value().step;
   const auto make = [&](WorkChain shared) {
     std::unique_ptr<ListedJob> job(new ListedJob(WorkChain({step}), std::move(shared)));
-    job->bucket_bytes_ = bucket_bytes;
+    job->transfer_ = transfer;
     job->least_work_ = ms.low / ms.mid;
     job->most_work_ = ms.high / ms.mid;
     job->samples_ = list.batch;
@@ -279,10 +279,10 @@ ScaledStep ListedJob::On(const Topology& topology, const Placement& placement,
     return step;
   }
   WorkChain& chain = placement.gpus > 1 ? shared_ : whole_;
-  ScaledStep step = chain.On(topology, placement, bucket_bytes_, least_work_, most_work_);
-  step.limits.gpu_ms = chain.Replay(topology, Placement(), bucket_bytes_).step_ms;
+  ScaledStep step = chain.On(topology, placement, transfer_, least_work_, most_work_);
+  step.limits.gpu_ms = chain.Replay(topology, Placement(), transfer_).step_ms;
   step.why = fmt::format("{:.1f} MB of gradients per step{}; kernels only, without an optimizer",
-                         chain.GradientBytes() / 1e6, tensor_ > 1 ? " and GPU" : "");
+                         chain.GradientBytes(transfer_) / 1e6, tensor_ > 1 ? " and GPU" : "");
   return step;
 }
 

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "kernels/device_rates.h"
 #include "kernels/kernel_constants.h"
+#include "network/gradient_exchange.h"
 #include "predict/operator_list.h"
 #include "scale/pipelined_job.h"
 #include "scale/scaling_curve.h"
@@ -29,7 +30,7 @@ class ListedJob final : public ScalableJob {
   /// no transformer layers, or fewer layers than stages
   static Result<std::unique_ptr<ListedJob>> Make(const OperatorList& list, const DeviceRates& rates,
                                                  const KernelConstants& constants,
-                                                 double bucket_bytes,
+                                                 const GradientTransfer& transfer,
                                                  const ModelParallel& split = {});
 
   ScaledStep OnOneGpu() override;
@@ -42,7 +43,7 @@ class ListedJob final : public ScalableJob {
   ModelParallel split() const override { return {.tensor = tensor_}; }
 
   /// Gradient bytes per step of one GPU.
-  double GradientBytes() const { return whole_.GradientBytes(); }
+  double GradientBytes() const { return whole_.GradientBytes(transfer_); }
   /// Stages of the split given to Make().
   const PipelineStages& stages() const { return stages_; }
 
@@ -54,7 +55,7 @@ class ListedJob final : public ScalableJob {
   WorkChain shared_;  ///< Step of one GPU in a tensor-parallel group.
   std::int64_t tensor_ = 1;
   PipelineStages stages_;
-  double bucket_bytes_ = 0;
+  GradientTransfer transfer_;
   double least_work_ = 1, most_work_ = 1;  ///< Error factors on the kernel times.
   std::optional<std::int64_t> samples_;
 };

@@ -36,7 +36,7 @@ class ListedJobTest : public testing::Test {
   }
 
   Result<std::unique_ptr<ListedJob>> Make(const OperatorList& list) {
-    return ListedJob::Make(list, rates_, constants_, kBucketBytes);
+    return ListedJob::Make(list, rates_, constants_, {});
   }
 
   const KernelConstants& constants_ = ShippedConstants();

@@ -82,7 +82,7 @@ TimeNs LastEnd(const std::vector<Interval>& ranges, Interval within, TimeNs othe
 Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
                                                const ReferenceData& reference,
                                                const AnalysisOptions& options,
-                                               double bucket_bytes) {
+                                               const GradientTransfer& transfer) {
   if (store.gpu_tasks.rows() > 0)
     return Status::NoAnswer("work ran on a GPU, so the loop's times do not determine the step");
   const std::vector<ReadyGradient> gradients = FindReadyGradients(store);
@@ -136,7 +136,7 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
   double sum = 0;
   for (const double wall : walls) sum += wall;
   std::unique_ptr<LoopJob> job(new LoopJob(WorkChain(work_of_steps), walls.size()));
-  job->bucket_bytes_ = bucket_bytes;
+  job->transfer_ = transfer;
   job->loader_share_ = static_cast<double>(waits.ns()) / sum;
   job->deviation_ = StepDeviation(std::move(walls));
   return job;
@@ -161,8 +161,8 @@ ScaledStep LoopJob::On(const Topology& topology, const Placement& placement,
     return step;
   }
   const double error = StepError();
-  step = chain_.On(topology, placement, bucket_bytes_, 1 - error, 1 + error);
-  step.limits.host_ms = chain_.Replay(topology, Placement(), bucket_bytes_).step_ms;
+  step = chain_.On(topology, placement, transfer_, 1 - error, 1 + error);
+  step.limits.host_ms = chain_.Replay(topology, Placement(), transfer_).step_ms;
   step.why = fmt::format("{:.1f} MB of gradients per step, computed on the CPU",
                          chain_.GradientBytes() / 1e6);
   return step;

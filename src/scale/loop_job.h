@@ -25,7 +25,8 @@ class LoopJob final : public ScalableJob {
   /// Fails (kNoAnswer) if no complete step has gradients, or if work ran on a GPU.
   static Result<std::unique_ptr<LoopJob>> Make(const TraceStore& store,
                                                const ReferenceData& reference,
-                                               const AnalysisOptions& options, double bucket_bytes);
+                                               const AnalysisOptions& options,
+                                               const GradientTransfer& transfer);
 
   ScaledStep OnOneGpu() override;
   ScaledStep On(const Topology& topology, const Placement& placement,
@@ -46,7 +47,8 @@ class LoopJob final : public ScalableJob {
 
   WorkChain chain_;
   std::size_t steps_;
-  double bucket_bytes_ = 0, loader_share_ = 0;
+  GradientTransfer transfer_;
+  double loader_share_ = 0;
   std::optional<double> deviation_;
 };
 

@@ -27,7 +27,7 @@ StoreBuilder Loop(int steps = 3) {
 }
 
 Result<std::unique_ptr<LoopJob>> Make(const StoreBuilder& b) {
-  return LoopJob::Make(*b.Build(), TestReferenceData(), {}, kBucketBytes);
+  return LoopJob::Make(*b.Build(), TestReferenceData(), {}, {});
 }
 
 /// 8 bytes per ns and 1 us per message.
@@ -55,7 +55,7 @@ TEST(LoopJobTest, TransfersGoBesideTheBackward) {
 
 TEST(LoopJobTest, OneBucketWaitsForTheLastGradient) {
   Result<std::unique_ptr<LoopJob>> job =
-      LoopJob::Make(*Loop().Build(), TestReferenceData(), {}, /*bucket_bytes=*/1e6);
+      LoopJob::Make(*Loop().Build(), TestReferenceData(), {}, {.bucket_bytes = 1e6});
   ASSERT_TRUE(job.ok());
   EXPECT_DOUBLE_EQ(OnTwo(*job.value()).step_ms.mid, 1.252);
   StoreBuilder small;

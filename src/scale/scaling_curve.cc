@@ -16,19 +16,26 @@ ScalingPoint NoAnswer(const Placement& placement, std::string why) {
   return {.placement = placement, .no_answer = std::move(why), .step_ms = {}};
 }
 
-ScalingLimit LimitOf(const ScaledStep& step, const ScalingPoint& point, double loader_share) {
+/// Time of a rank's own work beyond its share of one GPU's, and its name.
+struct OwnLoss {
+  double ms = 0;
+  ScalingLimit limit = ScalingLimit::kBuckets;
+};
+
+ScalingLimit LimitOf(const ScaledStep& step, const ScalingPoint& point, const OwnLoss& own,
+                     double loader_share) {
   const double all = point.step_ms.mid;
   const std::array losses = {
       std::pair(step.step_ms.mid - step.without_bytes_ms, ScalingLimit::kBandwidth),
       std::pair(step.step_ms.mid - step.without_latency_ms, ScalingLimit::kLatency),
       std::pair(point.straggler_ms, ScalingLimit::kStraggler),
       std::pair(point.bubble_ms, ScalingLimit::kPipeline),
-      std::pair(point.overlap_ms, ScalingLimit::kOverlap)};
+      std::pair(point.overlap_ms, ScalingLimit::kOverlap),
+      std::pair(point.loader_ms, ScalingLimit::kLoader),
+      std::pair(own.ms, own.limit)};
   const auto most = std::max_element(
       losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (most->first >= kLimitShare * all) return most->second;
-  if (loader_share >= kLimitShare) return ScalingLimit::kLoader;
-  return step.limits.host_ms > step.limits.gpu_ms ? ScalingLimit::kHost : ScalingLimit::kGpu;
+  return most->first >= kLimitShare * all ? most->second : OwnLimit(step, loader_share);
 }
 
 }  // namespace
@@ -51,9 +58,28 @@ std::string_view Name(ScalingLimit limit) {
       return "pipeline";
     case ScalingLimit::kOverlap:
       return "overlap";
+    case ScalingLimit::kBuckets:
+      return "buckets";
   }
   return "";
 }
+
+ScalingLimit OwnLimit(const ScaledStep& step, double loader_share) {
+  constexpr double kLoaderShare = 0.05;
+  if (loader_share >= kLoaderShare) return ScalingLimit::kLoader;
+  return step.limits.host_ms > step.limits.gpu_ms ? ScalingLimit::kHost : ScalingLimit::kGpu;
+}
+
+namespace {
+
+/// Lengthens a step that is shorter than `least_ms`. Its lower bound stays.
+void TakeAtLeast(double least_ms, ScaledStep& step) {
+  for (double* ms :
+       {&step.step_ms.mid, &step.step_ms.high, &step.without_latency_ms, &step.without_bytes_ms})
+    *ms = std::max(*ms, least_ms);
+}
+
+}  // namespace
 
 std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topology,
                                        const std::vector<Placement>& placements, bool strong,
@@ -102,11 +128,22 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
       }
       each = (*samples + batches - 1) / batches;
     }
-    const ScaledStep step = job.On(topology, placement, each);
+    ScaledStep step = job.On(topology, placement, each);
     if (!step.no_answer.empty()) {
       points.push_back(NoAnswer(placement, step.no_answer));
       continue;
     }
+    // If the samples do not divide evenly, some ranks have one more, which determines the time.
+    const double work = strong ? 1 : static_cast<double>(batches);
+    // One GPU also updates once for all batches of a step.
+    const auto of_a_step = static_cast<double>(strong ? 1 : split.micro_batches);
+    const double one_ms = one.step_ms.mid - job.update_ms() * (1 - 1 / of_a_step);
+    const double ideal_ms =
+        one.no_answer.empty() ? work * one_ms / static_cast<double>(placement.gpus) : 0;
+    const OwnLoss own = {
+        .ms = step.step_ms.mid - step.limits.exposed_ms - step.bubble_ms - ideal_ms,
+        .limit = strong || split.Gpus() > 1 ? OwnLimit(step, 0) : ScalingLimit::kBuckets};
+    if (!strong) TakeAtLeast(ideal_ms, step);
     ScalingPoint point = {.placement = placement,
                           .step_ms = step.step_ms,
                           .exposed_ms = step.limits.exposed_ms,
@@ -132,18 +169,18 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
       point.step_ms.mid += point.overlap_ms;
       point.step_ms.high += 5 * point.overlap_ms / 3;
     }
-    // If the samples do not divide evenly, some ranks have one more, which determines the time.
-    const auto gpus = static_cast<double>(placement.gpus);
-    const double work = strong ? 1 : static_cast<double>(batches);
-    if (samples) {
-      point.samples_per_s = kMsPerSecond * work * static_cast<double>(*samples) / point.step_ms.mid;
+    if (costs.loader_samples_per_s && samples) {
+      const auto loaded =
+          static_cast<double>(each.value_or(*samples) * split.micro_batches * placement.PerNode()) /
+          static_cast<double>(split.Gpus());
+      const double least_ms = kMsPerSecond * loaded / *costs.loader_samples_per_s;
+      point.loader_ms = std::max(0.0, least_ms - point.step_ms.mid);
+      for (double* end : {&point.step_ms.low, &point.step_ms.mid, &point.step_ms.high})
+        *end = std::max(*end, least_ms);
     }
     if (one.no_answer.empty()) {
-      // One GPU also updates once for all batches of a step.
-      const auto of_a_step = static_cast<double>(strong ? 1 : split.micro_batches);
-      const double one_ms = one.step_ms.mid - job.update_ms() * (1 - 1 / of_a_step);
       const auto efficiency = [&](double step_ms) {
-        const double share = work * one_ms / (gpus * step_ms);
+        const double share = ideal_ms / step_ms;
         // Each replica of a constant batch does all of one GPU's work.
         return strong ? share : std::min(1.0, share);
       };
@@ -151,7 +188,11 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
       point.least_efficiency = efficiency(point.step_ms.high);
       point.most_efficiency = efficiency(point.step_ms.low);
     }
-    point.limit = LimitOf(step, point, job.loader_share());
+    if (samples) {
+      point.samples_per_s = kMsPerSecond * work * static_cast<double>(*samples) / point.step_ms.mid;
+    }
+    point.limit = placement.gpus > 1 ? LimitOf(step, point, own, job.loader_share())
+                                     : OwnLimit(step, job.loader_share());
     points.push_back(std::move(point));
   }
   return points;

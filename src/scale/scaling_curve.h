@@ -24,6 +24,7 @@ enum class ScalingLimit : std::uint8_t {
   kStraggler,  ///< Waiting for the slowest rank, because ranks vary from step to step.
   kPipeline,   ///< Idle pipeline stages at the first and the last batches.
   kOverlap,    ///< Computation that is slower while it shares the GPU with collectives.
+  kBuckets,    ///< Copies of gradients into buckets and back, and the host's calls for them.
 };
 
 std::string_view Name(ScalingLimit limit);
@@ -78,6 +79,9 @@ struct ScalingCosts {
   double overlap_slowdown = 1.08;
   /// Standard deviation of step times as a share, if too few steps were recorded.
   double deviation = 0.02;
+  /// Samples per second that the CPU cores of a machine load for all its GPUs; nullopt: more than
+  /// the GPUs need.
+  std::optional<double> loader_samples_per_s = {};
 };
 
 struct ScalingPoint {
@@ -90,13 +94,18 @@ struct ScalingPoint {
   double least_efficiency = 1, most_efficiency = 1;
   double exposed_ms = 0, transfers_ms = 0, straggler_ms = 0, bubble_ms = 0;
   double overlap_ms = 0;  ///< Slowdown of computation by collectives that run at the same time.
+  double loader_ms = 0;   ///< Wait for a loader whose cores the GPUs of a machine share.
   ScalingLimit limit = ScalingLimit::kGpu;
   std::string why = {};
 };
 
-/// Smallest share of the step at which lost time counts as the limit. Below it, the limit of one
-/// GPU applies.
-inline constexpr double kLimitShare = 0.05;
+/// Smallest share of the step at which lost time counts as the limit: less rounds to an efficiency
+/// of 100 %. Below it, the limit of one GPU applies.
+inline constexpr double kLimitShare = 0.005;
+
+/// Returns the limit of a step without communication: the loader if the step waits for data for at
+/// least a twentieth, else the host or the GPU.
+ScalingLimit OwnLimit(const ScaledStep& step, double loader_share);
 
 /// @param strong  true: keeps the total samples per step as recorded; false: each batch of each
 /// replica has the recorded samples
@@ -104,6 +113,9 @@ inline constexpr double kLimitShare = 0.05;
 /// Stragglers: if steps of one rank have a deviation s, the slowest of N takes longer by s times
 /// the expected maximum of N normal values. The interval covers half to twice that wait.
 /// The slowdown by overlap covers a third to 5 / 3 of `overlap_slowdown`: 1.03 to 1.13 by default.
+///
+/// With the recorded batch per GPU, no step is shorter than one GPU's: a schedule that shares the
+/// update saves at most its own costs.
 ///
 /// @param is_wanted  callback before each point; once it returns false, returns the points so far
 std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topology,

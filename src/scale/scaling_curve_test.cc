@@ -10,7 +10,7 @@ namespace scaling_curve_test {
 /// A job of 100 ms per step on one GPU. The test sets the step on several GPUs.
 class FakeJob final : public ScalableJob {
  public:
-  double exposed_ms = 0, hidden_ms = 0, latency_ms = 0, loader = 0;
+  double exposed_ms = 0, hidden_ms = 0, latency_ms = 0, copies_ms = 0, loader = 0;
   std::optional<std::int64_t> batch = 8;
   std::optional<double> varies = 0;
   std::int64_t recorded = 1;
@@ -21,7 +21,11 @@ class FakeJob final : public ScalableJob {
                 std::optional<std::int64_t> samples) override {
     asked.push_back(samples);
     ScaledStep step = placement.gpus == 1 ? Step(0, 0) : Step(exposed_ms, latency_ms);
-    if (placement.gpus > 1) step.limits.transfers_ms += hidden_ms;
+    if (placement.gpus == 1) return step;
+    step.limits.transfers_ms += hidden_ms;
+    for (double* ms : {&step.step_ms.low, &step.step_ms.mid, &step.step_ms.high,
+                       &step.without_latency_ms, &step.without_bytes_ms})
+      *ms += copies_ms;
     return step;
   }
   std::optional<std::int64_t> samples() const override { return batch; }
@@ -42,11 +46,11 @@ class FakeJob final : public ScalableJob {
 };
 
 std::vector<ScalingPoint> Curve(FakeJob& job, const std::vector<std::int64_t>& gpus,
-                                bool strong = false) {
+                                bool strong = false, const ScalingCosts& costs = {}) {
   std::vector<Placement> placements;
   placements.reserve(gpus.size());
   for (const std::int64_t n : gpus) placements.push_back({.gpus = n, .nodes = n});
-  return ScalingCurve(job, Topology(), placements, strong);
+  return ScalingCurve(job, Topology(), placements, strong, costs);
 }
 
 TEST(ScalingCurveTest, EachGpuKeepsItsBatch) {
@@ -77,6 +81,14 @@ TEST(ScalingCurveTest, NamesWhatCostsMost) {
   const auto limit = [&] { return Curve(job, {4})[0].limit; };
   EXPECT_EQ(limit(), ScalingLimit::kGpu);
   job.loader = 0.2;
+  EXPECT_EQ(limit(), ScalingLimit::kLoader);
+  // The largest loss, however small, unless it rounds to nothing.
+  job.exposed_ms = 1;
+  EXPECT_EQ(limit(), ScalingLimit::kBandwidth);
+  job.copies_ms = 2;
+  EXPECT_EQ(limit(), ScalingLimit::kBuckets);
+  job.copies_ms = 0;
+  job.exposed_ms = 0.1;
   EXPECT_EQ(limit(), ScalingLimit::kLoader);
   job.exposed_ms = 20;
   EXPECT_EQ(limit(), ScalingLimit::kBandwidth);
@@ -125,7 +137,28 @@ TEST(ScalingCurveTest, ComputationIsSlowerBesideCollectives) {
 TEST(ScalingCurveTest, NoScheduleBeatsIndependentGpus) {
   FakeJob job;
   job.exposed_ms = -10;
-  EXPECT_EQ(Curve(job, {4})[0].efficiency, 1);
+  const ScalingPoint point = Curve(job, {4})[0];
+  EXPECT_EQ(point.efficiency, 1);
+  EXPECT_EQ(point.step_ms.mid, 100);
+  EXPECT_EQ(*point.samples_per_s, 4 * 80);
+}
+
+TEST(ScalingCurveTest, SmallerBatchesThatTakeLongerPerSampleLimit) {
+  FakeJob job;  // The fake's step does not shrink with its batch.
+  EXPECT_EQ(Curve(job, {4}, /*strong=*/true)[0].limit, ScalingLimit::kGpu);
+}
+
+TEST(ScalingCurveTest, TheGpusOfAMachineShareItsLoader) {
+  FakeJob job;  // Eight samples in 100 ms per GPU.
+  const ScalingCosts costs = {.loader_samples_per_s = 200};
+  const Placement one_machine = {.gpus = 4, .nodes = 1}, two_machines = {.gpus = 4, .nodes = 2};
+  const std::vector<ScalingPoint> points =
+      ScalingCurve(job, Topology(), {one_machine, two_machines}, false, costs);
+  EXPECT_DOUBLE_EQ(points[0].step_ms.mid, 4 * 8 / 0.2);
+  EXPECT_DOUBLE_EQ(points[0].loader_ms, 60);
+  EXPECT_EQ(points[0].limit, ScalingLimit::kLoader);
+  EXPECT_EQ(points[1].loader_ms, 0);
+  EXPECT_DOUBLE_EQ(points[1].step_ms.mid, 100);
 }
 
 }  // namespace scaling_curve_test

@@ -40,7 +40,8 @@ Effect InsertServerExchange(const Job& job, const Exchange& exchange, std::int64
                                               .bytes_per_ns = link.bytes_per_ns,
                                               .latency = link.latency,
                                               .members = placement.gpus});
-  for (const GradientStep& step : opened.steps) {
+  for (const GradientStep& recorded : opened.steps) {
+    const GradientStep step = exchange.transfer.Sent(recorded);
     for (const Gradient& gradient : step.gradients) {
       const double slices = std::clamp(std::ceil(gradient.bytes / kSliceBytes), 1.0, kMaxSlices);
       Edit::ChannelTask send;

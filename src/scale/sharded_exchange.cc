@@ -9,6 +9,7 @@
 #include "network/collectives.h"
 #include "network/gradient_exchange.h"
 #include "render/number_format.h"
+#include "scale/model_parallel.h"
 #include "whatif/job/blocks.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/optimizer_steps.h"
@@ -29,7 +30,8 @@ class ShardedExchange {
   ShardedExchange(const Job& job, const Exchange& exchange, Edit& edit)
       : job_(job), exchange_(exchange), edit_(edit), updates_(FindOptimizerSteps(job)) {}
 
-  Effect Insert(ZeroStage sharding) {
+  Effect Insert(const ZeroSharding& sharding) {
+    if (Effect placed = PlaceCopies(sharding); !placed.applies) return placed;
     OpenedExchange opened = OpenExchange(job_, exchange_, edit_);
     if (!opened.effect.applies) return opened.effect;
     steps_ = std::move(opened.steps);
@@ -53,8 +55,17 @@ class ShardedExchange {
     ShareUpdates();
     Effect effect = std::move(opened.effect);
     effect.AlsoBecause(
-        fmt::format("each rank updates 1/{} of the parameters", exchange_.placement.gpus));
-    if (sharding == ZeroStage::kParameters) {
+        fmt::format("each rank updates 1/{} of the parameters", shard_.placement.gpus));
+    if (copies_.placement.gpus > 1) {
+      copies_channel_ = edit_.AddChannel({.name = "network between copies",
+                                          .policy = Policy::kFifo,
+                                          .bytes_per_ns = copies_.topology.between.bytes_per_ns,
+                                          .latency = copies_.topology.between.latency,
+                                          .members = copies_.placement.gpus});
+      effect.AlsoBecause(
+          fmt::format("gradients are summed over {} copies", copies_.placement.gpus));
+    }
+    if (sharding.stage == ZeroStage::kParameters) {
       const std::vector<TaskIndex> cuts = BlockBegins();
       std::size_t units = 0;
       for (std::size_t s = 0; s < steps_.size(); ++s) units = InsertUnits(s, UnitsOf(s, cuts));
@@ -62,12 +73,35 @@ class ShardedExchange {
                                      Plural(static_cast<std::int64_t>(units), "unit"),
                                      cuts.empty() ? "the size of a bucket" : "a repeated block"));
     } else {
-      for (std::size_t s = 0; s < steps_.size(); ++s) InsertForWholeModel(s, sharding);
+      for (std::size_t s = 0; s < steps_.size(); ++s) InsertForWholeModel(s, sharding.stage);
     }
     return effect;
   }
 
  private:
+  /// Sets the groups of ranks that share a copy, and of those with the same share.
+  Effect PlaceCopies(const ZeroSharding& sharding) {
+    const Placement& job = exchange_.placement;
+    const std::int64_t gpus = std::min(job.gpus, sharding.gpus.value_or(job.gpus));
+    if (job.gpus % gpus != 0) {
+      return Effect::Abstain(
+          fmt::format("{0} GPUs share a copy of the parameters, and {1} is not a multiple of {0}",
+                      gpus, job.gpus));
+    }
+    if (!FillNodes({.tensor = gpus}, job)) {
+      return Effect::Abstain(fmt::format(
+          "{} GPUs that share a copy do not fill machines of {} GPUs: some copies span two "
+          "machines, and their time is unknown",
+          gpus, job.PerNode()));
+    }
+    shard_ = {.topology = exchange_.topology, .placement = job};
+    if (gpus < job.gpus) {
+      shard_ = GroupOf(exchange_.topology, job, gpus, 1);
+      copies_ = GroupOf(exchange_.topology, job, job.gpus / gpus, gpus);
+    }
+    return {};
+  }
+
   /// Returns the first task that needs a parameter in a step; for the step after the last one,
   /// returns the first such task of the next cycle.
   Dependency FirstForward(std::size_t step) const {
@@ -98,7 +132,7 @@ class ShardedExchange {
   }
 
   void ShareUpdates() {
-    const double share = 1 / static_cast<double>(exchange_.placement.gpus);
+    const double share = 1 / static_cast<double>(shard_.placement.gpus);
     for (const OptimizerStep& update : updates_) {
       for (const TaskIndex task : update.tasks) {
         if (!edit_.IsRemoved(task))
@@ -108,10 +142,14 @@ class ShardedExchange {
   }
 
   Edit::ChannelTask Send(Collective collective, double bytes, TaskIndex beside) const {
-    const CollectiveTime time =
-        FastestTime(collective, bytes, exchange_.topology, exchange_.placement);
+    return Send(collective, bytes, beside, shard_, channel_);
+  }
+
+  Edit::ChannelTask Send(Collective collective, double bytes, TaskIndex beside,
+                         const GpuGroup& group, std::uint32_t channel) const {
+    const CollectiveTime time = FastestTime(collective, bytes, group.topology, group.placement);
     Edit::ChannelTask send;
-    send.channel = channel_;
+    send.channel = channel;
     send.step = job_.graph().tasks[beside].step;
     send.bytes = bytes;
     send.latency = time.latency;
@@ -123,9 +161,9 @@ class ShardedExchange {
     const GradientStep& step = steps_[s];
     const Collective collective =
         sharding == ZeroStage::kOptimizer ? Collective::kAllReduce : Collective::kReduceScatter;
-    InsertBucketCopies(job_, step, edit_);
+    InsertBucketCopies(job_, step, exchange_.transfer, edit_);
     InsertBuckets(
-        job_.graph(), step, exchange_.bucket_bytes, channel_,
+        job_.graph(), step, exchange_.transfer, channel_,
         [&](double bytes) {
           return FastestTime(collective, bytes, exchange_.topology, exchange_.placement);
         },
@@ -161,7 +199,7 @@ class ShardedExchange {
                              gradient.forward < units.back().forward &&
                              gradient.ready > units.back().ready;
       const bool begins =
-          may_begin && (cuts.empty() ? units.back().bytes >= exchange_.bucket_bytes
+          may_begin && (cuts.empty() ? units.back().bytes >= exchange_.transfer.bucket_bytes
                                      : block_of(gradient.forward) < block_of(units.back().forward));
       if (units.empty() || begins) units.emplace_back();
       Unit& unit = units.back();
@@ -229,8 +267,14 @@ class ShardedExchange {
     edit_.Insert(std::move(copy));
   }
 
+  /// Returns the bytes that gradients send, as a share of the bytes of the gradients.
+  double SentShare(const GradientStep& step) const {
+    return exchange_.transfer.Sent(step).Bytes() / step.Bytes();
+  }
+
   void InsertScatter(const GradientStep& step, const Unit& unit) {
-    Edit::ChannelTask scatter = Send(Collective::kReduceScatter, unit.bytes, unit.ready);
+    const double sent = unit.bytes * SentShare(step);
+    Edit::ChannelTask scatter = Send(Collective::kReduceScatter, sent, unit.ready);
     // The scatter precedes the reader of the gradients. The copy may be inserted in front of that
     // reader and then becomes the reader.
     scatter.before = {ReaderOf(job_.graph(), step, edit_)};
@@ -244,7 +288,16 @@ class ShardedExchange {
       if (!reads) scatter.before = {ReaderOf(job_.graph(), step, edit_)};
       scatter.after = {{.task = inserted}};
     }
-    edit_.Insert(std::move(scatter));
+    if (copies_.placement.gpus == 1) {
+      edit_.Insert(std::move(scatter));
+      return;
+    }
+    const auto shares = static_cast<double>(shard_.placement.gpus);
+    Edit::ChannelTask sum =
+        Send(Collective::kAllReduce, sent / shares, unit.ready, copies_, copies_channel_);
+    sum.before = std::exchange(scatter.before, {});
+    sum.after = {{.task = edit_.Insert(std::move(scatter))}};
+    edit_.Insert(std::move(sum));
   }
 
   const Job& job_;
@@ -252,12 +305,14 @@ class ShardedExchange {
   Edit& edit_;
   const std::vector<OptimizerStep> updates_;
   std::vector<GradientStep> steps_;
-  std::uint32_t channel_ = 0;
+  GpuGroup shard_;   ///< Ranks that share a copy of the parameters.
+  GpuGroup copies_;  ///< Ranks with the same share; one rank if all ranks share one copy.
+  std::uint32_t channel_ = 0, copies_channel_ = 0;
 };
 
 }  // namespace
 
-Effect InsertShardedExchange(const Job& job, const Exchange& exchange, ZeroStage sharding,
+Effect InsertShardedExchange(const Job& job, const Exchange& exchange, const ZeroSharding& sharding,
                              Edit& edit) {
   return ShardedExchange(job, exchange, edit).Insert(sharding);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/edit.h"
 #include "whatif/scenarios/distributed/network.h"
@@ -12,6 +13,14 @@ namespace headroom {
 /// Data of which each rank keeps only its share; a stage includes the data of the lower stages
 /// (Rajbhandari et al., "ZeRO", SC 2020).
 enum class ZeroStage : std::uint8_t { kOptimizer = 1, kGradients = 2, kParameters = 3 };
+
+/// A stage, and the GPUs that share.
+struct ZeroSharding {
+  ZeroStage stage = ZeroStage::kParameters;
+  /// Consecutive ranks that share one copy; nullopt: all ranks. PyTorch calls it HYBRID_SHARD. With
+  /// kParameters only.
+  std::optional<std::int64_t> gpus = {};
+};
 
 /// Each rank updates its share of the parameters. The optimizer's kernels then do 1/N of their
 /// work; their number and the host's time do not change.
@@ -27,8 +36,10 @@ enum class ZeroStage : std::uint8_t { kOptimizer = 1, kGradients = 2, kParameter
 /// reduce-scattered after its backward. Copies are those of PyTorch's fully_shard(): out of the
 /// gathered data, and into the scattered data (Zhao et al., "PyTorch FSDP", VLDB 2023).
 ///
+/// With several copies, their gradients are all-reduced after each scatter, on another channel.
+///
 /// Assumes that parameters have as many bytes as their recorded gradients.
-Effect InsertShardedExchange(const Job& job, const Exchange& exchange, ZeroStage sharding,
+Effect InsertShardedExchange(const Job& job, const Exchange& exchange, const ZeroSharding& sharding,
                              Edit& edit);
 
 }  // namespace headroom

@@ -47,11 +47,10 @@ TracedJob::TracedJob(const Job& job, Forecaster& forecaster, Options options)
 
 ScaledJob TracedJob::Scaled(const Topology& topology, const Placement& placement,
                             std::optional<std::int64_t> samples) const {
-  ScaledJob scaled = {.exchange = {.topology = topology,
-                                   .placement = placement,
-                                   .bucket_bytes = options_.bucket_bytes},
-                      .schedule = options_.schedule,
-                      .changes = options_.changes};
+  ScaledJob scaled = {
+      .exchange = {.topology = topology, .placement = placement, .transfer = options_.transfer},
+      .schedule = options_.schedule,
+      .changes = options_.changes};
   if (options_.split.tensor > 1 && placement.gpus > 1) {
     const ModelParallel split = this->split();
     const GpuGroup replicas = DataGroup(topology, placement, split);
@@ -70,6 +69,15 @@ double TracedJob::StepMs(const ScaledJob& scaled) {
   return forecaster_
       .StepMsWith([&](Edit& edit) { return ApplyScaledJob(job_, options_.recorded, scaled, edit); })
       .value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+void TracedJob::WidenByLinks(const Topology& topology, const Placement& placement,
+                             std::optional<std::int64_t> samples, ScaledStep& step) {
+  const auto difference = [&](const std::optional<Topology>& over) {
+    return over ? StepMs(Scaled(*over, placement, samples)) - step.step_ms.mid : 0;
+  };
+  step.step_ms.low += std::min(0.0, difference(AtFastest(topology)));
+  step.step_ms.high += std::max(0.0, difference(AtSlowest(topology)));
 }
 
 double TracedJob::CollectivesMs(const EditedPlan& edited) const {
@@ -140,6 +148,7 @@ ScaledStep TracedJob::On(const Topology& topology, const Placement& placement,
         [&](Edit& edit) { return ApplyScaledJob(job_, without, scaled, edit); });
     if (ms) step.waits_ms = std::max(0.0, step.step_ms.mid - *ms);
   }
+  WidenByLinks(topology, placement, samples, step);
   step.without_latency_ms = StepMs(Scaled(WithoutLatency(topology), placement, samples));
   step.without_bytes_ms = StepMs(Scaled(WithoutLimit(topology), placement, samples));
   return step;

@@ -18,7 +18,7 @@ class TracedJob final : public ScalableJob {
  public:
   struct Options {
     GpusOfJob recorded;  ///< GPUs of the recorded job.
-    double bucket_bytes = kBucketBytes;
+    GradientTransfer transfer = {};
     Schedule schedule = {};
     std::vector<ScenarioCall> changes = {};
     ModelParallel split = {};
@@ -48,6 +48,9 @@ class TracedJob final : public ScalableJob {
   ScaledJob Scaled(const Topology& topology, const Placement& placement,
                    std::optional<std::int64_t> samples) const;
   double StepMs(const ScaledJob& scaled);
+  /// Widens the interval by the ranges of the links' rates.
+  void WidenByLinks(const Topology& topology, const Placement& placement,
+                    std::optional<std::int64_t> samples, ScaledStep& step);
   /// Returns the time of all recorded collectives in a step.
   double CollectivesMs(const EditedPlan& edited) const;
 

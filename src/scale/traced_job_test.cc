@@ -100,7 +100,7 @@ TEST_F(TracedJobTest, WhatIsKnownToBeAWaitStays) {
 TEST_F(TracedJobTest, AnotherScheduleNeedsARecordingOfOneGpu) {
   TracedJob job(*job_, *forecaster_,
                 {.recorded = {.topology = Flat(), .placement = {.gpus = 2, .nodes = 2}},
-                 .schedule = ZeroStage::kParameters});
+                 .schedule = ZeroSharding{ZeroStage::kParameters}});
   EXPECT_NE(job.On(Flat(), {.gpus = 4, .nodes = 4}, std::nullopt)
                 .no_answer.find("requires a recording on one GPU"),
             std::string::npos);

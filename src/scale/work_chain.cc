@@ -63,7 +63,7 @@ void WorkChain::AppendSums(const std::vector<double>& bytes) {
 }
 
 WorkChain::Times WorkChain::Replay(const Topology& topology, const Placement& placement,
-                                   double bucket_bytes, ChainFactors factors) {
+                                   const GradientTransfer& transfer, ChainFactors factors) {
   const Plan plan = MakePlan(graph_);
   Edit edit(graph_, plan);
   for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) edit.Scale(task, factors.work);
@@ -94,24 +94,25 @@ WorkChain::Times WorkChain::Replay(const Topology& topology, const Placement& pl
     const std::uint32_t channel = edit.AddChannel({.name = kNetwork});
     const ExchangeTime time = [&](double bytes) { return all_reduce(bytes, replicas); };
     for (const GradientStep& exchange : exchanges_)
-      InsertBuckets(graph_, exchange, bucket_bytes, channel, time, edit);
+      InsertBuckets(graph_, exchange, transfer, channel, time, edit);
   }
   times.transfers_ms /= graph_.steps;
   times.step_ms = replayer_.Run(edit.Finish().plan).step_ns / kNsPerMs;
   return times;
 }
 
-ScaledStep WorkChain::On(const Topology& topology, const Placement& placement, double bucket_bytes,
-                         double least_work, double most_work) {
+ScaledStep WorkChain::On(const Topology& topology, const Placement& placement,
+                         const GradientTransfer& transfer, double least_work, double most_work) {
   const auto step_ms = [&](const Topology& over, ChainFactors factors) {
-    return Replay(over, placement, bucket_bytes, factors).step_ms;
+    return Replay(over, placement, transfer, factors).step_ms;
   };
-  const Times mid = Replay(topology, placement, bucket_bytes);
+  const Times mid = Replay(topology, placement, transfer);
   ScaledStep step;
-  step.step_ms = {.low = step_ms(topology, {1 - kNetworkError, least_work}),
-                  .mid = mid.step_ms,
-                  .high = step_ms(topology, {1 + kNetworkError, most_work})};
-  const double alone = Replay(topology, Placement(), bucket_bytes).step_ms;
+  step.step_ms = {
+      .low = step_ms(AtFastest(topology).value_or(topology), {1 - kNetworkError, least_work}),
+      .mid = mid.step_ms,
+      .high = step_ms(AtSlowest(topology).value_or(topology), {1 + kNetworkError, most_work})};
+  const double alone = Replay(topology, Placement(), transfer).step_ms;
   step.limits.exposed_ms = std::max(0.0, mid.step_ms - alone);
   step.limits.transfers_ms = mid.transfers_ms;
   step.without_latency_ms = step_ms(WithoutLatency(topology), {});

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "graph/graph.h"
+#include "network/gradient_exchange.h"
 #include "network/gradients.h"
 #include "network/topology.h"
 #include "scale/model_parallel.h"
@@ -51,15 +52,17 @@ class WorkChain {
   };
   /// Replays with bucketed all-reduces (network/gradient_exchange.h) over the network between
   /// replicas. One GPU sends nothing.
-  Times Replay(const Topology& topology, const Placement& placement, double bucket_bytes,
-               ChainFactors factors = {});
+  Times Replay(const Topology& topology, const Placement& placement,
+               const GradientTransfer& transfer, ChainFactors factors = {});
 
   /// Returns the step with all data for a curve; its interval comes from the factors.
-  ScaledStep On(const Topology& topology, const Placement& placement, double bucket_bytes,
-                double least_work, double most_work);
+  ScaledStep On(const Topology& topology, const Placement& placement,
+                const GradientTransfer& transfer, double least_work, double most_work);
 
-  /// Gradient bytes of the first step.
-  double GradientBytes() const { return exchanges_.front().Bytes(); }
+  /// Bytes that the gradients of the first step send.
+  double GradientBytes(const GradientTransfer& transfer = {}) const {
+    return transfer.Sent(exchanges_.front()).Bytes();
+  }
 
  private:
   /// All-reduces of a tensor-parallel group, without overlap.

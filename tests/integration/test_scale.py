@@ -141,6 +141,10 @@ class Points(support.ProgramTest):
             (("--schedule", "dgc:ratio=0.5"), "does not compress"),
             (("--schedule", "parameter-server:servers=0"), "servers must be from 1"),
             (("--schedule", "zero-4"), "must be ddp, per-tensor"),
+            (("--schedule", "fsdp:shard=1"), "shard must be from 2"),
+            (("--schedule", "p3", "--gradient-dtype", "fp16"), "--gradient-dtype requires --schedule ddp"),
+            (("--schedule", "fsdp", "--no-overlap"), "--no-overlap requires --schedule ddp"),
+            (("--gradient-dtype", "fp8"), "--gradient-dtype"),
         ]:
             with self.subTest(arguments=arguments):
                 refused = support.headroom("scale", RESNET, *arguments, LOCAL)
@@ -155,9 +159,66 @@ class Points(support.ProgramTest):
     def test_a_number_of_gpus_counts_once(self):
         self.assertEqual([point["gpus"] for point in scale(RESNET, "--gpus", "2,4,2")["points"]], [2, 4])
 
-    def test_a_host_bound_job_stays_host_bound(self):
-        answer = scale(BERT, "--gpus", "2,8", "--cluster", "dgx-h100")
-        self.assertEqual({point["limited_by"] for point in answer["points"]}, {"host"})
+    def test_the_limit_is_the_largest_loss_and_the_baseline_names_its_own(self):
+        answer = scale(BERT, "--gpus", "1,2,8", "--cluster", "dgx-h100")
+        self.assertEqual(answer["baseline"]["limited_by"], "host")
+        self.assertEqual(answer["points"][0]["limited_by"], "host")
+        for point in answer["points"][1:]:
+            self.assertIn(point["limited_by"], ("straggler", "buckets"))
+        # Without losses, the limit is that of one GPU.
+        free = scale(RESNET, "--gpus", "2", "--bandwidth-gbps", "1e6", "--latency-us", "0", "--schedule", "p3", *ALIKE)
+        self.assertEqual(free["points"][0]["limited_by"], "gpu")
+        self.assertEqual(free["points"][0]["efficiency_pct"], 100)
+
+    def test_half_the_bytes(self):
+        common = (RESNET, "--gpus", "2", "--bandwidth-gbps", "1", "--latency-us", "0")
+        whole, half = (scale(*common, *more) for more in ((), ("--gradient-dtype", "fp16")))
+        self.assertAlmostEqual(half["baseline"]["gradient_bytes"], whole["baseline"]["gradient_bytes"] / 2)
+        for schedule in ("ddp", "zero-1", "parameter-server"):
+            sent = [
+                scale(*common, "--schedule", schedule, "--gradient-dtype", dtype)["points"][0]["communication_ms"]
+                for dtype in ("fp32", "bf16")
+            ]
+            # ZeRO also gathers parameters, whose type stays.
+            self.assertAlmostEqual(sent[1] / sent[0], 2 / 3 if schedule == "zero-1" else 1 / 2, delta=0.01)
+
+    def test_without_overlap_all_transfers_are_exposed(self):
+        common = (RESNET, "--gpus", "4", "--bandwidth-gbps", "25", *ALIKE)
+        hidden, exposed = (scale(*common, *more)["points"][0] for more in ((), ("--no-overlap",)))
+        self.assertLess(hidden["exposed_communication_ms"], 0.9 * hidden["communication_ms"])
+        self.assertGreater(exposed["exposed_communication_ms"], 0.9 * exposed["communication_ms"])
+        self.assertAlmostEqual(exposed["communication_ms"], hidden["communication_ms"])
+
+    def test_calls_for_buckets_cost_a_host_bound_job_their_time(self):
+        def step(microseconds):
+            return mids(scale(BERT, "--gpus", "2", "--cluster", "dgx-h100", "--bucket-host-us", microseconds, *ALIKE))[0]
+
+        # The head's gradients fill a bucket, the table of words another (94 MB), and each of 12 layers (28 MB) one more.
+        self.assertAlmostEqual(step("1000") - step("0"), 14, delta=1.5)
+
+    def test_the_gpus_of_a_machine_share_its_cores(self):
+        answer = scale(RESNET, "--gpus", "1,8,16", "--cluster", "dgx-h100", "--loader-samples-per-s", "2000")
+        for point in answer["points"][1:]:
+            self.assertAlmostEqual(point["throughput_per_s"], 2000 * point["nodes"])
+            self.assertEqual(point["limited_by"], "loader")
+        self.assertEqual(answer["points"][0]["loader_ms"], 0)
+
+    def test_shards_inside_machines_cost_no_latency_between_them(self):
+        common = (BERT, "--gpus", "1024", "--cluster", "dgx-h100", *ALIKE)
+        flat, hybrid = (
+            scale(*common, "--schedule", schedule)["points"][0]["efficiency_pct"] for schedule in ("fsdp", "fsdp:shard=8")
+        )
+        self.assertGreater(hybrid, flat)
+        all_share = scale(BERT, "--gpus", "8", "--cluster", "dgx-h100", "--schedule", "fsdp:shard=8")
+        self.assertEqual(mids(all_share), mids(scale(BERT, "--gpus", "8", "--cluster", "dgx-h100", "--schedule", "fsdp")))
+
+    def test_without_p2p_bytes_cost_more(self):
+        common = (RESNET, "--gpus", "4", "--schedule", "per-tensor", *ALIKE)
+        with_p2p = scale(*common, "--cluster", "workstation-4-pcie4")["points"][0]
+        without = scale(*common, "--cluster", "geforce-8-pcie4")["points"][0]
+        self.assertGreater(without["communication_ms"], 1.4 * with_p2p["communication_ms"])
+        width = [point["efficiency_high_pct"] - point["efficiency_low_pct"] for point in (with_p2p, without)]
+        self.assertLess(*width)
 
     def test_changes_come_before(self):
         answer = scale(BERT, "--gpus", "1", "--with", "host-speed:factor=2")
@@ -320,6 +381,47 @@ class SharedLayers(support.ProgramTest):
             (["--tensor-parallel", "0"], "--tensor-parallel"),
         ):
             self.assert_refused(support.headroom("scale", self.TRACE, *flags), 2, word)
+
+
+class NoScheduleBeatsIndependentGpus(support.ProgramTest):
+    """Tests every schedule on every recording of training in the samples and the public traces."""
+
+    SCHEDULES = (
+        "ddp",
+        "per-tensor",
+        "p3",
+        "dgc",
+        "blueconnect",
+        "parameter-server:servers=8",
+        "zero-1",
+        "zero-2",
+        "zero-3",
+        "fsdp:shard=2",
+        "local-sgd",
+    )
+
+    def test_at_most_the_throughput_of_as_many_gpus(self):
+        answered = 0
+        public = support.data_file("public-traces/README.md").parent
+        traces = [*sorted((support.ROOT / "data/samples").glob("*.json.gz")), *sorted(public.glob("*.json.gz"))]
+        for trace in traces:
+            for schedule in self.SCHEDULES:
+                with self.subTest(trace=trace.name, schedule=schedule):
+                    more = ("--exchange-every", "4") if schedule == "local-sgd" else ()
+                    flags = ("--gpus", "1,8", "--bandwidth-gbps", "1e6", "--latency-us", "0", *ALIKE, *more)
+                    outcome = support.headroom("scale", trace, "--schedule", schedule, *flags, LOCAL, "--json", "-q")
+                    if outcome.code != 0:
+                        continue
+                    one, *others = outcome.json()["points"] or [{"step_ms": {"mid": None}}]
+                    if one["step_ms"]["mid"] is None:
+                        continue
+                    for point in others:
+                        if point["step_ms"]["mid"] is None:
+                            continue
+                        answered += 1
+                        self.assertLessEqual(point["efficiency_high_pct"], 100)
+                        self.assertGreaterEqual(point["step_ms"]["mid"], one["step_ms"]["mid"] * (1 - 1e-9))
+        self.assertGreater(answered, 20)
 
 
 class CannotBeTold(support.ProgramTest):
@@ -526,7 +628,7 @@ class ByOperators(support.ProgramTest):
             self.assertAlmostEqual(answer["points"][0]["step_ms"][bound], predicted[bound], places=4)
         self.assertEqual(answer["baseline"]["gradient_bytes"], 6 * 4 * 1048576)
         self.assertEqual(answer["baseline"]["samples_per_step"], 8)
-        self.assertEqual([point["limited_by"] for point in answer["points"]], ["gpu", "bandwidth", "gpu", "gpu"])
+        self.assertEqual([point["limited_by"] for point in answer["points"]], ["gpu", "bandwidth", "gpu", "latency"])
 
     def test_what_it_refuses(self):
         listed = self.write("ops.json", f"[{self.LINEAR % 6}]")

@@ -24,8 +24,7 @@ void ScaleOut(const OperatorList& list, const DeviceRates& rate, const StepEstim
   const bool any = std::any_of(machines.begin(), machines.end(),
                                [&](const auto& machine) { return machine.gpu == target.gpu; });
   if (!any) return;
-  const Result<std::unique_ptr<ListedJob>> job =
-      ListedJob::Make(list, rate, constants, kBucketBytes);
+  const Result<std::unique_ptr<ListedJob>> job = ListedJob::Make(list, rate, constants, {});
   if (!job.ok()) {
     for (const PlannedMachine& machine : machines)
       target.machines.push_back(

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <string_view>
 #include <utility>
 
+#include "base/units.h"
 #include "scale/loop_job.h"
 #include "scale/periodic_exchange.h"
 #include "scale/pipelined_job.h"
@@ -34,7 +36,8 @@ Status ScaleAnswer::Read() {
   Result<ExchangeSchedule> exchange = ParseSchedule(question_.schedule);
   if (!exchange.ok()) return exchange.status();
   exchange_ = std::move(exchange).value();
-  bucket_bytes_ = exchange_.per_tensor ? 0 : question_.bucket_mb * kBytesPerMb;
+  transfer_.bucket_bytes = exchange_.per_tensor ? 0 : question_.bucket_mb * kBytesPerMb;
+  if (Status status = ReadTransfer(); !status.ok()) return status;
   if (exchange_.local_sgd && question_.exchange_every == 1) {
     return Status::Usage(
         "--schedule local-sgd averages parameters once in --exchange-every N steps: give N, at "
@@ -71,6 +74,30 @@ Status ScaleAnswer::Read() {
       return Status::Usage("--with batch-size and --strong both set the batch; give one of them");
   }
   changes_ = std::move(changes).value();
+  return Status::Ok();
+}
+
+Status ScaleAnswer::ReadTransfer() {
+  const bool buckets = std::holds_alternative<BucketSchedule>(exchange_.schedule);
+  const bool replicas = buckets && !exchange_.local_sgd && question_.split.stages == 1;
+  if (question_.no_overlap && !replicas) {
+    return Status::Usage(
+        "--no-overlap requires --schedule ddp or per-tensor, and no --pipeline-parallel");
+  }
+  transfer_.overlaps = !question_.no_overlap;
+  if (question_.bucket_host_us) {
+    if (!buckets || exchange_.local_sgd)
+      return Status::Usage("--bucket-host-us requires --schedule ddp or per-tensor");
+    transfer_.bucket_call = DurationNs(std::llround(*question_.bucket_host_us * kNsPerUs));
+  }
+  if (question_.gradient_dtype.empty()) return Status::Ok();
+  const bool scenario = std::holds_alternative<ScenarioCall>(exchange_.schedule);
+  if (scenario || exchange_.local_sgd || question_.split.stages > 1) {
+    return Status::Usage(
+        "--gradient-dtype requires --schedule ddp, per-tensor, parameter-server, zero-1, zero-2, "
+        "zero-3 or fsdp, and no --pipeline-parallel");
+  }
+  transfer_.element_bytes = question_.gradient_dtype == "fp32" ? 4 : 2;
   return Status::Ok();
 }
 
@@ -121,8 +148,9 @@ Status ScaleAnswer::FillStaged(ScalableJob& job, PipelineStages stages,
                                const std::vector<NamedNetwork>& networks,
                                ScaleReport& report) const {
   if (question_.split.stages == 1) return FillCurves(job, networks, report);
-  PipelinedJob pipelined(
-      job, {.split = question_.split, .stages = std::move(stages), .bucket_bytes = bucket_bytes_});
+  PipelinedJob pipelined(job, {.split = question_.split,
+                               .stages = std::move(stages),
+                               .bucket_bytes = transfer_.bucket_bytes});
   return FillCurves(pipelined, networks, report);
 }
 
@@ -190,7 +218,7 @@ Result<ScaleReport> ScaleAnswer::OfTrace(const Job& job, Forecaster& forecaster,
   }
   TracedJob scalable(job, forecaster,
                      {.recorded = recorded_on,
-                      .bucket_bytes = bucket_bytes_,
+                      .transfer = transfer_,
                       .schedule = exchange_.schedule,
                       .changes = changes_,
                       .split = question_.split,
@@ -202,13 +230,14 @@ Result<ScaleReport> ScaleAnswer::OfTrace(const Job& job, Forecaster& forecaster,
     return report;
   }
   report.step_ms = one.step_ms;
+  report.limit = OwnLimit(one, scalable.loader_share());
   report.source = "trace";
   report.replayed_rank = rank.number;
   report.ranks = rank.compared;
   report.samples = scalable.samples();
   report.deviation = scalable.deviation();
   const std::vector<GradientStep> gradients = FindGradients(job);
-  if (!gradients.empty()) report.gradient_bytes = gradients.front().Bytes();
+  if (!gradients.empty()) report.gradient_bytes = transfer_.Sent(gradients.front()).Bytes();
   report.calibration = source.calibration;
   Baseline baseline = forecaster.baseline();
   baseline.AlsoNote(source.note);
@@ -221,20 +250,21 @@ Result<ScaleReport> ScaleAnswer::OfTrace(const Job& job, Forecaster& forecaster,
 Result<ScaleReport> ScaleAnswer::OfLoop(const TraceStore& store, const ReferenceData& reference,
                                         const AnalysisOptions& analysis) const {
   ScaleReport report = ReportOf(analysis.path);
-  if (!IsPlain() || question_.split.Gpus() > 1) {
+  if (!IsPlain() || question_.split.Gpus() > 1 || transfer_.element_bytes) {
     report.no_answer =
         "a loop without GPU work allows only --schedule ddp, per-tensor or local-sgd, and no "
-        "--with, --tensor-parallel or --pipeline-parallel";
+        "--with, --gradient-dtype, --tensor-parallel or --pipeline-parallel";
     return report;
   }
-  const Result<std::unique_ptr<LoopJob>> job =
-      LoopJob::Make(store, reference, analysis, bucket_bytes_);
+  const Result<std::unique_ptr<LoopJob>> job = LoopJob::Make(store, reference, analysis, transfer_);
   if (job.status().code() == StatusCode::kNoAnswer) {
     report.no_answer = job.status().message();
     return report;
   }
   if (!job.ok()) return job.status();
-  report.step_ms = job.value()->OnOneGpu().step_ms;
+  const ScaledStep one = job.value()->OnOneGpu();
+  report.step_ms = one.step_ms;
+  report.limit = OwnLimit(one, job.value()->loader_share());
   report.source = "loop";
   report.deviation = job.value()->deviation();
   report.gradient_bytes = job.value()->GradientBytes();
@@ -251,13 +281,15 @@ Result<ScaleReport> ScaleAnswer::OfList(const std::string& path, const OperatorL
   }
   ScaleReport report = ReportOf(path);
   const Result<std::unique_ptr<ListedJob>> job =
-      ListedJob::Make(list, rates, models.constants(), bucket_bytes_, question_.split);
+      ListedJob::Make(list, rates, models.constants(), transfer_, question_.split);
   if (job.status().code() == StatusCode::kNoAnswer) {
     report.no_answer = job.status().message();
     return report;
   }
   if (!job.ok()) return job.status();
-  report.step_ms = job.value()->OnOneGpu().step_ms;
+  const ScaledStep one = job.value()->OnOneGpu();
+  report.step_ms = one.step_ms;
+  report.limit = OwnLimit(one, job.value()->loader_share());
   report.source = "operators";
   report.gpu = rates.device->short_name;
   report.samples = job.value()->samples();

@@ -31,6 +31,9 @@ namespace headroom {
 struct ScaleQuestion {
   std::string schedule = "ddp";
   double bucket_mb = 25;            ///< MiB.
+  std::string gradient_dtype = {};  ///< fp32, fp16 or bf16; empty: as recorded.
+  bool no_overlap = false;          ///< The exchange begins after the backward.
+  std::optional<double> bucket_host_us = {};
   std::int64_t exchange_every = 1;  ///< Steps from one exchange to the next.
   ModelParallel split = {};
   std::string changes = {};  ///< Value of `--with`; empty without it.
@@ -76,6 +79,8 @@ class ScaleAnswer {
   ScaleAnswer(ScaleQuestion question, NetworkChoice network)
       : question_(std::move(question)), network_(std::move(network)) {}
   Status Read();
+  /// Fills `transfer_`. Fails with kUsage if the schedule does not support it.
+  Status ReadTransfer();
   /// Returns true if the schedule only exchanges buckets, and --with changes nothing. Jobs without
   /// a graph support nothing else.
   bool IsPlain() const;
@@ -93,7 +98,7 @@ class ScaleAnswer {
   ScaleQuestion question_;
   NetworkChoice network_;
   ExchangeSchedule exchange_;
-  double bucket_bytes_ = 0;
+  GradientTransfer transfer_;
   std::vector<ScenarioCall> changes_;
 };
 

@@ -27,10 +27,10 @@ constexpr Plain kPlain[] = {
     {"ddp", [] { return ExchangeSchedule(); }},
     {"per-tensor", [] { return ExchangeSchedule{.has_buckets = false, .per_tensor = true}; }},
     {"local-sgd", [] { return ExchangeSchedule{.has_buckets = false, .local_sgd = true}; }},
-    {"zero-1", [] { return ExchangeSchedule{.schedule = ZeroStage::kOptimizer}; }},
-    {"zero-2", [] { return ExchangeSchedule{.schedule = ZeroStage::kGradients}; }},
-    {"zero-3", [] { return ExchangeSchedule{.schedule = ZeroStage::kParameters}; }},
-    {"fsdp", [] { return ExchangeSchedule{.schedule = ZeroStage::kParameters}; }},
+    {"zero-1", [] { return ExchangeSchedule{.schedule = ZeroSharding{ZeroStage::kOptimizer}}; }},
+    {"zero-2", [] { return ExchangeSchedule{.schedule = ZeroSharding{ZeroStage::kGradients}}; }},
+    {"zero-3", [] { return ExchangeSchedule{.schedule = ZeroSharding{ZeroStage::kParameters}}; }},
+    {"fsdp", [] { return ExchangeSchedule{.schedule = ZeroSharding{ZeroStage::kParameters}}; }},
 };
 
 Status Unknown(std::string_view text) {
@@ -38,23 +38,21 @@ Status Unknown(std::string_view text) {
                                    Printable(std::string(text), Charset::kAscii), kSchedules));
 }
 
-Result<ExchangeSchedule> ParseServers(std::string_view text) {
+/// Parses "NAME:KEY=COUNT". REQUIRES: `text` starts with the name.
+Result<std::int64_t> ParseCount(std::string_view text, std::string_view name, std::string_view key,
+                                std::int64_t min) {
   constexpr std::int64_t kMax = 1'000'000;
-  ExchangeSchedule parsed = {.schedule = ServerSchedule(), .has_buckets = false};
-  if (text == kServers) return parsed;
-  constexpr std::string_view kKey = ":servers=";
-  const std::string_view key = text.substr(kServers.size());
-  if (!key.starts_with(kKey)) return Unknown(text);
-  const std::string_view digits = key.substr(kKey.size());
-  std::int64_t servers = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), servers);
-  if (error != std::errc() || end != digits.data() + digits.size() || servers < 1 ||
-      servers > kMax) {
-    return Status::Usage(fmt::format("--schedule {}: servers must be from 1 to {}",
-                                     Printable(std::string(text), Charset::kAscii), kMax));
+  const std::string head = fmt::format("{}:{}=", name, key);
+  if (!text.starts_with(head)) return Unknown(text);
+  const std::string_view digits = text.substr(head.size());
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  if (error != std::errc() || end != digits.data() + digits.size() || count < min || count > kMax) {
+    return Status::Usage(fmt::format("--schedule {}: {} must be from {} to {}",
+                                     Printable(std::string(text), Charset::kAscii), key, min,
+                                     kMax));
   }
-  parsed.schedule = ServerSchedule{.servers = servers};
-  return parsed;
+  return count;
 }
 
 }  // namespace
@@ -63,7 +61,20 @@ Result<ExchangeSchedule> ParseSchedule(std::string_view text) {
   for (const Plain& plain : kPlain) {
     if (text == plain.name) return plain.make();
   }
-  if (text.starts_with(kServers)) return ParseServers(text);
+  if (text == kServers) return ExchangeSchedule{.schedule = ServerSchedule(), .has_buckets = false};
+  if (text.starts_with(kServers)) {
+    const Result<std::int64_t> servers = ParseCount(text, kServers, "servers", 1);
+    if (!servers.ok()) return servers.status();
+    return ExchangeSchedule{.schedule = ServerSchedule{.servers = servers.value()},
+                            .has_buckets = false};
+  }
+  for (const std::string_view name : {"fsdp", "zero-3"}) {
+    if (!text.starts_with(name)) continue;
+    const Result<std::int64_t> gpus = ParseCount(text, name, "shard", 2);
+    if (!gpus.ok()) return gpus.status();
+    return ExchangeSchedule{
+        .schedule = ZeroSharding{.stage = ZeroStage::kParameters, .gpus = gpus.value()}};
+  }
   Result<std::vector<ScenarioCall>> calls = ParseScenario(text);
   if (!calls.ok() || calls.value().size() != 1) return Unknown(text);
   ScenarioCall& call = calls.value().front();

@@ -12,7 +12,7 @@ namespace headroom {
 /// Values of `--schedule`, for help and messages.
 inline constexpr std::string_view kSchedules =
     "ddp, per-tensor, p3, dgc[:ratio=R], blueconnect, parameter-server[:servers=N], zero-1, "
-    "zero-2, zero-3 (fsdp) or local-sgd";
+    "zero-2, zero-3[:shard=GPUS] (fsdp) or local-sgd";
 
 struct ExchangeSchedule {
   Schedule schedule = {};
@@ -21,7 +21,7 @@ struct ExchangeSchedule {
   bool local_sgd = false;   ///< Averages parameters, not gradients.
 
   /// Returns true for ZeRO: ranks share the training state, so every step must communicate.
-  bool shards() const { return std::holds_alternative<ZeroStage>(schedule); }
+  bool shards() const { return std::holds_alternative<ZeroSharding>(schedule); }
 };
 
 /// Parses a value of `--schedule`. Fails with kUsage, and lists the schedules.

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/ascii.h"
 
@@ -23,6 +24,17 @@ TEST(ExchangeScheduleTest, EachNameIsOneAndTheHelpHasIt) {
   std::erase_if(help, [](char c) { return !IsLetter(c) && !IsDigit(c); });
   EXPECT_EQ(help, "or") << "it names what is none";
   EXPECT_FALSE(ParseSchedule("zero-4").ok());
+}
+
+TEST(ExchangeScheduleTest, ShardsMayBeShared) {
+  for (const char* text : {"fsdp:shard=8", "zero-3:shard=8"}) {
+    const Result<ExchangeSchedule> parsed = ParseSchedule(text);
+    ASSERT_TRUE(parsed.ok()) << text;
+    EXPECT_EQ(std::get<ZeroSharding>(parsed.value().schedule).gpus, 8) << text;
+  }
+  EXPECT_FALSE(ParseSchedule("fsdp:shard=1").ok());
+  EXPECT_FALSE(ParseSchedule("fsdp:servers=8").ok());
+  EXPECT_FALSE(ParseSchedule("zero-2:shard=8").ok());
 }
 
 }  // namespace exchange_schedule_test

@@ -37,6 +37,7 @@ void WritePoint(JsonWriter& json, const ScaleCurve& curve, const ScalingPoint& p
   json.Key("straggler_ms").Number(number(point.straggler_ms));
   json.Key("overlap_ms").Number(number(point.overlap_ms));
   json.Key("bubble_ms").Number(number(point.bubble_ms));
+  json.Key("loader_ms").Number(number(point.loader_ms));
   json.Key("limited_by").StringOrNull(known ? Name(point.limit) : "");
   json.Key("why").String(known ? point.why : point.no_answer);
   json.EndObject();
@@ -55,6 +56,7 @@ std::string RenderScaleJson(const ScaleReport& report) {
   WriteInterval(json, report.step_ms, known);
   json.Key("source").StringOrNull(report.source);
   json.Key("gpu").StringOrNull(report.gpu);
+  json.Key("limited_by").StringOrNull(known ? Name(report.limit) : "");
   json.Key("recorded_gpus").Integer(known ? std::optional(report.recorded_gpus) : std::nullopt);
   json.Key("replayed_rank").Integer(report.replayed_rank);
   json.Key("ranks").Integer(report.replayed_rank ? std::optional(report.ranks) : std::nullopt);

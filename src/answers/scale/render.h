@@ -32,6 +32,7 @@ struct ScaleReport {
   ModelParallel split;              ///< Tensor and pipeline parallelism within a replica.
   std::string changes;   ///< Value of --with: scenarios that were applied first; empty without any.
   StepInterval step_ms;  ///< Step on one GPU, with `changes`.
+  ScalingLimit limit = ScalingLimit::kGpu;  ///< Limit of that step.
   std::int64_t recorded_gpus = 1;
   std::optional<std::int64_t> replayed_rank;  ///< Rank that was replayed; absent for a single file.
   std::int64_t ranks = 0;  ///< Number of ranks with aligned clocks, including the replayed one.

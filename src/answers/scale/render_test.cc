@@ -28,6 +28,7 @@ ScaleReport Demo() {
   report.schedule = "ddp";
   report.source = "trace";
   report.step_ms = {.low = 90, .mid = 100, .high = 110};
+  report.limit = ScalingLimit::kHost;
   report.samples = 32;
   report.gradient_bytes = 5e8;
   report.deviation = 0.012;
@@ -49,7 +50,7 @@ std::string Text(const ScaleReport& report) { return RenderScaleText(report, Pag
 TEST(ScaleText, HasABaselineACurveAndWhy) {
   const std::string text = Text(Demo());
   for (const char* words :
-       {"  Step       100 ms (90-110) without the profiler\n",
+       {"  Step       100 ms (90-110) without the profiler; limit: host\n",
         "  Gradients  500 MB per step, of 32 samples\n",
         "identical; a rank's steps vary by 1.2 %, and all wait for the slowest",
         "Weak scaling  8 GPUs a machine", "2,050      80.0 %  20.0 ms  bandwidth\n", "unknown\n",
@@ -132,6 +133,7 @@ TEST(ScaleJson, HasAPointForEachNumberOfGpus) {
   EXPECT_EQ(json["schema"], "headroom.scale/1");
   EXPECT_EQ(json["mode"], "weak");
   EXPECT_EQ(json["baseline"]["step_ms"]["mid"], 100);
+  EXPECT_EQ(json["baseline"]["limited_by"], "host");
   EXPECT_NEAR(json["baseline"]["step_deviation_pct"].get<double>(), 1.2, 1e-9);
   EXPECT_EQ(json["experimental"], false);
   const Json& points = json["points"];
@@ -139,6 +141,7 @@ TEST(ScaleJson, HasAPointForEachNumberOfGpus) {
   EXPECT_EQ(points[1]["cluster"], "dgx");
   EXPECT_EQ(points[1]["limited_by"], "bandwidth");
   EXPECT_EQ(points[1]["efficiency_pct"], 80);
+  EXPECT_EQ(points[1]["loader_ms"], 0);
   EXPECT_TRUE(points[0]["throughput_per_s"].is_null());
   for (const char* key : {"efficiency_pct", "exposed_communication_ms", "limited_by"})
     EXPECT_TRUE(points[2][key].is_null()) << key;
@@ -150,7 +153,7 @@ TEST(ScaleJson, UnknownIsNull) {
   ScaleReport report;
   report.no_answer = "no steps";
   const Json json = Json::parse(RenderScaleJson(report));
-  for (const char* key : {"source", "gpu", "recorded_gpus", "replayed_rank", "ranks",
+  for (const char* key : {"source", "gpu", "limited_by", "recorded_gpus", "replayed_rank", "ranks",
                           "recorded_network", "overlap_slowdown", "samples_per_step",
                           "gradient_bytes", "step_deviation_pct", "calibration", "steps_note"})
     EXPECT_TRUE(json["baseline"][key].is_null()) << key;

@@ -35,6 +35,8 @@ std::string_view Meaning(ScalingLimit limit, bool loop) {
              "(bubble)";
     case ScalingLimit::kOverlap:
       return "computation that collectives slow down";
+    case ScalingLimit::kBuckets:
+      return "copying gradients into buckets and back, and the host's calls for it";
   }
   return "";
 }
@@ -77,6 +79,7 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
   if (report.recorded_gpus > 1)
     step += fmt::format("; recorded on one of {} GPUs, over {}; shown without communication",
                         report.recorded_gpus, report.recorded_network);
+  step += fmt::format("; limit: {}", Name(report.limit));
   page.Paragraph("  Step       ", step, Style::kBold);
   if (report.replayed_rank) {
     page.Paragraph("  Replayed   ",

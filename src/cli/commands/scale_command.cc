@@ -70,6 +70,7 @@ void AddNetworkFlags(Command command, NetworkQuestion& network) {
 
 /// Limit of --overlap-slowdown. No measured kernel is slower by more.
 constexpr double kMaxSlowdown = 10;
+constexpr double kMaxHostUs = 1e6;
 
 }  // namespace
 
@@ -116,6 +117,22 @@ ScaleCommand::ScaleCommand(Command parent) {
       .Check(WholeNumber(1, kMaxSteps));
   command_.AddOption("--bucket-mb", question_.bucket_mb, "Size of a gradient bucket in MiB")
       .ShowDefault()
+      .TypeName("X")
+      .Check(AboveZero());
+  command_
+      .AddOption("--gradient-dtype", question_.gradient_dtype,
+                 "Type in which gradients travel [as recorded]: fp32, fp16 or bf16")
+      .TypeName("TYPE")
+      .Check(OneOf({"fp32", "fp16", "bf16"}));
+  command_.AddFlag("--no-overlap", question_.no_overlap, "Exchange gradients after the backward");
+  command_
+      .AddOption("--bucket-host-us", question_.bucket_host_us,
+                 "Host time of the call for a bucket [six operators of the recorded host]")
+      .TypeName("X")
+      .Check(Between(0, kMaxHostUs));
+  command_
+      .AddOption("--loader-samples-per-s", question_.costs.loader_samples_per_s,
+                 "Samples that the cores of a machine load for all its GPUs [enough]")
       .TypeName("X")
       .Check(AboveZero());
   command_
@@ -223,6 +240,8 @@ Status ScaleCommand::CheckFlags(const TraceFiles& files) const {
     return Status::Usage(
         "--steps, --step-marker, --capture, --measured-step-ms and --calibration require a TRACE");
   }
+  if (traces_.empty() && question_.bucket_host_us)
+    return Status::Usage("--bucket-host-us requires a TRACE: a list of operators has no host");
   if (output_path_.empty() || output_path_ == "-") return Status::Ok();
   Result<std::vector<std::string>> with_captures = WithCaptures(gpus_.Inputs(), options_.capture);
   if (!with_captures.ok()) return with_captures.status();

@@ -23,6 +23,16 @@ double AccumulatedBytes(const OperatorCall& call) {
   return BytesOf(call.args[0].tensors[0]);
 }
 
+/// Returns the bytes per element of an operator's first tensor, whose type its gradient has.
+double ElementBytes(const OperatorCall& call) {
+  for (const auto& arg : call.args) {
+    if (arg.tensors.empty()) continue;
+    const double bytes = BytesPerElement(arg.tensors.front().dtype);
+    if (bytes > 0) return bytes;
+  }
+  return 4;
+}
+
 double WeightGradientBytes(const OperatorCall& call) {
   if (const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call)) {
     if (!shape->weight_gradient) return 0;
@@ -101,8 +111,11 @@ class GradientFinder {
       const double bytes = call ? bytes_of(*call) : 0;
       if (bytes == 0) continue;
       const std::int32_t step = job_.graph().tasks[ready].step;
-      steps_[step].gradients.push_back(
-          {.bytes = bytes, .ready = ready, .forward = FirstOfForward(ready), .op = op});
+      steps_[step].gradients.push_back({.bytes = bytes,
+                                        .element_bytes = ElementBytes(*call),
+                                        .ready = ready,
+                                        .forward = FirstOfForward(ready),
+                                        .op = op});
       TimeNs& last = end_of_backward_.try_emplace(step, end).first->second;
       last = std::max(last, end);
     }

@@ -84,7 +84,16 @@ export interface Cluster {
   nodes_at_most: number | null;
 }
 
-export type ScalingLimit = "gpu" | "host" | "loader" | "bandwidth" | "latency" | "straggler" | "pipeline" | "overlap";
+export type ScalingLimit =
+  | "gpu"
+  | "host"
+  | "loader"
+  | "bandwidth"
+  | "latency"
+  | "straggler"
+  | "pipeline"
+  | "overlap"
+  | "buckets";
 
 export interface ScalePoint {
   cluster: string | null;

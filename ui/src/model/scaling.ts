@@ -150,6 +150,7 @@ export const LIMITS: Record<ScalingLimit, string> = {
   straggler: "waiting for the slowest rank",
   pipeline: "waits between pipeline stages",
   overlap: "computation that collectives slow down",
+  buckets: "copies of gradients into buckets and back",
 };
 
 export interface Verdict {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analysis/verdict/remedies.h"
 #include "whatif/job/gradients.h"
@@ -18,10 +20,21 @@ DurationNs CopyTime(const Job& job, double bytes) {
   return known ? MemoryPassTime(passes, *job.device()) : Nanoseconds(kKernelStart);
 }
 
-void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit) {
-  for (const Gradient& gradient : step.gradients) {
-    const TaskIndex behind = NextOnStream(job, gradient.ready);
-    if (behind != kNoTask) edit.Insert(KernelBefore(job, behind, CopyTime(job, gradient.bytes)));
+void InsertBucketCopies(const Job& job, const GradientStep& step, const GradientTransfer& transfer,
+                        Edit& edit) {
+  std::vector<bool> ends_bucket(step.gradients.size());
+  for (const std::size_t last : BucketEnds(transfer.Sent(step), transfer.bucket_bytes))
+    ends_bucket[last] = true;
+  for (std::size_t g = 0; g < step.gradients.size(); ++g) {
+    const TaskIndex behind = NextOnStream(job, step.gradients[g].ready);
+    if (behind == kNoTask) continue;
+    Edit::NewKernel copy = KernelBefore(job, behind, CopyTime(job, step.gradients[g].bytes));
+    if (ends_bucket[g]) {
+      const double call =
+          kOperatorsPerBucketCall * static_cast<double>((copy.host_work + copy.launch).ns());
+      copy.host_work += transfer.bucket_call.value_or(DurationNs(std::llround(call)));
+    }
+    edit.Insert(std::move(copy));
   }
   if (step.next == kNoTask || job.LaunchOf(step.next) == kNoTask) return;
   for (const Gradient& gradient : step.gradients)
@@ -109,7 +122,8 @@ OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit
                        .members_per_link = placement.nodes > 1 ? placement.PerNode() : 1});
   Effect& effect = opened.effect;
   effect.transfer_error = kNetworkError;
-  effect.why = fmt::format("{:.1f} MB of gradients per step", opened.steps.front().Bytes() / 1e6);
+  effect.why = fmt::format("{:.1f} MB of gradients per step",
+                           exchange.transfer.Sent(opened.steps.front()).Bytes() / 1e6);
   if (const std::string missing =
           WhatShapesMiss(job, Phase::kBackward, kAccumulateGrad, "gradients");
       !missing.empty()) {
@@ -126,8 +140,8 @@ Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit) {
     return FastestTime(Collective::kAllReduce, bytes, exchange.topology, exchange.placement);
   };
   for (const GradientStep& step : opened.steps) {
-    InsertBucketCopies(job, step, edit);
-    InsertBuckets(job.graph(), step, exchange.bucket_bytes, opened.channel, time, edit);
+    InsertBucketCopies(job, step, exchange.transfer, edit);
+    InsertBuckets(job.graph(), step, exchange.transfer, opened.channel, time, edit);
   }
   return opened.effect;
 }
@@ -144,7 +158,7 @@ Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_by
       .topology = FlatTopology(arguments.Number("bandwidth-gbps"),
                                DurationNs(std::llround(arguments.Number("latency-us") * 1e3)), 1),
       .placement = {.gpus = gpus, .nodes = gpus},
-      .bucket_bytes = bucket_bytes};
+      .transfer = {.bucket_bytes = bucket_bytes}};
   Effect effect = InsertExchange(job, exchange, edit);
   if (!effect.applies) return effect;
   effect.why = fmt::format(

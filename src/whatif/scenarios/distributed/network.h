@@ -33,7 +33,7 @@ DurationNs TransferTime(double bytes, const Channel& channel);
 struct Exchange {
   Topology topology;
   Placement placement;
-  double bucket_bytes = kBucketBytes;
+  GradientTransfer transfer = {};
   /// Share of a gradient on one GPU, by the task in Gradient::forward; nullptr if each GPU has the
   /// whole gradient.
   const std::vector<double>* gradient_shares = nullptr;
@@ -49,9 +49,15 @@ struct OpenedExchange {
 /// Finds the gradients and adds the channel. REQUIRES: the edit has no network channel yet.
 OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit);
 
+/// Host time of the call that starts a bucket's all-reduce, in operators that launch one kernel:
+/// 4.4 and 7.6 in two public recordings of DistributedDataParallel (docs/scale.md).
+inline constexpr double kOperatorsPerBucketCall = 6;
+
 /// Inserts the reducer's kernels: a scaled copy into the bucket after each gradient, and one copy
-/// back before the gradients' reader. Gradients with unknown launches have none.
-void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit);
+/// back before the gradients' reader. The call for a bucket follows its last copy. Gradients with
+/// unknown launches have none.
+void InsertBucketCopies(const Job& job, const GradientStep& step, const GradientTransfer& transfer,
+                        Edit& edit);
 
 /// Returns the time of a kernel that copies `bytes` bytes. If the GPU's bandwidth is unknown,
 /// returns that of a kernel without work.
