@@ -13,6 +13,11 @@
 namespace headroom {
 namespace {
 
+/// 80 % intervals of the true bytes, as multiples of the modelled ones. Measured on the jobs of
+/// docs/accuracy/memory.md: each network counts once, with its worst job.
+constexpr double kPeakLow = 0.98, kPeakHigh = 1.06;
+constexpr double kReservedLow = 0.88, kReservedHigh = 1.2;
+
 /// PyTorch's device type number for the CPU.
 constexpr std::int32_t kHost = 0;
 
@@ -50,6 +55,20 @@ std::optional<double> JobMemory::TakenAt(double batch_ratio, Workspaces workspac
   const std::optional<double> allocated = PeakAt(batch_ratio, workspaces);
   if (!allocated) return std::nullopt;
   return Reserve() * *allocated;
+}
+
+std::optional<BytesInterval> JobMemory::PeakInterval() const {
+  const std::optional<double> peak_bytes = PeakAt(1);
+  if (!peak_bytes) return std::nullopt;
+  if (recorded_bytes) return BytesInterval{*peak_bytes, *peak_bytes};
+  return BytesInterval{kPeakLow * *peak_bytes, kPeakHigh * *peak_bytes};
+}
+
+std::optional<BytesInterval> JobMemory::TakenInterval() const {
+  const std::optional<double> taken = TakenAt(1);
+  if (!taken) return std::nullopt;
+  return BytesInterval{std::max(PeakInterval()->low, kReservedLow * *taken),
+                       kReservedHigh * *taken};
 }
 
 std::optional<double> JobMemory::LargestBatch(double bytes, Workspaces workspaces) const {
@@ -103,14 +122,35 @@ JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline
   return memory;
 }
 
-std::optional<bool> FitsAfter(const JobMemory& memory, double peak_delta_bytes,
-                              double memory_bytes) {
+std::string_view NameOf(FitConfidence confidence) {
+  switch (confidence) {
+    case FitConfidence::kFits:
+      return "fits";
+    case FitConfidence::kLikely:
+      return "likely";
+    case FitConfidence::kMayNotFit:
+      return "may not fit";
+    case FitConfidence::kDoesNotFit:
+      break;
+  }
+  return "does not fit";
+}
+
+std::optional<bool> Decision(const std::optional<FitConfidence>& confidence) {
+  if (!confidence || *confidence == FitConfidence::kMayNotFit) return std::nullopt;
+  return *confidence != FitConfidence::kDoesNotFit;
+}
+
+std::optional<FitConfidence> ConfidenceAfter(const JobMemory& memory, double peak_delta_bytes,
+                                             double memory_bytes) {
   const std::optional<double> peak = memory.PeakAt(1);
   if (!peak || *peak <= 0) return std::nullopt;
-  const double needed = *peak + peak_delta_bytes;
-  if (*memory.TakenAt(1) / *peak * needed <= memory_bytes * (1 - kMemoryMargin)) return true;
-  if (needed > memory_bytes) return false;
-  return std::nullopt;
+  const double change = (*peak + peak_delta_bytes) / *peak;
+  const double room = memory_bytes * (1 - kMemoryMargin);
+  if (memory.TakenInterval()->high * change <= room) return FitConfidence::kFits;
+  if (*memory.TakenAt(1) * change <= room) return FitConfidence::kLikely;
+  return memory.PeakInterval()->low * change > memory_bytes ? FitConfidence::kDoesNotFit
+                                                            : FitConfidence::kMayNotFit;
 }
 
 std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> memory_bytes) {
@@ -121,7 +161,7 @@ std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> m
   };
   std::map<double, Largest> largest;  // Keys are bytes, because many GPUs have the same memory.
   for (std::size_t i = 0; i < fits.size(); ++i) {
-    fits[i].fits = FitsAfter(memory, 0, memory_bytes[i]);
+    fits[i].confidence = ConfidenceAfter(memory, 0, memory_bytes[i]);
     if (!memory.samples) continue;
     const double room = memory_bytes[i] * (1 - kMemoryMargin);
     const auto [known, is_new] = largest.try_emplace(room);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cost/device_spec.h"
@@ -25,6 +26,10 @@ struct BatchMemory {
   std::int64_t samples = 0;  ///< Samples per step.
   double peak_bytes = 0;
   double taken_bytes = 0;  ///< Reserved from the driver.
+};
+
+struct BytesInterval {
+  double low = 0, high = 0;
 };
 
 /// Memory of a job, from a model of its step or from the recording.
@@ -50,6 +55,10 @@ struct JobMemory {
   /// if unknown.
   std::optional<double> TakenAt(double batch_ratio,
                                 Workspaces workspaces = Workspaces::kGrow) const;
+  /// Returns the 80 % interval of PeakAt(1). Recorded bytes are exact.
+  std::optional<BytesInterval> PeakInterval() const;
+  /// Returns the 80 % interval of TakenAt(1).
+  std::optional<BytesInterval> TakenInterval() const;
   /// Returns the maximum samples that fit into this many bytes, as a multiple of the recorded
   /// samples; nullopt if unknown.
   std::optional<double> LargestBatch(double bytes, Workspaces workspaces = Workspaces::kGrow) const;
@@ -78,10 +87,24 @@ inline constexpr double kMemoryMargin = 0.1;
 /// @param timeline  memory timeline of the same job; nullopt to use the trace's records
 JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline);
 
+/// How certain it is that a job fits, from the intervals of its memory.
+enum class FitConfidence {
+  kFits,        ///< The high end of the reserve leaves kMemoryMargin free.
+  kLikely,      ///< The expected reserve does.
+  kMayNotFit,   ///< Fragmentation or the model's error decides.
+  kDoesNotFit,  ///< The low end of the peak exceeds the memory.
+};
+
+/// Returns "fits", "likely", "may not fit" or "does not fit".
+std::string_view NameOf(FitConfidence confidence);
+
+/// Returns true for kFits and kLikely, false for kDoesNotFit, otherwise nullopt.
+std::optional<bool> Decision(const std::optional<FitConfidence>& confidence);
+
 /// How a job fits into a GPU's memory.
 struct MemoryFit {
-  /// nullopt if the result depends on fragmentation.
-  std::optional<bool> fits = {};
+  /// nullopt if the job's memory is unknown.
+  std::optional<FitConfidence> confidence = {};
   std::optional<double> samples = {};  ///< Maximum samples per step that leave kMemoryMargin free.
   /// cuDNN's workspaces may grow with the batch or keep their size. If that matters, `samples` is
   /// the smaller of the two maxima, and this is the larger; otherwise nullopt.
@@ -91,9 +114,9 @@ struct MemoryFit {
 /// Returns the fit for each of several memory sizes in bytes.
 std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> memory_bytes);
 
-/// Returns whether the job fits after a change of its peak; nullopt if the result depends on
-/// fragmentation, or if the memory is unknown.
-std::optional<bool> FitsAfter(const JobMemory& memory, double peak_delta_bytes,
-                              double memory_bytes);
+/// Returns how certain it is that the job fits after a change of its peak; nullopt if the memory is
+/// unknown. Assumes that the intervals and the reserve grow with the peak.
+std::optional<FitConfidence> ConfidenceAfter(const JobMemory& memory, double peak_delta_bytes,
+                                             double memory_bytes);
 
 }  // namespace headroom

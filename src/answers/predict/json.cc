@@ -97,6 +97,13 @@ void WriteRecorded(JsonWriter& json, const std::optional<RecordedMemory>& record
   json.EndObject();
 }
 
+void WriteInterval(JsonWriter& json, const BytesInterval& interval) {
+  json.BeginObject();
+  json.Key("low").Number(interval.low);
+  json.Key("high").Number(interval.high);
+  json.EndObject();
+}
+
 void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("memory");
   if (!baseline.memory) {
@@ -109,6 +116,8 @@ void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("peak_bytes").Number(memory.peak.peak_bytes);
   json.Key("recorded_peak_bytes").Number(memory.recorded_bytes);
   json.Key("reserved_bytes").Number(memory.reserved_bytes);
+  WriteInterval(json.Key("peak_interval_bytes"), *memory.PeakInterval());
+  WriteInterval(json.Key("reserved_interval_bytes"), *memory.TakenInterval());
   json.Key("parameters_bytes").Number(parts.parameters);
   json.Key("gradients_bytes").Number(parts.gradients);
   json.Key("optimizer_state_bytes").Number(parts.optimizer_state);
@@ -222,6 +231,8 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   json.Key("memory_bytes").Number(target.memory_bytes);
   json.Key("fits");
   target.fits ? json.Bool(*target.fits) : json.Null();
+  json.Key("fit_confidence")
+      .StringOrNull(target.fit_confidence ? NameOf(*target.fit_confidence) : "");
   json.Key("largest_batch").Number(target.largest_batch);
   json.Key("largest_batch_at_best").Number(target.largest_batch_at_best);
   WriteCurve(json, target.batch_curve);

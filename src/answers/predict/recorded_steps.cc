@@ -37,7 +37,8 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     targets[i].memory_bytes = memory.PeakAt(1);
     if (!targets[i].gpu_memory_bytes) continue;
-    targets[i].fits = fits[i].fits;
+    targets[i].fit_confidence = fits[i].confidence;
+    targets[i].fits = Decision(fits[i].confidence);
     targets[i].largest_batch = fits[i].samples;
     targets[i].largest_batch_at_best = fits[i].samples_at_best;
   }
@@ -49,7 +50,9 @@ void AddFit(const JobMemory& memory, const ChangedStep& changed, PredictedTarget
   if (!peak || !changed.memory_delta_bytes) return;
   const auto delta = static_cast<double>(*changed.memory_delta_bytes);
   target.memory_bytes = *peak + delta;
-  if (target.gpu_memory_bytes) target.fits = FitsAfter(memory, delta, *target.gpu_memory_bytes);
+  if (!target.gpu_memory_bytes) return;
+  target.fit_confidence = ConfidenceAfter(memory, delta, *target.gpu_memory_bytes);
+  target.fits = Decision(target.fit_confidence);
 }
 
 /// Returns the number of GPUs of the whole job: the largest of the GPUs that work in this trace,

@@ -243,14 +243,22 @@ TEST(AddRecordedStep, FitsUnlessTheMarginDecides) {
     double bytes;
     const char* gpu;
     std::optional<bool> fits;
-  } kCases[] = {{14e9, "T4", true},    {15e9, "T4", std::nullopt},    {16e9, "T4", false},
-                {135e9, "H200", true}, {136e9, "H200", std::nullopt}, {151e9, "H200", false}};
+    FitConfidence confidence;
+  } kCases[] = {{10e9, "T4", true, FitConfidence::kFits},
+                {14e9, "T4", true, FitConfidence::kLikely},
+                {15e9, "T4", std::nullopt, FitConfidence::kMayNotFit},
+                {16e9, "T4", false, FitConfidence::kDoesNotFit},
+                {110e9, "H200", true, FitConfidence::kFits},
+                {135e9, "H200", true, FitConfidence::kLikely},
+                {136e9, "H200", std::nullopt, FitConfidence::kMayNotFit},
+                {151e9, "H200", false, FitConfidence::kDoesNotFit}};
   const RecordedJob recorded(Steps());
   for (const auto& c : kCases) {
     const RecordedMemory timeline{.parameters = c.bytes};
     const PredictReport report =
         Predicted(recorded, {c.gpu}, {.trace = "a.json", .timeline = timeline});
     EXPECT_EQ(report.targets[0].fits, c.fits) << c.gpu << " " << c.bytes;
+    EXPECT_EQ(report.targets[0].fit_confidence, c.confidence) << c.gpu << " " << c.bytes;
     EXPECT_EQ(report.targets[0].memory_bytes, c.bytes);
   }
 }

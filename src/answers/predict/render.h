@@ -85,6 +85,7 @@ struct PredictedTarget {
   /// Peak memory of the job on this GPU; absent if unknown.
   std::optional<double> memory_bytes = {};
   std::optional<bool> fits = {};
+  std::optional<FitConfidence> fit_confidence = {};  ///< Absent if unknown.
   /// Largest batch, in samples, that leaves kMemoryMargin of the memory free; absent if unknown.
   std::optional<double> largest_batch = {};
   /// `largest_batch` if cuDNN's workspaces do not grow with the batch; absent if they do not limit

@@ -65,6 +65,7 @@ void WriteHostLimit(TextPage& page, const PredictBaseline& baseline,
 }
 
 Span Fits(const PredictedTarget& target) {
+  if (target.fit_confidence == FitConfidence::kLikely) return {"likely", Style::kGood};
   if (target.fits == true) return {"yes", Style::kGood};
   if (!target.fits) return {target.memory_bytes ? "?" : ""};
   return {target.memory_bytes ? fmt::format("no, {}", FormatBytes(*target.memory_bytes)) : "no",

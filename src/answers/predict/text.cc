@@ -279,6 +279,7 @@ void WriteTargets(TextPage& page, const std::string& change, std::vector<Predict
         [](const PredictedTarget& t) { return Span{t.speedup ? FormatFactor(*t.speedup) : ""}; }},
        {"fits", Kind::kText,
         [](const PredictedTarget& t) {
+          if (t.fit_confidence == FitConfidence::kLikely) return Span{"likely", Style::kGood};
           return t.fits ? Span{*t.fits ? "yes" : "no", *t.fits ? Style::kGood : Style::kBad}
                         : Span{t.memory_bytes ? "?" : ""};
         }},

@@ -84,7 +84,8 @@ class BackwardWalk {
 
   void Visit(std::size_t node, std::size_t position) {
     const StepOperator& op = to_.Op(position);
-    if (op.is_range || op.tasks.empty() || !op.call) return;
+    if (op.is_range || !op.call) return;
+    if (op.tasks.empty()) return HoldView(op);
     if (op.parent == node && IsAddition(op) && !op.tensors.empty())
       AddUp(op.tensors.front().tensor, position);
     if (const std::optional<std::vector<TensorArg>> results = ResultsOf(to_.step(), position)) {
@@ -97,6 +98,17 @@ class BackwardWalk {
       }
     }
     to_.AddWorkspace(position);
+  }
+
+  /// A part of a gradient keeps all of it. Views of the same size need no entry.
+  void HoldView(const StepOperator& op) {
+    const std::optional<TensorArg> view = ViewOf(op);
+    if (!view) return;
+    const TensorArg& seen = op.tensors.front().tensor;
+    const double elements = Elements(view->dims);
+    if (elements >= Elements(seen.dims)) return;
+    if (const std::optional<std::size_t> storage = Latest(seen))
+      gradients_[{elements, view->dtype}].push_back(*storage);
   }
 
   /// Returns the first type in the list below in which the backward wrote a tensor of this size;

@@ -1,7 +1,7 @@
 #include "whatif/memory/forward_lifetimes.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -14,25 +14,6 @@
 
 namespace headroom {
 namespace {
-
-/// Returns the view that an operator without GPU work makes of its first argument; nullopt if it
-/// makes none.
-std::optional<TensorArg> ViewOf(const StepOperator& op) {
-  if (op.name != "aten::as_strided" && op.name != "aten::view" && op.name != "aten::_unsafe_view" &&
-      op.name != "aten::_reshape_alias")
-    return std::nullopt;
-  const TensorArg* seen = op.call ? TensorAt(*op.call, 0) : nullptr;
-  if (seen == nullptr || seen->dtype == DType::kUnknown || !op.tasks.empty()) return std::nullopt;
-  std::optional<std::vector<std::int64_t>> dims = IntListAt(*op.call, 1);
-  if (!dims) return std::nullopt;
-  std::int64_t known = 1;
-  for (const std::int64_t extent : *dims) known *= extent == -1 ? 1 : extent;
-  for (std::int64_t& extent : *dims) {
-    if (extent == -1)
-      extent = std::llround(Elements(seen->dims)) / std::max<std::int64_t>(1, known);
-  }
-  return TensorArg{.dims = *std::move(dims), .strides = {}, .dtype = seen->dtype};
-}
 
 class ForwardWalk {
  public:
@@ -57,11 +38,16 @@ class ForwardWalk {
     if (const std::optional<TensorArg> view = forward ? ViewOf(op) : std::nullopt) {
       Taken taken;
       const TensorArg& seen = *TensorAt(*op.call, 0);
-      if (const auto storage = held_.Take(seen, stays(seen), taken)) held_.Hold(*view, *storage);
+      if (const auto storage = held_.Take(seen, stays(seen), taken)) {
+        held_.Hold(*view, *storage);
+      } else if (Elements(view->dims) < Elements(seen.dims)) {
+        parts_.insert(ShapeOfWeight(view->dims));
+      }
       return;
     }
     if (op.tasks.empty()) return;
     to_.out().forward_is_seen |= forward;
+    if (to_.step().InUpdate(position)) BeginUpdateAt(position);
     Launch launch = LaunchAt(position);
     ReadArguments(launch, stays);
     const std::vector<std::size_t> written =
@@ -115,12 +101,66 @@ class ForwardWalk {
           held_.Take(use.tensor, stays(use.tensor), launch.taken);
       if (held && to_.step().InForward(launch.position))
         to_.At(*held).readers.push_back(launch.position);
+      if (!held) ReadUnwritten(launch, use);
       const std::optional<std::size_t> read = AsRead(launch, use.tensor, held);
       if (!read) continue;
       launch.taken.storages.push_back(*read);
       launch.reads.push_back({.tensor = use.tensor, .storage = *read});
       to_.LiveUntil(*read, launch.position);
     }
+  }
+
+  /// Forgets the temporary tensors of the previous parameter if the optimizer's loop begins again.
+  /// Its last tensor stays in a Python variable until the same operator makes the next one.
+  void BeginUpdateAt(std::size_t position) {
+    const StepOperators& step = to_.step();
+    if (update_begin_ == kNowhere && InOptimizer(position)) update_begin_ = position;
+    if (update_begin_ == kNowhere || to_.Op(position).name != to_.Op(update_begin_).name) return;
+    held_ = {};
+    if (!last_of_update_) return;
+    const std::string_view maker = to_.Op(to_.At(*last_of_update_).life.birth).name;
+    for (std::size_t next = position; next < step.list.size(); ++next) {
+      if (step.list[next].name != maker || step.list[next].tasks.empty()) continue;
+      to_.LiveUntil(*last_of_update_, next);
+      break;
+    }
+    last_of_update_.reset();
+  }
+
+  bool InOptimizer(std::size_t position) const {
+    for (std::size_t op = position; op != kNowhere; op = to_.Op(op).parent) {
+      if (to_.Op(op).name.starts_with("Optimizer.step#")) return true;
+    }
+    return false;
+  }
+
+  /// Records weights of products, convolutions and embeddings, and their copies by autocast.
+  void ReadUnwritten(const Launch& launch, const TensorUse& use) {
+    using Weight = std::pair<std::string_view, std::size_t>;
+    constexpr std::array<Weight, 8> kWeights = {{{"aten::addmm", 2},
+                                                 {"aten::mm", 1},
+                                                 {"aten::cudnn_convolution", 1},
+                                                 {"aten::miopen_convolution", 1},
+                                                 {"aten::_conv_depthwise2d", 1},
+                                                 {"aten::index_select", 0},
+                                                 {"aten::embedding", 0},
+                                                 {"aten::copy_", 1}}};
+    if (!to_.step().InForward(launch.position) || !IsFloating(use.tensor.dtype) ||
+        use.tensor.dims.size() < 2)
+      return;
+    const StepOperator& op = to_.Op(launch.position);
+    const auto is_weight = [&](const auto& weight) {
+      return op.name == weight.first && use.argument == weight.second;
+    };
+    if (std::none_of(kWeights.begin(), kWeights.end(), is_weight) ||
+        parts_.contains(ShapeOfWeight(use.tensor.dims)))
+      return;
+    const bool is_copy = op.name == "aten::copy_";
+    // Autocast converts to 16 bits. Other copies are of data.
+    if (is_copy && (op.parent == kNowhere || to_.Op(op.parent).name != "aten::_to_copy" ||
+                    launch.tensors.front().tensor.dtype == use.tensor.dtype))
+      return;
+    to_.ReadWeight(is_copy ? "aten::mm" : op.name, use.tensor);
   }
 
   /// Returns the storage that the operator reads for a tensor. With autocast, this may be a cast
@@ -176,6 +216,7 @@ class ForwardWalk {
           written.empty() ? ResultBytes(launch) : std::optional<double>();
       written.push_back(to_.Make(result, launch.position, kind, bytes));
       held_.Write(result, written.back());
+      if (update) last_of_update_ = written.back();
     }
     if (written.empty() && update) AddUnrecordedLists(launch);
     // A recorded copy of a weight by autocast does not grow with the batch.
@@ -214,6 +255,10 @@ class ForwardWalk {
   const std::set<std::vector<std::int64_t>>& weights_;
   HeldTensors held_;
   std::vector<Accesses> accesses_;  ///< Indexed by position.
+  std::set<WeightShape> parts_;     ///< Shapes of parts of weights.
+  /// First operator of the optimizer's loop over parameters, and the last tensor made since then.
+  std::size_t update_begin_ = kNowhere;
+  std::optional<std::size_t> last_of_update_;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Maps tensors in a profile to memory. Records have shapes but no identity. This class therefore
 // tracks the tensors that a program can still hold: shapes and types under which memory was last
-// written or viewed. A read takes the most recent of them with exactly that shape and type.
+// written or viewed. A read takes the most recent of them with exactly that shape, type and
+// strides. Strides distinguish, for example, a view of a packed QKV tensor from a contiguous
+// tensor. Unknown strides match any.
 #pragma once
 
 #include <cstddef>
@@ -34,13 +36,15 @@ class HeldTensors {
   std::optional<std::size_t> Take(const TensorArg& tensor, bool stays, Taken& taken);
 
   /// Returns the type under which a tensor of this shape is held, for records without a type;
-  /// float32 if none is held.
+  /// float32 if none is held. Prefers floating-point types: the indices of a max pooling have the
+  /// shape of its output.
   DType TypeOf(const TensorArg& tensor) const;
 
  private:
   struct Held {
     std::size_t storage = 0;
     std::int64_t serial = 0;
+    std::vector<std::int64_t> strides;
   };
   using Shape = std::pair<std::vector<std::int64_t>, DType>;
   using Size = std::pair<double, DType>;

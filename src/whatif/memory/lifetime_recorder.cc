@@ -11,6 +11,11 @@
 
 namespace headroom {
 
+WeightShape ShapeOfWeight(std::vector<std::int64_t> dims) {
+  std::sort(dims.begin(), dims.end());
+  return dims;
+}
+
 LifetimeRecorder::LifetimeRecorder(const Job& job, const StepOperators& step,
                                    const MemoryChange& change)
     : job_(job), step_(step), change_(change) {
@@ -42,6 +47,27 @@ void LifetimeRecorder::MakeForAllParameters(std::size_t op) {
     Make({.dims = {std::llround(bytes)}, .strides = {}, .dtype = DType::kI8}, op,
          StorageKind::kUpdate);
   }
+}
+
+void LifetimeRecorder::ReadWeight(std::string_view operation, const TensorArg& weight) {
+  WeightReads& reads = weights_read_[{operation, ShapeOfWeight(weight.dims)}];
+  ++reads.count;
+  reads.bytes = AllocatedBytes(Elements(weight.dims) * BytesPerElement(weight.dtype));
+}
+
+void LifetimeRecorder::AddFrozenWeights(const std::map<WeightShape, std::size_t>& trained,
+                                        std::size_t micro_batches) {
+  std::map<WeightShape, double> frozen;  // Bytes.
+  for (const auto& [key, reads] : weights_read_) {
+    const auto& [operation, shape] = key;
+    const auto known = trained.find(shape);
+    const std::size_t gradients = known == trained.end() ? 0 : known->second;
+    if (reads.count <= gradients) continue;
+    const std::size_t rest = (reads.count - gradients + micro_batches - 1) / micro_batches;
+    double& bytes = frozen[shape];
+    bytes = std::max(bytes, static_cast<double>(rest) * reads.bytes);
+  }
+  for (const auto& [shape, bytes] : frozen) out_.frozen_bytes += bytes;
 }
 
 void LifetimeRecorder::LiveUntil(std::size_t storage, std::size_t op) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +19,10 @@ using Dims = std::vector<std::int64_t>;
 
 constexpr std::string_view kAten = "aten::";
 
+/// Operators that fill memory with random numbers. The memory is new: noise and masks.
+constexpr std::array<std::string_view, 5> kRandom = {"normal_", "uniform_", "bernoulli_", "random_",
+                                                     "exponential_"};
+
 template <std::size_t kCount>
 bool IsOneOf(std::string_view name, const std::array<std::string_view, kCount>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -24,6 +30,11 @@ bool IsOneOf(std::string_view name, const std::array<std::string_view, kCount>& 
 
 TensorArg Make(Dims dims, DType dtype) {
   return {.dims = std::move(dims), .strides = {}, .dtype = dtype};
+}
+
+TensorArg Contiguous(Dims dims, DType dtype) {
+  Dims strides = ContiguousStrides(dims);
+  return {.dims = std::move(dims), .strides = std::move(strides), .dtype = dtype};
 }
 
 /// One operator, with the rules as methods.
@@ -38,12 +49,14 @@ class ResultFinder {
   std::optional<Tensors> Find() const {
     if (name_ == "copy_") return OfCopy();
     if (name_ == "fill_" || name_ == "zero_") return OfFill();
+    if (IsOneOf(name_, kRandom)) return args_.empty() ? Tensors() : Tensors{Arg(0)};
     if (WritesInPlace()) return std::nullopt;
     if (args_.empty()) return Tensors();
     if (name_.find("convolution") != std::string_view::npos ||
         name_.find("conv_depthwise") != std::string_view::npos)
       return OfConvolution();
     if (std::optional<Tensors> results = OfProduct()) return results;
+    if (std::optional<Tensors> results = OfRecurrentLayers()) return results;
     if (std::optional<Tensors> results = OfNorm()) return results;
     if (std::optional<Tensors> results = OfAttention()) return results;
     if (std::optional<Tensors> results = OfLookup()) return results;
@@ -75,7 +88,7 @@ class ResultFinder {
     constexpr std::array<std::string_view, 3> kCopying = {"aten::clone", "aten::_to_copy",
                                                           "aten::contiguous"};
     if (!IsOneOf(NameAround(), kCopying)) return std::nullopt;
-    return args_.empty() ? Tensors() : Tensors{Like(0)};
+    return args_.empty() ? Tensors() : Tensors{Arg(0)};
   }
 
   std::optional<Tensors> OfFill() const {
@@ -118,7 +131,46 @@ class ResultFinder {
     if (a.dims.empty() || b.dims.empty()) return std::nullopt;
     Dims dims = a.dims;
     dims.back() = b.dims.back();
-    return Tensors{Make(std::move(dims), a.dtype)};
+    return Tensors{Contiguous(std::move(dims), a.dtype)};
+  }
+
+  /// Returns cuDNN's output and its reserve: the states of gates and cells, which the backward
+  /// reads. cuDNN chooses the reserve's size; the backward's arguments show it. Omits the final
+  /// states, which are one time step of the output.
+  std::optional<Tensors> OfRecurrentLayers() const {
+    if (name_ == "_cudnn_rnn_backward") {  // Arguments: (input, weights, stride, buffer, ...).
+      constexpr std::size_t kWeights = 3;
+      Tensors results = {Like(0)};
+      if (const TensorArg* weights = TensorAt(call_, kWeights)) results.push_back(Like(*weights));
+      return results;
+    }
+    if (name_ != "_cudnn_rnn") return std::nullopt;
+    constexpr std::size_t kHidden = 7, kProjection = 8, kBidirectional = 13;
+    const std::optional<std::int64_t> hidden = IntAt(call_, kHidden);
+    Dims dims = Arg(0).dims;
+    if (!hidden || dims.empty()) return Tensors();
+    const std::int64_t projection = IntAt(call_, kProjection).value_or(0);
+    dims.back() = (BoolAt(call_, kBidirectional).value_or(false) ? 2 : 1) *
+                  (projection > 0 ? projection : *hidden);
+    Tensors results = {Make(std::move(dims), Arg(0).dtype)};
+    if (const TensorArg* reserve = ReserveInBackward()) results.push_back(Like(*reserve));
+    return results;
+  }
+
+  /// Returns the last argument in bytes of the recurrent layers' backward; nullptr if not recorded.
+  const TensorArg* ReserveInBackward() const {
+    for (const std::size_t node : step_.nodes) {
+      if (step_.list[node].sequence != op_.sequence || op_.sequence == kUnknown) continue;
+      for (std::size_t i = node; i <= step_.list[node].last; ++i) {
+        const StepOperator& inside = step_.list[i];
+        if (inside.name != "aten::_cudnn_rnn_backward") continue;
+        const auto reserve =
+            std::find_if(inside.tensors.rbegin(), inside.tensors.rend(),
+                         [](const TensorUse& use) { return use.tensor.dtype == DType::kI8; });
+        return reserve == inside.tensors.rend() ? nullptr : &reserve->tensor;
+      }
+    }
+    return nullptr;
   }
 
   /// Returns the normalized tensor and, in float32, means and deviations. For a backward, returns
@@ -281,7 +333,38 @@ class ResultFinder {
     std::copy_if(args_.begin(), args_.end(), std::back_inserter(floats),
                  [](const TensorArg* arg) { return IsFloating(arg->dtype); });
     if (floats.empty()) floats = args_;
-    return {Make(BroadcastOf(floats), WidestOf(floats))};
+    return {ElementwiseResult(floats)};
+  }
+
+  /// Returns the broadcast of the operands, in the widest type. Its memory has the order of the
+  /// first operand with its shape.
+  TensorArg ElementwiseResult(const std::vector<const TensorArg*>& operands) const {
+    TensorArg result = Make(BroadcastOf(operands), WidestOf(operands));
+    const auto whole =
+        std::find_if(operands.begin(), operands.end(),
+                     [&](const TensorArg* operand) { return operand->dims == result.dims; });
+    if (whole != operands.end()) result.strides = CompactStrides(**whole);
+    return result;
+  }
+
+  /// Returns strides without gaps or repetitions, in the tensor's order of dimensions; empty if the
+  /// order is unknown.
+  static Dims CompactStrides(const TensorArg& tensor) {
+    const std::size_t rank = tensor.dims.size();
+    if (tensor.strides.size() != rank) return {};
+    std::vector<std::size_t> order(rank);
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return tensor.strides[a] > tensor.strides[b];
+    });
+    Dims strides(rank);
+    std::int64_t step = 1;
+    for (std::size_t i = rank; i-- > 0;) {
+      if (tensor.strides[order[i]] == 0 && tensor.dims[order[i]] > 1) return {};
+      strides[order[i]] = step;
+      step *= std::max<std::int64_t>(1, tensor.dims[order[i]]);
+    }
+    return strides;
   }
 
   Tensors OfConcatenation() const {
@@ -325,6 +408,39 @@ class ResultFinder {
 };
 
 }  // namespace
+
+std::vector<std::int64_t> ContiguousStrides(const std::vector<std::int64_t>& dims) {
+  std::vector<std::int64_t> strides(dims.size(), 1);
+  for (std::size_t d = dims.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * std::max<std::int64_t>(1, dims[d]);
+  return strides;
+}
+
+std::optional<TensorArg> ViewOf(const StepOperator& op) {
+  if (op.name != "aten::as_strided" && op.name != "aten::view" && op.name != "aten::_unsafe_view" &&
+      op.name != "aten::_reshape_alias")
+    return std::nullopt;
+  const TensorArg* seen = op.call ? TensorAt(*op.call, 0) : nullptr;
+  if (seen == nullptr || seen->dtype == DType::kUnknown || !op.tasks.empty()) return std::nullopt;
+  std::optional<std::vector<std::int64_t>> dims = IntListAt(*op.call, 1);
+  if (!dims) return std::nullopt;
+  std::int64_t known = 1;
+  for (const std::int64_t extent : *dims) known *= extent == -1 ? 1 : extent;
+  for (std::int64_t& extent : *dims) {
+    if (extent == -1)
+      extent = std::llround(Elements(seen->dims)) / std::max<std::int64_t>(1, known);
+  }
+  // as_strided and _reshape_alias state the strides of the view.
+  constexpr std::size_t kStrides = 2;
+  const bool has_strides = op.name == "aten::as_strided" || op.name == "aten::_reshape_alias";
+  std::vector<std::int64_t> strides;
+  if (has_strides) {
+    strides = IntListAt(*op.call, kStrides).value_or(std::vector<std::int64_t>());
+  } else if (seen->strides == ContiguousStrides(seen->dims)) {
+    strides = ContiguousStrides(*dims);
+  }
+  return TensorArg{.dims = *std::move(dims), .strides = std::move(strides), .dtype = seen->dtype};
+}
 
 std::optional<std::vector<TensorArg>> ResultsOf(const StepOperators& step, std::size_t op) {
   if (!step.list[op].call) return std::vector<TensorArg>();

@@ -101,5 +101,47 @@ TEST(OperatorResultsTest, Lookups) {
             "100x16 fp32");
 }
 
+TEST(OperatorResultsTest, RandomNumbersFillNewMemory) {
+  EXPECT_EQ(Results("aten::normal_", {"[[8, 4], []]", R"(["float", "Scalar"])", "", ""}),
+            "8x4 fp32");
+}
+
+// An LSTM of 64 sequences of 50 with 1,024 states. Its reserve is 50 * 64 * 1024 * 5 floats for
+// four gates and a cell, and 256 bytes (recorded on an H200).
+TEST(OperatorResultsTest, RecurrentLayersReturnTheReserveThatTheBackwardReads) {
+  const std::string rest = "[], [], [], [], [], [], [], [], [], []";
+  const auto types = [](int scalars, const std::string& last) {
+    std::string text = R"(["float", "TensorList", "Scalar", "float", "float", "float")";
+    for (int i = 0; i < scalars; ++i) text += R"(, "Scalar")";
+    return text + last + "]";
+  };
+  const std::string weights =
+      "[[64, 50, 2048], [[4096, 2048], [4096, 1024]], [], [12591104], "
+      "[1, 64, 1024], [1, 64, 1024], ";
+  const std::string forward_dims = weights + rest + "]", forward_types = types(10, "");
+  StepOperators step = One(
+      "aten::_cudnn_rnn",
+      {forward_dims, forward_types, "",
+       R"(["", "", "4", "", "", "", "2", "1024", "0", "1", "True", "0.", "True", "True", "[]", ""])"});
+  const std::string backward_dims = weights + "[65536256]]",
+                    backward_types = types(0, R"(, "unsigned char")");
+  const StepOperators backward =
+      One("aten::_cudnn_rnn_backward", {backward_dims, backward_types, "", ""});
+  step.list.front().sequence = 7;
+  StepOperator& node = step.list.emplace_back();
+  node.sequence = 7;
+  node.last = 2;
+  step.nodes = {1};
+  step.list.push_back(backward.list.front());
+  const auto results = ResultsOf(step, 0);
+  ASSERT_TRUE(results && results->size() == 2);
+  EXPECT_EQ((*results)[0].dims, (Dims{64, 50, 2 * 1024}));
+  EXPECT_EQ((*results)[1].dims, (Dims{50 * 64 * 1024 * 5 * 4 + 256}));
+  const auto gradients = ResultsOf(step, 2);
+  ASSERT_TRUE(gradients && gradients->size() == 2);
+  EXPECT_EQ((*gradients)[0].dims, (Dims{64, 50, 2048}));
+  EXPECT_EQ((*gradients)[1].dims, (Dims{12591104}));
+}
+
 }  // namespace operator_results_test
 }  // namespace headroom

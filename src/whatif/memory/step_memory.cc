@@ -84,6 +84,7 @@ class AllocatorReplay {
 
   double Reserved() {
     AllocateParameters();
+    if (tensors_.frozen_bytes > 0) allocator_.Allocate(tensors_.frozen_bytes);
     // The optimizer makes its state in its first update. Later steps reuse the free memory that
     // this leaves.
     constexpr int kSteps = 4;
@@ -184,9 +185,11 @@ Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange
 /// Returns the memory that exists throughout the step.
 MemoryParts StepMemoryModel::Constant() const {
   MemoryParts parts;
-  parts.parameters = std::accumulate(tensors_.parameters.begin(), tensors_.parameters.end(), 0.0);
-  parts.optimizer_state = other_state_bytes_.value_or(optimizer_.tensors * parts.parameters);
-  if (tensors_.gradients_stay) parts.gradients = parts.parameters;
+  const double trained =
+      std::accumulate(tensors_.parameters.begin(), tensors_.parameters.end(), 0.0);
+  parts.parameters = trained + tensors_.frozen_bytes;
+  parts.optimizer_state = other_state_bytes_.value_or(optimizer_.tensors * trained);
+  if (tensors_.gradients_stay) parts.gradients = trained;
   for (const LibraryWorkspace& library : libraries_) parts.workspace += library.bytes;
   return parts;
 }

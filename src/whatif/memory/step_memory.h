@@ -8,9 +8,9 @@
 // nodes, in a forward convolution or in the update. The model therefore visits all positions
 // (tensor_lifetimes.h).
 //
-// The model does not cover tensors that the program keeps, reserves of recurrent networks, tensors
-// of compiled regions, data-parallel buckets, and pools of CUDA graphs. A process that drives
-// several GPUs counts as one GPU.
+// The model does not cover tensors that the program keeps, buffers, tensors of compiled regions,
+// data-parallel buckets, and pools of CUDA graphs. Of weights that are not trained, it counts those
+// of products, convolutions and embeddings. A process that drives several GPUs counts as one GPU.
 #pragma once
 
 #include <cstdint>

@@ -29,6 +29,7 @@ class LifetimeFinder {
   TensorLifetimes Find() {
     FindParameters();
     accesses_ = WalkForward(to_, pairs_, parameter_shapes_);
+    to_.AddFrozenWeights(trained_, micro_batches_);
     for (const auto& [sequence, pair] : pairs_.pairs()) SaveFor(pair);
     WalkBackward(to_, pairs_, accesses_);
     if (to_.change().fused_update || to_.change().foreach_update) ChangeUpdate();
@@ -47,11 +48,22 @@ class LifetimeFinder {
       if (op.name != kAccumulateGrad || op.tensors.empty()) continue;
       const TensorArg& parameter = op.tensors.front().tensor;
       parameter_shapes_.insert(parameter.dims);
+      ++trained_[ShapeOfWeight(parameter.dims)];
       const double bytes =
           AllocatedBytes(Elements(parameter.dims) * BytesPerElement(parameter.dtype));
       (AddsToGradient(to_.step(), i) ? added : to_.out().parameters).push_back(bytes);
     }
-    if (!to_.out().parameters.empty()) return;
+    for (const std::size_t node : to_.step().nodes) {
+      for (const std::size_t child : to_.Op(node).children) {
+        const StepOperator& op = to_.Op(child);
+        if (IsAddition(op) && !op.tensors.empty())
+          ++trained_[ShapeOfWeight(op.tensors.front().tensor.dims)];
+      }
+    }
+    if (!to_.out().parameters.empty()) {
+      micro_batches_ = 1 + added.size() / to_.out().parameters.size();
+      return;
+    }
     to_.out().gradients_stay = !added.empty();
     to_.out().parameters = std::move(added);
   }
@@ -59,10 +71,16 @@ class LifetimeFinder {
   void SaveFor(const AutogradPairs::Pair& pair) {
     if (pair.creator == kNowhere) return;
     const StepOperator& op = to_.Op(pair.creator);
-    const SavedTensors saved = SavedBy(NameOfNode(to_.Op(pair.node)), op);
+    const Accesses& accesses = accesses_[pair.creator];
+    std::vector<TensorArg> results;
+    for (const std::size_t written : accesses.written) {
+      const Storage& storage = to_.At(written);
+      results.push_back(
+          {.dims = {std::llround(storage.elements)}, .strides = {}, .dtype = storage.dtype});
+    }
+    const SavedTensors saved = SavedBy(to_.step(), pair.node, op, results);
     to_.out().assumed += saved.assumed ? 1 : 0;
     if (saved.Nothing()) return;
-    const Accesses& accesses = accesses_[pair.creator];
     const std::map<std::size_t, std::size_t> arguments = ArgumentsOf(pair.creator);
     for (const std::size_t argument : saved.arguments) {
       if (const auto found = arguments.find(argument); found != arguments.end())
@@ -192,6 +210,8 @@ class LifetimeFinder {
   /// Accesses of the forward and the update, indexed by position.
   std::vector<Accesses> accesses_;
   std::set<std::vector<std::int64_t>> parameter_shapes_;
+  std::map<WeightShape, std::size_t> trained_;  ///< Gradients and additions to them.
+  std::size_t micro_batches_ = 1;               ///< Backward passes per update.
 };
 
 }  // namespace

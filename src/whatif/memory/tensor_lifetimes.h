@@ -69,6 +69,7 @@ struct TensorLifetimes {
   std::vector<Storage> storages;
   std::vector<OperatorWorkspace> workspaces;
   std::vector<double> parameters;  ///< Bytes of each trained parameter.
+  double frozen_bytes = 0;         ///< Weights of products and embeddings that are not trained.
   /// True if the step adds to existing gradients instead of making new ones. Gradients then live
   /// throughout the step.
   bool gradients_stay = false;
