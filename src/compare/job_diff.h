@@ -14,8 +14,8 @@
 namespace headroom {
 
 /// Relative standard deviation between runs, for comparisons without repeated runs: for GPU work,
-/// and for work that the host limits. The jobs of docs/accuracy.md, measured twice, differed by
-/// under 1 % and by 5 to 8 %, respectively.
+/// and for work that the host limits. The jobs of docs/accuracy/changes.md, measured twice,
+/// differed by under 1 % and by 5 to 8 %, respectively.
 inline constexpr double kGpuRunToRun = 0.005, kHostRunToRun = 0.03;
 
 /// A kernel, operator or layer of either profile, in ms per step.

@@ -27,7 +27,8 @@ constexpr double kPassNsPerObject = 4e5;
 /// Bandwidth of a collation within the process's own memory: one copy.
 constexpr double kCopyBytesPerS = 6e9;
 
-/// Error of simulations of whole loaders, in addition to sampling noise (docs/accuracy.md).
+/// Error of simulations of whole loaders, in addition to sampling noise
+/// (docs/accuracy/input-pipelines.md).
 constexpr double kModelError = 0.07;
 constexpr double kGuessedHandover = 0.5;  ///< Relative error of the hand-over's cost.
 

@@ -70,7 +70,7 @@ struct StepEnergy {
 /// P.
 ///
 /// The constants were fitted to one H200: 26 jobs of four models. The mean error with one model
-/// left out is 4.6 % (docs/accuracy.md). No measurement on another GPU validates them.
+/// left out is 4.6 % (docs/accuracy/energy.md). No measurement on another GPU validates them.
 std::optional<StepEnergy> ModelledEnergy(const StepActivity& activity, const DeviceRates& rates,
                                          const KernelConstants& constants);
 

@@ -139,6 +139,14 @@ class Index(support.ProgramTest):
                 self.assertEqual(index.count(f"]({name})"), 1)
                 self.assertEqual(len(re.findall(rf": {re.escape(name)}$", site, re.MULTILINE)), 1)
 
+    def test_every_page_of_accuracy_is_in_its_index_and_on_the_site(self):
+        index = (support.ROOT / "docs/accuracy.md").read_text()
+        site = (support.ROOT / "packaging/site/mkdocs.yml").read_text()
+        for path in (support.ROOT / "docs/accuracy").glob("*.md"):
+            with self.subTest(path.name):
+                self.assertEqual(index.count(f"](accuracy/{path.name})"), 1)
+                self.assertIn(f": accuracy/{path.name}\n", site)
+
 
 class Files(support.ProgramTest):
     def test_files_that_texts_name_are_there(self):

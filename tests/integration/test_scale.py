@@ -500,7 +500,7 @@ class Refused(support.ProgramTest):
 
 
 class KeptRecordings(support.ProgramTest):
-    """Tests the forecasts that docs/accuracy.md publishes, from their original recordings."""
+    """Tests the forecasts that docs/accuracy/more-gpus.md publishes, from their original recordings."""
 
     def test_mean_error(self):
         folder = support.ROOT / "bench/network_scaling/measured"
@@ -548,7 +548,7 @@ class ByOperators(support.ProgramTest):
 
     def test_published_steps_of_four_gpus(self):
         """gpt2_large on four A100-SXM-40, 4 samples in total: at most 12 % off, and inside the interval
-        (docs/accuracy.md).
+        (docs/accuracy/more-gpus.md).
         """
         with support.data_file("gpu-latency/e2e.csv").open() as file:
             true = {

@@ -133,7 +133,7 @@ void WriteSplit(TextPage& page, const ModelParallel& split) {
   page.Paragraph(
       "  ",
       "Experimental: validated against one measurement of tensor parallelism and one of pipeline "
-      "stages with a single micro-batch, both from operator lists (docs/accuracy.md).",
+      "stages with a single micro-batch, both from operator lists (docs/accuracy/more-gpus.md).",
       Style::kPlain, Style::kWarning);
 }
 

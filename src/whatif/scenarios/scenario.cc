@@ -119,8 +119,8 @@ Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::s
   return Status::Ok();
 }
 
-/// Combinations that docs/accuracy.md covers, in catalogue order. tools/accuracy fails if one is
-/// missing.
+/// Combinations that docs/accuracy/changes.md covers, in catalogue order. tools/accuracy fails if
+/// one is missing.
 constexpr std::array<std::string_view, 13> kMeasuredTogether = {
     "fused-optimizer+amp",
     "fused-optimizer+flash-attention+amp",

@@ -45,8 +45,8 @@ class Arguments {
 /// State of validation: whether forecasts of a kind were compared with measurements.
 enum class Validity : std::uint8_t { kNo, kYes, kOutOfRange };
 
-/// Returns the validity of a forecast that was compared with the ground truth of docs/accuracy.md:
-/// kYes on the GPU of that ground truth, otherwise kOutOfRange.
+/// Returns the validity of a forecast that was compared with the ground truth of
+/// docs/accuracy/changes.md: kYes on the GPU of that ground truth, otherwise kOutOfRange.
 Validity ValidityOn(const Job& job);
 
 /// Reason why a change of GPU work does not apply to a job on the CPU.
