@@ -14,7 +14,7 @@ namespace headroom {
 namespace {
 
 /// 80 % intervals of the true bytes, as multiples of the modelled ones. Measured on the jobs of
-/// docs/accuracy/memory.md: each network counts once, with its worst job.
+/// docs/accuracy/unseen-memory.md: each network counts once, with its worst job.
 constexpr double kPeakLow = 0.98, kPeakHigh = 1.06;
 constexpr double kReservedLow = 0.88, kReservedHigh = 1.2;
 

@@ -191,9 +191,11 @@ class Points(support.ProgramTest):
 
     def test_calls_for_buckets_cost_a_host_bound_job_their_time(self):
         def step(microseconds):
-            return mids(scale(BERT, "--gpus", "2", "--cluster", "dgx-h100", "--bucket-host-us", microseconds, *ALIKE))[0]
+            return mids(scale(BERT, "--gpus", "2", "--cluster", "dgx-h100", "--bucket-host-us", microseconds, *ALIKE))[
+                0
+            ]
 
-        # The head's gradients fill a bucket, the table of words another (94 MB), and each of 12 layers (28 MB) one more.
+        # The head has a bucket, the table of words another (94 MB), and each of 12 layers (28 MB) one more.
         self.assertAlmostEqual(step("1000") - step("0"), 14, delta=1.5)
 
     def test_the_gpus_of_a_machine_share_its_cores(self):
@@ -206,11 +208,14 @@ class Points(support.ProgramTest):
     def test_shards_inside_machines_cost_no_latency_between_them(self):
         common = (BERT, "--gpus", "1024", "--cluster", "dgx-h100", *ALIKE)
         flat, hybrid = (
-            scale(*common, "--schedule", schedule)["points"][0]["efficiency_pct"] for schedule in ("fsdp", "fsdp:shard=8")
+            scale(*common, "--schedule", schedule)["points"][0]["efficiency_pct"]
+            for schedule in ("fsdp", "fsdp:shard=8")
         )
         self.assertGreater(hybrid, flat)
         all_share = scale(BERT, "--gpus", "8", "--cluster", "dgx-h100", "--schedule", "fsdp:shard=8")
-        self.assertEqual(mids(all_share), mids(scale(BERT, "--gpus", "8", "--cluster", "dgx-h100", "--schedule", "fsdp")))
+        self.assertEqual(
+            mids(all_share), mids(scale(BERT, "--gpus", "8", "--cluster", "dgx-h100", "--schedule", "fsdp"))
+        )
 
     def test_without_p2p_bytes_cost_more(self):
         common = (RESNET, "--gpus", "4", "--schedule", "per-tensor", *ALIKE)
