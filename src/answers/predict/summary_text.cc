@@ -141,7 +141,8 @@ void WriteAbstained(TextPage& page, const std::vector<PredictAbstention>& abstai
       if (abstention.gpu != all.front()) continue;
       who = fmt::format("{}", fmt::join(all, ", "));
     }
-    page.Paragraph(prefix, fmt::format("{}: unknown: {}.", who, abstention.why), Style::kPlain,
+    const char* const answer = abstention.gpu.empty() ? "unknown" : "no forecast";
+    page.Paragraph(prefix, fmt::format("{}: {}: {}.", who, answer, abstention.why), Style::kPlain,
                    Style::kWarning);
   }
 }

@@ -281,6 +281,7 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
     any_out_of_range |= effect.validated == Validity::kOutOfRange;
     if (!effect.why.empty()) all.AlsoBecause(effect.why);
   }
+  if (calls.empty()) return all;
   if (changing.empty() && idle.size() == 1) return idle.front();
   if (changing.empty()) return Effect::Nothing(notes);
   // The memory that offloading or encoding saves is counted separately, but both act on the tensors
