@@ -72,17 +72,19 @@ class Pairs(support.ProgramTest):
         scenarios = self.scenarios()
         for trace in (SAMPLE, *CHANGED):
             alone = {row["name"]: row for row in self.whatif(scenarios, trace)}
-            pairs = list(itertools.combinations(scenarios, 2))
+            # Only parts without a forecast alone can have nothing to do.
+            parts = [name for name, row in alone.items() if not row["applies"]]
+            pairs = [(part, other) for part in parts for other in scenarios if other not in parts]
             idle = 0
-            for (a, b), row in zip(pairs, self.whatif([f"{a}+{b}" for a, b in pairs], trace)):
-                for part, other in ((a, b), (b, a)):
-                    if not row["applies"] or f"{part.partition(':')[0]} changes nothing (" not in row["why"]:
-                        continue
-                    idle += 1
-                    with self.subTest(trace=trace.name, pair=row["name"], idle=part):
-                        for key in ("step_ms", "changed", "memory_delta_bytes", "validated", "at_best"):
-                            self.assertEqual(row[key], alone[other][key], key)
-            self.assertGreater(idle, len(scenarios))
+            for (part, other), row in zip(pairs, self.whatif([f"{part}+{other}" for part, other in pairs], trace)):
+                told = rf"(^|; ){re.escape(part.partition(':')[0])} changes nothing \("
+                if not row["applies"] or not re.search(told, row["why"]):
+                    continue
+                idle += 1
+                with self.subTest(trace=trace.name, pair=row["name"], idle=part):
+                    for key in ("step_ms", "changed", "memory_delta_bytes", "validated", "at_best"):
+                        self.assertEqual(row[key], alone[other][key], key)
+            self.assertGreater(idle, len(scenarios) / 2)
 
     def test_a_change_that_the_job_has_is_named(self):
         rows = self.whatif(["fused-optimizer", "amp", "flash-attention", "attention:kind=cudnn", "tf32"], CHANGED[0])
