@@ -27,7 +27,7 @@ struct OptimizerStep {
 std::vector<HostEventId> OptimizerRanges(const Job& job);
 
 /// Returns the algorithm in the name of an optimizer's range; nullptr if it is unknown.
-const UpdateAlgorithm* AlgorithmIn(std::string_view range);
+const UpdateAlgorithm* AlgorithmIn(std::string_view name);
 
 /// Returns the updates with GPU tasks, in order.
 std::vector<OptimizerStep> FindOptimizerSteps(const Job& job);

@@ -34,6 +34,7 @@ class NodeBuilder {
  private:
   static std::vector<TensorUse> Uses(const std::vector<Dims>& all) {
     std::vector<TensorUse> uses;
+    uses.reserve(all.size());
     for (const Dims& dims : all) {
       uses.push_back(
           {.argument = uses.size(), .tensor = {.dims = dims, .strides = {}, .dtype = DType::kF32}});

@@ -1,5 +1,6 @@
 #include "whatif/memory/step_memory.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -101,9 +102,9 @@ TEST(StepMemoryTest, ALoopOverParametersKeepsOneTemporaryTensor) {
     Accumulate(b, "[[256, 256]]");
     for (const std::string dims : {"[256, 256]", "[16]", "[256, 256]"}) {
       constexpr std::string_view kRange = "Optimizer.step#AdamW.step";
-      b.Update(kRange, "aten::lerp_", "[" + dims + ", " + dims + ", []]", 5);
+      b.Update(kRange, "aten::lerp_", fmt::format("[{0}, {0}, []]", dims), 5);
       b.Update(kRange, "aten::sqrt", "[" + dims + "]", 5);
-      b.Update(kRange, "aten::addcdiv_", "[" + dims + ", " + dims + ", " + dims + ", []]", 5);
+      b.Update(kRange, "aten::addcdiv_", fmt::format("[{0}, {0}, {0}, []]", dims), 5);
     }
   }
   // The first matrix's root stays until the vector's root is made, and that one (512 bytes) until
