@@ -96,7 +96,7 @@ class Figure:
     errors: Sequence[float]  # In `unit`.
     inside: Sequence[bool] = ()  # Whether the 80 % interval contains the truth; empty: no interval.
     right: Sequence[bool] = ()  # Whether the forecast states correctly if the gain is GAIN_PCT or more; empty: no gain.
-    names: Sequence[str] = ()  # Of the forecasts; empty: the tables show the worst ones.
+    names: Sequence[str] = ()  # Names of the forecasts; empty: the tables show the worst ones.
     unit: str = "%"
 
     def sizes(self):

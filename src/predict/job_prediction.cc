@@ -72,6 +72,10 @@ std::string WhatLimits(const JobPrediction& prediction) {
 
 }  // namespace
 
+double ErrorBeyond(double of_part, double of_all) {
+  return std::sqrt(std::max(0.0, of_all * of_all - of_part * of_part));
+}
+
 JobPredictor::JobPredictor(const Job& job, const DeviceRates& source,
                            const KernelConstants& constants)
     : job_(job), source_(source), constants_(constants) {
@@ -506,21 +510,38 @@ Result<PredictedMs> JobPredictor::StepWith(const DeviceRates& target, double hos
     copy.launch = there(copy.launch);
   }
   const EditedPlan edited = edit.Finish();
-  const auto with_transfers = [&](double factor) {
-    Plan out = edited.plan;
+  // The host's error and that of transfers add up where the step waits for both.
+  const PlanShape& shape = *edited.plan.shape;
+  const auto step_ms = [&](const Plan& unstretched, double host, double transfers) {
+    Plan out = unstretched;
+    const auto times = [](std::int64_t& value, double factor) {
+      value = std::llround(static_cast<double>(value) * factor);
+    };
+    const PlanShape& of = *out.shape;
     for (TaskIndex task = 0; task < out.tasks(); ++task) {
-      if (edited.OnChannel(task))
-        out.duration[task] = std::llround(static_cast<double>(out.duration[task]) * factor);
+      if (&of == &shape && edited.OnChannel(task)) {
+        times(out.duration[task], transfers);
+      } else if (of.gpu[task] == 0) {
+        times(out.duration[task], host);
+        const std::uint32_t track = of.edge_begin[task];
+        if (track < of.edge_begin[task + 1]) times(out.lag[track], host);
+      }
     }
     return StepMs(out);
   };
+  const double host = job_.host_error(), transfers = effect.transfer_error;
+  const double before = StepMs(plan);
   PredictedMs step;
   step.mid = StepMs(edited.plan);
-  const double faster = 1 - with_transfers(1 - effect.transfer_error) / step.mid,
-               slower = with_transfers(1 + effect.transfer_error) / step.mid - 1;
-  const double low = 1 - unchanged.low / unchanged.mid, high = unchanged.high / unchanged.mid - 1;
-  step.low = step.mid * (1 - std::min(1.0, std::hypot(low, faster)));
-  step.high = step.mid * (1 + std::hypot(high, slower));
+  // `unchanged` has the host's error, too, and others beyond it.
+  const double low = ErrorBeyond(1 - step_ms(plan, 1 - host, 1) / before,
+                                 1 - unchanged.low / unchanged.mid),
+               high = ErrorBeyond(step_ms(plan, 1 + host, 1) / before - 1,
+                                  unchanged.high / unchanged.mid - 1);
+  const double less = 1 - step_ms(edited.plan, 1 - host, 1 - transfers) / step.mid,
+               more = step_ms(edited.plan, 1 + host, 1 + transfers) / step.mid - 1;
+  step.low = step.mid * (1 - std::min(1.0, std::hypot(low, less)));
+  step.high = step.mid * (1 + std::hypot(high, more));
   return step;
 }
 

@@ -34,6 +34,9 @@ struct JobPrediction {
   std::string doubt = {};
 };
 
+/// Returns the error that remains of `of_all` without `of_part`, if the two are independent.
+double ErrorBeyond(double of_part, double of_all);
+
 /// Predicts one job for many GPUs.
 class JobPredictor {
  public:
@@ -58,8 +61,9 @@ class JobPredictor {
                           const PredictedMs& recorded);
 
   /// Returns the step after a change of its plan, such as communication between several of these
-  /// GPUs. The range combines the relative range of the unchanged step with the uncertainty of
-  /// transfers. Fails with kNoAnswer if the change does not apply.
+  /// GPUs. The range adds the uncertainty of transfers to that of the host, as `headroom scale`
+  /// does, and combines both with the other errors of the unchanged step. Fails with kNoAnswer if
+  /// the change does not apply.
   ///
   /// @param unchanged  predicted step without the change
   Result<PredictedMs> StepWith(const DeviceRates& target, double host_factor,

@@ -70,7 +70,7 @@ class Pairs(support.ProgramTest):
 
     def test_a_part_with_nothing_to_do_changes_nothing(self):
         scenarios = self.scenarios()
-        for trace in CHANGED:
+        for trace in (SAMPLE, *CHANGED):
             alone = {row["name"]: row for row in self.whatif(scenarios, trace)}
             # Only parts without a forecast alone can have nothing to do.
             parts = [name for name, row in alone.items() if not row["applies"]]

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "predict/job_prediction.h"
 #include "whatif/forecast.h"
 
 namespace headroom {
@@ -15,11 +16,6 @@ namespace {
 constexpr std::array<std::string_view, 5> kOfOtherGpus = {"data-parallel", "network-speed", "p3",
                                                           "dgc", "blueconnect"};
 constexpr std::string_view kOfOtherJobs = "horizontal-fusion";
-
-/// Returns what `of_all` has beyond `of_part`, if both are independent.
-double Beyond(double of_part, double of_all) {
-  return std::sqrt(std::max(0.0, of_all * of_all - of_part * of_part));
-}
 
 }  // namespace
 
@@ -56,7 +52,7 @@ ChangedStep StepAfter(const std::vector<ScenarioCall>& change, const Job& job,
   const StepInterval& before = forecaster.baseline().corrected;
   // The forecast has the errors of the recorded job; those of the other GPU's times come on top.
   const auto with = [](double of_forecast, double of_job, double of_unchanged) {
-    return std::hypot(of_forecast, Beyond(of_job, of_unchanged));
+    return std::hypot(of_forecast, ErrorBeyond(of_job, of_unchanged));
   };
   const double less = with(1 - step.low / step.mid, 1 - before.low / before.mid,
                            1 - unchanged.low / unchanged.mid),
