@@ -301,23 +301,32 @@ std::vector<std::size_t> PiecesAsCalls(const std::vector<Interval>& steps, const
   return calls;
 }
 
-/// Makes these pieces calls. A replay of one step lasts from its first call to its last.
-void MakeCalls(const std::vector<std::size_t>& ends, HostChain& chain) {
+/// Splits a call of at most 1 ns off each of these pieces: off the beginning of the first, off the
+/// end of the others. All recorded work thus stays work, which changes can scale. A replay of one
+/// step lasts from its first call to its last.
+void MakeCalls(const std::vector<std::size_t>& marks, HostChain& chain) {
+  constexpr DurationNs kCall(1);
   std::vector<HostPiece> pieces;
-  auto end = ends.begin();
+  auto mark = marks.begin();
   for (std::size_t i = 0; i < chain.pieces.size(); ++i) {
-    const HostPiece& piece = chain.pieces[i];
-    if (end == ends.end() || *end != i) {
+    HostPiece piece = chain.pieces[i];
+    if (mark == marks.end() || *mark != i) {
       pieces.push_back(piece);
       continue;
     }
-    ++end;
-    chain.calls.push_back({.event = piece.owner,
-                           .thread = piece.thread,
-                           .start = piece.start,
-                           .end = piece.end,
-                           .pieces_begin = chain.calls.empty() ? 0 : chain.calls.back().pieces_end,
-                           .pieces_end = static_cast<std::uint32_t>(pieces.size())});
+    ++mark;
+    const bool first = chain.calls.empty();
+    const DurationNs length = std::min(kCall, piece.length());
+    HostCall call = {.event = piece.owner,
+                     .thread = piece.thread,
+                     .start = first ? piece.start : piece.end - length,
+                     .end = first ? piece.start + length : piece.end,
+                     .pieces_begin = first ? 0 : chain.calls.back().pieces_end};
+    (first ? piece.start : piece.end) = first ? call.end : call.start;
+    if (!first && piece.length().ns() > 0) pieces.push_back(piece);
+    call.pieces_end = static_cast<std::uint32_t>(pieces.size());
+    if (first && piece.length().ns() > 0) pieces.push_back(piece);
+    chain.calls.push_back(call);
   }
   chain.pieces = std::move(pieces);
 }

@@ -54,8 +54,9 @@ std::vector<HostChain> FindHostChains(const TraceStore& store, ProcessId process
                                       Interval window);
 
 /// Returns the chain of the training loop's thread in a recording without calls, with the threads
-/// that take turns with it. The first piece of work, and the last one in each step, stand for
-/// calls, so that the chain can be replayed. The chain has no calls if nothing was recorded.
+/// that take turns with it. So that the chain can be replayed, a nanosecond at the start of the
+/// first piece of work, and one at the end of the last in each step, count as calls. The chain has
+/// no calls if nothing was recorded.
 ///
 /// @param loop  none: the thread with the most recorded work
 /// @param steps  in order; empty: the window is one step

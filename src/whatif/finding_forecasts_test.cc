@@ -203,10 +203,22 @@ TEST(FindingForecastsTest, WithoutLaunchesItSaysWhyNot) {
   }
 }
 
-TEST(FindingForecastsTest, WithoutGpuWorkThereIsNoEngine) {
+TEST(FindingForecastsTest, AJobOnTheCpuHasForecasts) {
   StoreBuilder host_only;
-  for (int i = 0; i < 3; ++i) host_only.Step(i, kMain, 100 * i, 100);
-  EXPECT_FALSE(Forecasted(host_only).engine);
+  for (int i = 0; i < 3; ++i) {
+    host_only.Step(i, kMain, 1000 * i, 1000);
+    host_only.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", kMain,
+                         1000 * i, 400);
+    host_only.Op("aten::mm", kMain, 1000 * i + 450, 500);
+  }
+  const TraceReport report = Forecasted(host_only);
+  ASSERT_TRUE(report.engine);
+  EXPECT_EQ(report.engine->error, "");
+  const Finding* wait = Found(report, "data-wait");
+  ASSERT_NE(wait, nullptr);
+  ASSERT_TRUE(wait->saves_ms);
+  EXPECT_NEAR(wait->saves_ms->mid, 0.4, 0.01);
+  EXPECT_EQ(wait->scenario, "data-loading");
 }
 
 TEST(FindingForecastsTest, WithoutStepsTheRecordingIsReplayed) {
