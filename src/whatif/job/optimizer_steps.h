@@ -26,9 +26,6 @@ struct OptimizerStep {
 /// Returns the range of the optimizer's step around each event, by row of host events.
 std::vector<HostEventId> OptimizerRanges(const Job& job);
 
-/// Returns the algorithm in the name of an optimizer's range; nullptr if it is unknown.
-const UpdateAlgorithm* AlgorithmIn(std::string_view name);
-
 /// Returns the updates with GPU tasks, in order.
 std::vector<OptimizerStep> FindOptimizerSteps(const Job& job);
 
@@ -36,7 +33,9 @@ std::vector<OptimizerStep> FindOptimizerSteps(const Job& job);
 /// (torch.nn.utils.clip_grad_norm_) and unscaling (GradScaler.unscale_).
 std::vector<TaskIndex> ClippingTasks(const Job& job);
 
-/// Returns nullptr if the algorithm is unknown.
+/// Returns the algorithm of an optimizer's range, by its name and operators; nullptr if it is
+/// unknown.
+const UpdateAlgorithm* AlgorithmOf(const Job& job, HostEventId range);
 const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step);
 
 /// Returns the parameters that the algorithm's counted operator updates; empty if their shapes are

@@ -64,8 +64,7 @@ Effect OffloadOptimizer(const Job& job, double host_rate, double pcie, Edit& edi
   const std::vector<OptimizerStep> updates = FindOptimizerSteps(job);
   if (const std::string why = WhyNoUpdate(job, updates); !why.empty()) return Effect::Abstain(why);
   const UpdateAlgorithm* algorithm = AlgorithmOf(job, updates.front());
-  if (algorithm == nullptr)
-    return Effect::Abstain("only Adam, AdamW and SGD with momentum are supported");
+  if (algorithm == nullptr) return Effect::Abstain("only Adam, AdamW and SGD are supported");
   const std::vector<GradientStep> steps = ExchangedGradients(job, edit);
   if (steps.size() != updates.size()) {
     return Effect::Abstain(

@@ -62,6 +62,26 @@ TEST(OptimizerTest, ARecordedFusedUpdateChangesAsItsBytes) {
   EXPECT_NEAR(UpdateUs(lists(), "optimizer:kind=adamw"), 70, 0.01);
 }
 
+TEST(FusedOptimizerTest, AnUpdateOverListsChangesAsItsTraffic) {
+  const auto lists = [](std::string_view range, std::string_view op) {
+    JobBuilder b;
+    for (int step = 0; step < 3; ++step) {
+      b.Step().Forward("aten::embedding", "[[50257, 768], [32], [], [], []]", 5, step + 1);
+      b.Update(range, op, "[]", 210);
+    }
+    return b;
+  };
+  EXPECT_NEAR(UpdateUs(lists(kAdamWRange, "aten::_foreach_addcdiv_"), "fused-optimizer"), 210 / 3.0,
+              0.01);
+  constexpr std::string_view kSgd = "Optimizer.step#SGD.step";
+  EXPECT_NEAR(UpdateUs(lists(kSgd, "aten::_foreach_mul_"), "fused-optimizer"), 210 * 5 / 8.0, 0.01);
+  // Without momentum, only the parameters and gradients move, in both forms.
+  EXPECT_NEAR(UpdateUs(lists(kSgd, "aten::_foreach_add_"), "fused-optimizer"), 210, 0.01);
+  JobBuilder b = lists(kAdamWRange, "aten::_foreach_addcdiv_");
+  EXPECT_EQ(Applied(b.Build(), "fused-optimizer:kind=foreach").effect.abstention,
+            Abstention::kAlready);
+}
+
 TEST(OptimizerTest, TheRecordedFusedAlgorithmChangesNothing) {
   JobBuilder b = OfOneParameter("aten::_fused_adamw_", "[[1000, 1000]]", 70);
   const Applied applied(b.Build(), "optimizer:kind=adamw");
@@ -73,8 +93,8 @@ TEST(OptimizerTest, TheRecordedFusedAlgorithmChangesNothing) {
   EXPECT_EQ(applied.effect.memory_change, MemoryChange());
 }
 
-TEST(OptimizerTest, ShapesOfAListComeFromItsGradients) {
-  JobBuilder b = Network();
+TEST(OptimizerTest, ShapesOfAnUnknownUpdateComeFromItsGradients) {
+  JobBuilder b = Network("ReluBackward0", "aten::sub_");
   const Job& job = b.Build();
   double elements = 0;
   for (const TensorArg& parameter : AccumulatedParameters(job, FindOptimizerSteps(job).back()))

@@ -53,8 +53,9 @@ Effect FuseOptimizerOnCpu(const Job& job, bool fused, Edit& edit) {
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId event(row), range = range_of[row];
     if (!range.valid() || events.kind[row] != HostEventKind::kOperator) continue;
-    algorithm = AlgorithmIn(job.store().Text(events.name[range.index()]));
-    double& parameter_bytes = updates[range];
+    const auto [update, is_new] = updates.try_emplace(range);
+    if (is_new) algorithm = AlgorithmOf(job, range);
+    double& parameter_bytes = update->second;
     const std::string_view name = NameOfOperator(job, event);
     is_fused |= name.find("_fused_") != std::string_view::npos;
     const OperatorCost* cost = job.CostOf(event);
@@ -75,8 +76,7 @@ Effect FuseOptimizerOnCpu(const Job& job, bool fused, Edit& edit) {
     return Effect::Nothing(
         "lists (foreach) gain nothing on the CPU: they run the same operators one by one");
   }
-  if (algorithm == nullptr)
-    return Effect::Abstain("only Adam, AdamW and SGD with momentum are supported");
+  if (algorithm == nullptr) return Effect::Abstain("only Adam, AdamW and SGD are supported");
   for (const auto& [range, bytes] : updates) {
     if (bytes == 0 || moved.empty()) {
       return Effect::Abstain(
