@@ -3,8 +3,10 @@
 // bytes. Casts are inserted as kernels with separate launches, which slow down a host-bound job.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "whatif/job/autocast.h"
 #include "whatif/job/inserted_kernels.h"
@@ -23,13 +25,22 @@ constexpr double kScalerBytes = 2;
 
 constexpr double kAmpError = 0.13;
 
+/// Returns the bytes of the gradients that a step updates by; 0 if unknown.
+double GradientBytes(const Job& job, const OptimizerStep& step) {
+  if (const double bytes = ParameterBytes(job, step); bytes > 0) return bytes;
+  double bytes = 0;  // An update over lists has no shapes.
+  for (const TensorArg& gradient : AccumulatedParameters(job, step))
+    bytes += ElementsOf(gradient) * BytesPerElement(gradient.dtype);
+  return bytes;
+}
+
 /// Inserts the scaler's pass before each update. Returns false if the parameters are unknown. A
 /// fused optimizer checks the gradients inside the update, so the host need not wait.
 bool InsertGradientScaler(const Job& job, Edit& edit) {
   const HostCosts& costs = job.calibration().host;
   const std::vector<OptimizerStep> steps = FindOptimizerSteps(job);
   for (const OptimizerStep& step : steps) {
-    const double bytes = ParameterBytes(job, step);
+    const double bytes = GradientBytes(job, step);
     const TaskIndex launch = job.LaunchOf(step.tasks.front());
     if (bytes == 0 || launch == kNoTask) return false;
     const bool fused = edit.IsRemoved(step.tasks.back());
@@ -57,6 +68,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   const Products in_float32 = ProductsOfFloat32(job), without_tensor_cores = Float32Products(job);
   if (in_float32.empty())
     return NoProducts(job, "no matrix product or convolution has float32 operands");
+  if (std::optional<Effect> already = AlreadyIn16Bits(job)) return *std::move(already);
   const HostCosts& costs = job.calibration().host;
   std::int64_t products = 0;
   bool recurrent = false;

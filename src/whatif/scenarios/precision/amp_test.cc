@@ -47,6 +47,30 @@ TEST(AmpTest, WhatReachesTheBandwidthHalvesAndWhatDoesNotStays) {
   EXPECT_NEAR(Applied(b.Build(), "amp:dtype=bf16").Times()[2], 0.75 * 124, 2);
 }
 
+TEST(AmpTest, AJobIn16BitsWithATinyProductOfFloat32HasItAlready) {
+  const auto products = [](std::int64_t float_us) {
+    JobBuilder b;
+    for (int step = 0; step < 2; ++step) {
+      b.Step();
+      b.Typed(R"(["c10::BFloat16", "c10::BFloat16"])")
+          .Forward("aten::mm", "[[512, 4096], [4096, 4096]]", 10 * step + 1,
+                   {{"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNT", 96}});
+      b.Forward("aten::bmm", "[[1, 32, 1], [1, 1, 512]]", float_us, 10 * step + 2,
+                "ampere_sgemm_32x32_nn");
+    }
+    return b;
+  };
+  JobBuilder tiny = products(4);
+  const Applied already(tiny.Build(), "amp");
+  EXPECT_EQ(already.effect.abstention, Abstention::kAlready);
+  EXPECT_EQ(already.effect.why,
+            "already: the matrix products and convolutions run in bf16; others take 4.0 % of "
+            "their time");
+  EXPECT_EQ(already.edit.counts().inserted, 0);
+  JobBuilder half = products(96);
+  EXPECT_NE(Applied(half.Build(), "amp").effect.abstention, Abstention::kAlready);
+}
+
 TEST(AmpTest, TheBiasOfAConvolutionIsAddedInItsType) {
   // The bias is not a mixed addition, which would make all later tensors float32. It is also far
   // from the bandwidth limit.

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "analysis/names/operator_costs.h"
 #include "cost/roofline.h"
 #include "kernels/recurrent_time.h"
 #include "kernels/tensor_core_time.h"
+#include "render/number_format.h"
 #include "whatif/job/operators.h"
 #include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/why_not_found.h"
@@ -137,6 +140,28 @@ Effect NoProducts(const Job& job, std::string_view nothing) {
   if (effect.abstention == Abstention::kUnknown || types.empty()) return effect;
   return Effect::Already(
       fmt::format("the matrix products and convolutions run in {}", fmt::join(types, " and ")));
+}
+
+std::optional<Effect> AlreadyIn16Bits(const Job& job) {
+  constexpr double kMaxFloat32 = 0.05;  // Share of the products' time.
+  std::set<std::string_view> types;
+  double short_ns = 0, float_ns = 0;
+  for (const LaunchingOperator& op : LaunchingOperators(job)) {
+    if (!IsProduct(job, op)) continue;
+    const DType dtype = TypeOnTensorCores(job, op);
+    const bool is_short = dtype != DType::kUnknown && dtype != DType::kTF32;
+    if (is_short) types.insert(Name(dtype));
+    for (const TaskIndex task : op.tasks)
+      (is_short ? short_ns : float_ns) += static_cast<double>(job.corrected().duration[task]);
+  }
+  if (types.empty() || float_ns > kMaxFloat32 * (short_ns + float_ns)) return std::nullopt;
+  std::string what =
+      fmt::format("the matrix products and convolutions run in {}", fmt::join(types, " and "));
+  if (float_ns > 0) {
+    what += fmt::format("; others take {} of their time",
+                        FormatPercent(100 * float_ns / (short_ns + float_ns)));
+  }
+  return Effect::Already(std::move(what));
 }
 
 bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskIndex>& tasks,

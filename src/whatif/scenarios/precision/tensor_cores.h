@@ -30,6 +30,10 @@ Products Float32Products(const Job& job);
 /// @param nothing  the reason if products exist, but the change applies to none
 Effect NoProducts(const Job& job, std::string_view nothing);
 
+/// Returns the effect of amp on a job whose products already run in 8 or 16 bits, but for a
+/// negligible share of their time; nullopt for other jobs.
+std::optional<Effect> AlreadyIn16Bits(const Job& job);
+
 /// Sets the total time of an operator's tasks to their time on tensor cores in a type. Returns
 /// false if that time is unknown, or if TF32 would not be faster. Also returns false for
 /// convolutions with few channels, which run without tensor cores. In 16 bits, their times still
