@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
+#include "whatif/job/inserted_kernels.h"
 #include "whatif/test_job.h"
+#include "whatif/test_linear_layers.h"
 
 namespace headroom {
 namespace batch_curve_test {
@@ -47,6 +52,18 @@ TEST(BatchCurveTest, HalvesThatAreWholeAndDoubles) {
   EXPECT_EQ(BatchSizesOfCurve(8, 8), (std::vector<std::int64_t>{2, 4, 8, 16, 32, 64, 128}));
   EXPECT_EQ(BatchSizesOfCurve(6, 7), (std::vector<std::int64_t>{3, 6, 7, 12, 24, 48, 96}));
   EXPECT_EQ(BatchSizesOfCurve(1, 5), (std::vector<std::int64_t>{1, 2, 4, 5, 8, 16}));
+}
+
+TEST(BatchSizeTest, GradientsAndTheirUpdateDoNotGrow) {
+  LinearLayers layers(/*shapes=*/true, /*clipping_us=*/15);
+  const Applied applied(layers.Build(), "batch-size:n=64");
+  ASSERT_TRUE(applied.effect.applies) << applied.effect.why;
+  const std::vector<double> times = applied.Times();
+  ASSERT_EQ(times.size() % 3, 0u);
+  const auto end = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 3);
+  EXPECT_EQ(*(end - 1), 100) << "the update";
+  EXPECT_EQ(*(end - 2), 15) << "clipping";
+  EXPECT_EQ(times[1], WithWork(DurationNs(2'000), 2).us()) << "a ReLU of twice the rows";
 }
 
 TEST(SamplesPerStepTest, ABiasBeginsNoBatch) {

@@ -19,6 +19,7 @@
 #include "render/number_format.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/operators.h"
+#include "whatif/job/optimizer_steps.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/precision/tensor_cores.h"
 #include "whatif/scenarios/selection.h"
@@ -185,10 +186,12 @@ DurationNs WithLessWork(const Job& job, const DeviceSpec* device, TaskIndex task
 
 DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ratio, Edit& edit) {
   const ScaledProducts products = ScaleProducts(job, device, ratio, edit);
+  std::vector<bool> done = products.done;
+  for (const TaskIndex task : ClippingTasks(job)) done[task] = true;  // The gradients stay.
   for (const TaskIndex task :
        SelectTasks(job, [&](TaskIndex t) { return !WorksOnWeights(job, t); })) {
     if (job.ClassOf(task).family == WorkFamily::kCommunication) continue;
-    if (!products.done[task]) edit.SetDuration(task, WithWork(edit.DurationOf(task), ratio));
+    if (!done[task]) edit.SetDuration(task, WithWork(edit.DurationOf(task), ratio));
   }
   for (Edit::NewKernel& kernel : edit.inserted()) {
     if (kernel.per_sample) kernel.duration = WithWork(kernel.duration, ratio);
