@@ -27,14 +27,18 @@ enum class Form {
   kProduct,
   kProducts,
   kConvolution,
+  kDataGradient,
+  kWeightGradient,
   kSoftmax,
   kNorm,
   kOfTwo,
   kOfOne,
   kTwiceOfTwo,  ///< Two additions in a row.
   kInstructions,
+  kBatchNorm,  ///< In training.
   kPrefill,
   kDecode,
+  kAttentionGradient,
   kGrouped,
 };
 
@@ -50,8 +54,11 @@ constexpr std::array kOperators = {
     KnownOperator{"bmm", Form::kProducts, &KernelConstants::bmm_call_us},
     KnownOperator{"linear", Form::kProduct, &KernelConstants::linear_call_us},
     KnownOperator{"conv", Form::kConvolution, &KernelConstants::convolution_call_us},
+    KnownOperator{"conv_dgrad", Form::kDataGradient, &KernelConstants::convolution_call_us},
+    KnownOperator{"conv_wgrad", Form::kWeightGradient, &KernelConstants::convolution_call_us},
     KnownOperator{"softmax", Form::kSoftmax, &KernelConstants::softmax_call_us},
     KnownOperator{"ln", Form::kNorm, &KernelConstants::norm_call_us},
+    KnownOperator{"batch_norm", Form::kBatchNorm, &KernelConstants::norm_call_us},
     KnownOperator{"add", Form::kOfTwo},
     KnownOperator{"mul", Form::kOfTwo},
     KnownOperator{"div", Form::kOfTwo},
@@ -77,6 +84,7 @@ constexpr std::array kOperators = {
         .name = "embedding", .form = Form::kInstructions, .kind = InstructionKind::kGather},
     KnownOperator{"attn_prefill", Form::kPrefill},
     KnownOperator{"attn_decode", Form::kDecode},
+    KnownOperator{"attn_backward", Form::kAttentionGradient},
     KnownOperator{"moe_grouped_gemm", Form::kGrouped, &KernelConstants::linear_call_us},
 };
 
@@ -150,13 +158,37 @@ void ReadLayout(RowReader& row, ProductWork& product) {
   product.first_along_k = layout[1] == 'n' || layout[1] == 'N';
 }
 
-KernelWork ReadAttention(bool decode, DType dtype, RowReader& row) {
+/// Reads a convolution or one of its gradients. A gradient has the dimensions of its forward.
+KernelWork ReadConvolution(Form form, DType dtype, RowReader& row) {
+  const ConvolutionWork work = {.batch = row.Extent("b"),
+                                .in_channels = row.Extent("cin"),
+                                .out_channels = row.Extent("cout"),
+                                .kernel = row.Extent("ksize"),
+                                .image = row.Extent("insize"),
+                                .stride = row.Extent("stride"),
+                                .padding = row.Number("pad", 0)};
+  if (OutputSide(work) < 1)
+    row.Fail("the kernel is larger than the padded image; correct ksize, insize or pad");
+  const std::string& layout = row.Text("layout");
+  const bool channels_last = layout == "nhwc";
+  if (!layout.empty() && !channels_last && layout != "nchw")
+    row.Fail(fmt::format("layout of a convolution is '{}', not nchw or nhwc", layout));
+  if (form == Form::kConvolution && !channels_last) return {.shape = work, .dtype = dtype};
+  ConvolutionShape shape = GeneralShape(work, dtype);
+  shape.channels_last = channels_last;
+  shape.data_gradient = form == Form::kDataGradient;
+  shape.weight_gradient = form == Form::kWeightGradient;
+  return {.shape = shape, .dtype = dtype};
+}
+
+KernelWork ReadAttention(Form form, DType dtype, RowReader& row) {
   AttentionWork work = {.batch = row.Extent("batch"),
                         .query_heads = row.Extent("q_heads"),
                         .key_heads = row.Extent("kv_heads"),
                         .head_size = row.Extent("head_dim"),
-                        .queries = decode ? 1 : row.Extent("q_len"),
-                        .keys = row.Extent("kv_len")};
+                        .queries = form == Form::kDecode ? 1 : row.Extent("q_len"),
+                        .keys = row.Extent("kv_len"),
+                        .backward = form == Form::kAttentionGradient};
   if (work.query_heads < work.key_heads) row.Fail("q_heads must be kv_heads or more");
   if (work.keys < work.queries)
     row.Fail("kv_len must be q_len or more: it includes the new tokens");
@@ -190,19 +222,10 @@ KernelWork ReadWork(const KnownOperator& known, DType dtype, RowReader& row) {
       work.shape = product;
       return work;
     }
-    case Form::kConvolution: {
-      const ConvolutionWork convolution = {.batch = row.Extent("b"),
-                                           .in_channels = row.Extent("cin"),
-                                           .out_channels = row.Extent("cout"),
-                                           .kernel = row.Extent("ksize"),
-                                           .image = row.Extent("insize"),
-                                           .stride = row.Extent("stride"),
-                                           .padding = row.Number("pad", 0)};
-      if (OutputSide(convolution) < 1)
-        row.Fail("the kernel is larger than the padded image; correct ksize, insize or pad");
-      work.shape = convolution;
-      return work;
-    }
+    case Form::kConvolution:
+    case Form::kDataGradient:
+    case Form::kWeightGradient:
+      return ReadConvolution(known.form, dtype, row);
     case Form::kSoftmax:
     case Form::kNorm:
       work.shape = RowwiseWork{.rows = row.Extent("rows"),
@@ -228,9 +251,17 @@ KernelWork ReadWork(const KnownOperator& known, DType dtype, RowReader& row) {
                                    .bytes = count * known.tensors * BytesPerElement(dtype)};
       return work;
     }
+    case Form::kBatchNorm: {
+      constexpr double kTensors = 3, kWord = 4;  // Reads its input twice.
+      const double bytes = elements() * kTensors * BytesPerElement(dtype);
+      work.shape = InstructionWork{
+          .kind = InstructionKind::kStatistics, .elements = bytes / kWord, .bytes = bytes};
+      return work;
+    }
     case Form::kPrefill:
     case Form::kDecode:
-      return ReadAttention(known.form == Form::kDecode, dtype, row);
+    case Form::kAttentionGradient:
+      return ReadAttention(known.form, dtype, row);
     case Form::kGrouped:
       return ReadGrouped(dtype, row);
   }

@@ -51,6 +51,27 @@ TEST(KernelTable, ToTheSameGpuIsWhatWasMeasured) {
   EXPECT_EQ(predictions[1]->high, 2.6);
 }
 
+TEST(KernelTable, ConvolutionsHaveGradientsAndLayouts) {
+  const std::string header = "op,layout,b,cin,cout,ksize,insize,stride,pad,dtype,latency_ms\n";
+  const auto ms = [&](const std::string& op, const std::string& layout) {
+    const auto predicted =
+        PredictOperators(Operators(header + op + "," + layout + ",32,256,256,3,56,1,1,fp16,\n"),
+                         RatesOfGpu("V100"), RatesOfGpu("A100-80"), ShippedConstants());
+    return predicted[0]->mid;
+  };
+  // 2 * 32 * 56^2 * 256 * 256 * 9 FLOPs at 312 TFLOP/s.
+  constexpr double kLeastMs = 0.379;
+  for (const char* op : {"conv", "conv_dgrad", "conv_wgrad"}) {
+    EXPECT_GT(ms(op, "nhwc"), kLeastMs) << op;
+    EXPECT_LT(ms(op, "nhwc"), ms(op, "nchw")) << op << ": tensor cores work in NHWC";
+    EXPECT_LT(ms(op, "nchw"), 5 * kLeastMs) << op;
+  }
+  const Result<CsvTable> table = ParseCsv(header + "conv,tn,32,256,256,3,56,1,1,fp16,\n", "t.csv");
+  const auto read = ReadMeasuredOperators(table.value(), [](const std::string&) { return true; });
+  EXPECT_EQ(read.status().message(),
+            "t.csv, line 2: layout of a convolution is 'tn', not nchw or nhwc");
+}
+
 TEST(KernelTable, TheResidualOfAProfileIsCarriedOverByItsWeight) {
   std::vector<MeasuredOperator> operators = Operators();
   const DeviceRates source = RatesOfGpu("V100"), target = RatesOfGpu("A100-80");
