@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import re
 import resource
 import subprocess
@@ -30,6 +31,14 @@ DEFINITIONS = ROOT / "docs/report.md"
 def real_traces():
     """Returns all PyTorch-profiler traces of the data folder, in a fixed order; [] without traces."""
     return sorted((DATA / "h200/traces").glob("*.json.gz")) + sorted((DATA / "public-traces").glob("*.json.gz"))
+
+
+def some(items, every):
+    """Returns one in `every` items, always the same ones; all of them with --full. Tests of a rule over many cases take
+    this share in the gate."""
+    items = list(items)
+    chosen = random.Random(1).sample(range(len(items)), -(-len(items) // (1 if FULL else every)))
+    return [items[i] for i in sorted(chosen)]
 
 
 def warn_about_missing_data():

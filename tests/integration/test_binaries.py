@@ -38,7 +38,7 @@ class Binaries(support.ProgramTest):
     def test_no_file_searches_a_relative_folder(self):
         files = list(linked_files(BUILD))
         self.assertIn(support.BINARY, files)
-        for path in files:
+        for path in [support.BINARY, *support.some(files, every=4)]:
             with self.subTest(path=path.name):
                 for folder in search_path(path):
                     self.assertTrue(folder.startswith(("/", "$ORIGIN/")), f"'{folder}' is of the working directory")

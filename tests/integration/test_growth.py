@@ -90,11 +90,11 @@ class Growth(support.ProgramTest):
             self.assertLess(memory, BASE_MB + TIMES_INPUT * input_mb, f"MB, of {input_mb:.1f} MB")
 
     def test_no_shape_takes_the_square(self):
-        for shape in growing_traces.SHAPES:
+        for i, shape in enumerate(growing_traces.SHAPES):
             for n in (SMALL, TIMES * SMALL):
                 growing_traces.write(self.scratch / f"{n}.json", shape, n)
                 growing_traces.write(self.scratch / f"{n}.other.json", shape, n, rank=1)
-            for name in COMMANDS if support.FULL else SAMPLED:
+            for name in COMMANDS if support.FULL else (SAMPLED[i % 5], SAMPLED[(i + 2) % 5]):
                 with self.subTest(shape=shape, command=name):
                     self.assert_linear(shape, name)
 

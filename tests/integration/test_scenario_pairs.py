@@ -57,7 +57,7 @@ class Pairs(support.ProgramTest):
         for row in self.whatif(scenarios):
             with self.subTest(row["name"]):
                 self.assert_sound(row)
-        pairs = list(itertools.combinations(scenarios, 2))
+        pairs = support.some(itertools.combinations(scenarios, 2), every=4)
         rows = self.whatif([f"{a}+{b}" for a, b in pairs])
         turned = self.whatif([f"{b}+{a}" for a, b in pairs])
         applied = 0
@@ -70,11 +70,12 @@ class Pairs(support.ProgramTest):
 
     def test_a_part_with_nothing_to_do_changes_nothing(self):
         scenarios = self.scenarios()
-        for trace in (SAMPLE, *CHANGED):
+        for trace in (SAMPLE, *CHANGED) if support.FULL else CHANGED[:1]:
             alone = {row["name"]: row for row in self.whatif(scenarios, trace)}
             # Only parts without a forecast alone can have nothing to do.
             parts = [name for name, row in alone.items() if not row["applies"]]
-            pairs = [(part, other) for part in parts for other in scenarios if other not in parts]
+            others = [name for name in scenarios if name not in parts]
+            pairs = support.some(itertools.product(parts, others), every=2)
             idle = 0
             for (part, other), row in zip(pairs, self.whatif([f"{part}+{other}" for part, other in pairs], trace)):
                 told = rf"(^|; ){re.escape(part.partition(':')[0])} changes nothing \("
@@ -84,7 +85,7 @@ class Pairs(support.ProgramTest):
                 with self.subTest(trace=trace.name, pair=row["name"], idle=part):
                     for key in ("step_ms", "changed", "memory_delta_bytes", "validated", "at_best"):
                         self.assertEqual(row[key], alone[other][key], key)
-            self.assertGreater(idle, len(scenarios) / 2)
+            self.assertGreater(idle, len(scenarios) / 4)
 
     def test_a_change_that_the_job_has_is_named(self):
         rows = self.whatif(["fused-optimizer", "amp", "flash-attention", "attention:kind=cudnn", "tf32"], CHANGED[0])
