@@ -144,7 +144,7 @@ constexpr std::array kScenarios = {
         "Repeated blocks, or every K-th of them, drop activations and recompute their forward pass",
         kCheckpointing, ApplyCheckpointing},
     Scenario{"compile", "Runs forward and backward as torch.compile generates them", kCompile,
-             ApplyCompile},
+             ApplyCompile, false, true},
     Scenario{"data-loading", "The loop never waits for its next batch", kDataLoading,
              ApplyDataLoading, false, true},
     Scenario{"callbacks", "Runs callbacks in parallel with the loop, or only every N-th time",

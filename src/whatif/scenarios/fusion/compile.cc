@@ -3,6 +3,7 @@
 // kernels and libraries without PyTorch's dispatcher, and first checks that the assumptions of the
 // compiled code hold. mode=reduce-overhead also launches each of the two as one CUDA graph. Assumes
 // that nothing breaks the graph and that shapes stay, and leaves out the time to compile.
+// compile_on_cpu.h has jobs without GPU work.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/fusion/compile_on_cpu.h"
 #include "whatif/scenarios/fusion/fusion.h"
 #include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/why_not_found.h"
@@ -71,6 +73,7 @@ bool WaitsWithin(const Job& job, const std::vector<TaskIndex>& first, const Edit
 }  // namespace
 
 Effect ApplyCompile(const Job& job, const Arguments& arguments, Edit& edit) {
+  if (!job.HasGpuWork()) return CompileOnCpu(job, edit);
   if (IsCompiledAlready(job)) return Effect::Already("the job is compiled");
   const std::vector<TaskIndex> first = FirstCalls(job);
   if (first.empty()) {

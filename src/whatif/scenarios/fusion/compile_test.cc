@@ -72,6 +72,30 @@ TEST(CompileTest, GraphsNeedNoCallsInForwardAndBackward) {
   }
 }
 
+/// Three steps of 1 ms on the CPU: a product of 200 us, Python for 30 us, and an operator of 102
+/// us.
+StoreBuilder OnTheCpu(std::string_view op, std::string_view dims) {
+  StoreBuilder b;
+  for (int step = 0; step < 3; ++step) {
+    const int at = 1000 * step;
+    b.Step(step, kMain, at, 1000);
+    b.Op("aten::mm", kMain, at + 100, 200).Shapes("[[64, 64], [64, 64]]", R"(["float", "float"])");
+    b.Op(op, kMain, at + 330, 102).Shapes(dims, R"(["float"])");
+    b.Annotation("save", kMain, at + 900, 50);
+  }
+  return b;
+}
+
+TEST(CompileTest, OnTheCpuProductsStayAndOthersBecomeLoops) {
+  // Dispatch of 2 us and the Python before the operator go; checks of 40 us come.
+  TestForecasts cached(OnTheCpu("aten::relu", "[[64, 64]]"));
+  EXPECT_NEAR(cached.StepUs("compile"), 1000 - 30 - 102 + 0.85 * 100 + 40, 0.1);
+  TestForecasts large(OnTheCpu("aten::relu", "[[4096, 1024]]"));
+  EXPECT_NEAR(large.StepUs("compile"), 1000 - 30 - 102 + 0.4 * 100 + 40, 0.1);
+  TestForecasts product(OnTheCpu("aten::unknown", ""));
+  EXPECT_NEAR(product.StepUs("compile"), 1000 - 30 - 8 + 40, 0.1) << "a view, or unknown work";
+}
+
 TEST(CompileTest, ACompiledJobAbstains) {
   JobBuilder b;
   for (int step = 0; step < 2; ++step)
