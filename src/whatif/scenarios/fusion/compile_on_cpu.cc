@@ -49,7 +49,7 @@ bool Accumulates(const Job& job, HostEventId event) {
   return false;
 }
 
-/// What becomes of the host's work in each event, and in the time between them.
+/// The work of the host in each event, and the share of it that compiled code keeps.
 class CompiledHost {
  public:
   explicit CompiledHost(const Job& job)
@@ -92,7 +92,7 @@ class CompiledHost {
     if (convolution || family == WorkFamily::kMatmul || family == WorkFamily::kAttention) return 1;
     constexpr double kUnknownBytes = 8;  // Per element, read and written.
     const double bytes = cost == nullptr ? kUnknownBytes * LargestElements(*call) : cost->bytes;
-    const double left = family == WorkFamily::kRandom ? 1  // Generated numbers are no faster.
+    const double left = family == WorkFamily::kRandom ? 1  // Generated random numbers take as long.
                         : bytes >= kMemoryBytes       ? kGeneratedInMemory
                                                       : kGenerated;
     return std::max(0.0, self - kDispatchNs) * left / self;
