@@ -395,3 +395,17 @@ class Whatif(support.ProgramTest):
         self.assert_refused(support.headroom("whatif"), 2, "TRACE")
         self.assert_refused(support.headroom("whatif", self.scratch / "missing.json"), 3, "missing.json")
         self.assert_refused(support.headroom("whatif", self.write("empty.json", "")), 3)
+
+    def test_a_recurrent_job_takes_what_was_measured(self):
+        trace = support.data_file("h200-recurrent/traces/gnmt_fp32.json.gz")
+        truth = json.loads(support.data_file("h200-recurrent/truth.json").read_text())["results"]
+        times = {(row["cfg"].get("amp"), row["bs"]): (row["step_ms_sync"], row["step_ms_async"]) for row in truth}
+        measured = {
+            "amp:dtype=fp16": times["fp16", 64],
+            "amp:dtype=bf16": times["bf16", 64],
+            "batch-size:n=128": times[None, 128],
+        }
+        for row in self.whatif(trace, *measured)["scenarios"]:
+            with self.subTest(row["name"]):
+                self.assertGreater(row["step_ms"]["mid"], 0.9 * min(measured[row["name"]]))
+                self.assertLess(row["step_ms"]["mid"], 1.1 * max(measured[row["name"]]))

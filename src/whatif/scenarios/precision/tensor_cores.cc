@@ -101,13 +101,21 @@ bool MoveRecurrent(const Job& job, HostEventId op, const OperatorCall& call,
   const auto span = static_cast<double>((last - first).ns());
   if (span <= 0 || *ns >= span) return false;
   if (IsPersistent(*work, dtype, *job.rates())) {
-    const TaskIndex longest = *std::max_element(
-        tasks.begin(), tasks.end(),
-        [&](TaskIndex a, TaskIndex b) { return edit.DurationOf(a) < edit.DurationOf(b); });
+    // The stream of the steps holds most of the time. Others only hold products before and after.
+    std::map<StreamId, double> by_stream;
+    const auto stream_of = [&](TaskIndex task) {
+      return job.store().gpu_tasks.stream[job.graph().tasks[task].row];
+    };
+    for (const TaskIndex task : tasks)
+      by_stream[stream_of(task)] += static_cast<double>(edit.DurationOf(task).ns());
+    const auto busiest =
+        std::ranges::max_element(by_stream, {}, [](const auto& stream) { return stream.second; });
+    const TaskIndex kept = *std::ranges::find_if(
+        tasks, [&](TaskIndex task) { return stream_of(task) == busiest->first; });
     std::vector<TaskIndex> others;
-    std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(others),
-                 [&](TaskIndex task) { return task != longest; });
-    edit.SetDuration(longest, Nanoseconds(*ns));
+    std::ranges::copy_if(tasks, std::back_inserter(others),
+                         [&](TaskIndex task) { return task != kept; });
+    edit.SetDuration(kept, Nanoseconds(*ns));
     RemoveTasks(job, others, edit);
     // The library's work on the host is that of its launches.
     const double left = RecurrentKernels(*work, dtype, *job.rates()) /
