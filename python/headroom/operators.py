@@ -308,10 +308,19 @@ def _fused_functions(recorder: _Recorder) -> dict[str, Any]:
         kernels = ["MEM", [shape]], ["VECadd", _rows_and_columns(shape)]
         return _Fused.apply(recorder, "dropout", kernels, [shape], values)[0]
 
-    def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *_options: Any, **_more: Any) -> Any:
+    def attention(
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attn_mask: Any = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        **_more: Any,
+    ) -> Any:
         *outer, queries, size = query.shape
         heads = outer[-1] if outer else 1
-        kernel = ["SDPA", [math.prod(outer[:-1]), heads, queries, key.shape[-2], size]]
+        causal = [1] if is_causal else []
+        kernel = ["SDPA", [math.prod(outer[:-1]), heads, queries, key.shape[-2], size, *causal]]
         shape = [*query.shape[:-1], value.shape[-1]]
         return _Fused.apply(recorder, "SDPA", (kernel, kernel), [shape], query, key, value)[0]
 

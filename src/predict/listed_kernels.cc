@@ -263,7 +263,12 @@ class RowWorks {
       return Status::Ok();
     }
     if (kind == "SDPA") {
-      if (Status status = wants(5, "(b, heads, q, kv, head size)"); !status.ok()) return status;
+      constexpr std::size_t kCausal = 5;
+      const bool causal = extents->size() > kCausal && (*extents)[kCausal] == 1;
+      if (Status status = wants(causal ? kCausal + 1 : kCausal,
+                                "(b, heads, q, kv, head size), and 1 if it is causal");
+          !status.ok())
+        return status;
       AddAttention(phase, *extents);
       return Status::Ok();
     }
@@ -384,7 +389,7 @@ class RowWorks {
                                 .head_size = extents[4],
                                 .queries = extents[2],
                                 .keys = extents[3],
-                                .causal = false,
+                                .causal = extents.size() > 5,
                                 .backward = phase != StepPhase::kForward};
     Push(phase, {.shape = work});
   }
