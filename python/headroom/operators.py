@@ -31,7 +31,7 @@ except ImportError as error:
         sys.exit(f"headroom ops: {sys.executable} lacks PyTorch 1.13 or later ({error}); choose another with --python")
     raise
 
-COLUMNS = ("model", "mode", "batch", "op", "name", "repeat", "fw", "bw", "acc", "inputs", "output")
+COLUMNS = ("model", "mode", "batch", "op", "name", "repeat", "fw", "bw", "acc", "inputs", "output", "dtype")
 
 # Elementwise operators of two tensors that `predict --ops` knows.
 _OF_TWO = {"add", "sub", "mul", "div", "pow", "eq", "ne", "lt", "le", "gt", "ge", "maximum", "minimum"}
@@ -58,6 +58,8 @@ _UPDATES = {
     "fused-sgd-momentum": "FUSED_SGD_MOMENTUM",
     "fused-adamw": "FUSED_ADAMW",
 }
+# Names of `predict --ops` for types; other types count as float32, which --with may change.
+_TYPES = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 # Operators without work on a GPU.
 _FREE = {
     "_to_copy",
@@ -153,6 +155,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.rows: list[dict[str, str]] = []
         self.backward = False
+        self._dtype = ""
         self._common = {
             "model": name,
             "mode": "train" if train else "inf",
@@ -174,18 +177,24 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
     def row(
         self, op: str, name: str, kernels: list[Any], inputs: Sequence[Any], output: Any, column: str | None = None
     ) -> None:
-        """Adds a row. `column` is that of its kernels; by default fw or bw."""
+        """Adds a row of the type of the last tensors. `column` is that of its kernels; by default fw or bw."""
         column = column or ("bw" if self.backward else "fw")
-        row = {**self._common, "op": op, "name": name, "fw": "[]", "bw": "[]", "acc": "[]"}
+        row = {**self._common, "op": op, "name": name, "fw": "[]", "bw": "[]", "acc": "[]", "dtype": self._dtype}
         row[column] = json.dumps(kernels)
         row["inputs"] = json.dumps([list(shape) for shape in inputs])
         row["output"] = json.dumps(list(output))
         self.rows.append(row)
 
+    def set_type(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Sets the type of the next rows: that of the first floating-point tensor."""
+        floats = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
+        self._dtype = _TYPES.get(floats[0], "") if floats else ""
+
     def _add(self, name: str, args: list[Any], out: Any) -> None:
         tensors, results = _tensors(args), _tensors([out])
         if not results:
             return
+        self.set_type(tensors or results)
         shape = list(results[0].shape)
         plain = name.rstrip("_")
         if plain in ("mm", "addmm", "bmm", "baddbmm"):
@@ -261,6 +270,7 @@ def _list_gradients(module: torch.nn.Module, recorder: _Recorder) -> None:
         if parameter.requires_grad:
 
             def ready(gradient: torch.Tensor, name: str = name) -> None:
+                recorder.set_type([gradient])
                 recorder.row("GRAD", name, [["GRAD", [gradient.numel()]]], [], gradient.shape, "acc")
 
             parameter.register_hook(ready)
@@ -268,8 +278,10 @@ def _list_gradients(module: torch.nn.Module, recorder: _Recorder) -> None:
 
 def _list_update(module: torch.nn.Module, optimizer: str, recorder: _Recorder) -> None:
     """Lists the update of all parameters that got a gradient."""
-    elements = [parameter.numel() for parameter in module.parameters() if parameter.grad is not None]
+    parameters = [parameter for parameter in module.parameters() if parameter.grad is not None]
+    elements = [parameter.numel() for parameter in parameters]
     if elements:
+        recorder.set_type(parameters)
         kernel = [_UPDATES[optimizer], [sum(elements), len(elements)]]
         recorder.row("OPTIMIZER", optimizer, [kernel], [], [], "acc")
 
@@ -289,11 +301,13 @@ class _Fused(torch.autograd.Function):  # type: ignore[misc]
         """Lists the first of `kernels`, and the second one in the backward. Returns tensors of these shapes."""
         ctx.recorder, ctx.op, ctx.kernel, ctx.shape, ctx.inputs = recorder, op, kernels[1], shapes[0], inputs
         ctx.set_materialize_grads(False)
+        recorder.set_type(inputs)
         recorder.row(op, op.lower(), [kernels[0]], [inputs[0].shape], shapes[0])
         return tuple(inputs[0].new_empty(shape) for shape in shapes)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        ctx.recorder.set_type(ctx.inputs)
         ctx.recorder.row(ctx.op, ctx.op.lower(), [ctx.kernel], [ctx.shape], ctx.inputs[0].shape)
         return (None, None, None, None, *(torch.empty_like(one) for one in ctx.inputs))
 
@@ -392,7 +406,7 @@ def list_operators(
         module: runs in its present mode (module.train() or module.eval())
         args, kwargs: its inputs; only their shapes and types count
         train: also lists the backward of the sum of all results, and each gradient
-        optimizer: also lists its update, with train=True: sgd, sgd-momentum, adamw, or one of these with fused- in
+        optimizer: also lists the optimizer's update, with train=True: sgd, sgd-momentum, adamw, or one of these with fused- in
             front (PyTorch's fused=True)
         name: name of the step in `predict`; the module's class if absent
 
@@ -401,7 +415,7 @@ def list_operators(
         NotOnMeta: the module reads values of tensors, or uses an operator that PyTorch cannot run on the meta device
     """
     if optimizer is not None and (optimizer not in _UPDATES or not train):
-        raise ValueError(f"optimizer {optimizer}: give one of {', '.join(_UPDATES)}, together with train")
+        raise ValueError(f"optimizer={optimizer!r}: use train=True and one of {', '.join(_UPDATES)}")
     sizes = [value.shape[0] for value in _tensors([args, list(kwargs.values())]) if value.dim() > 0]
     recorder = _Recorder(name or type(module).__name__, train, sizes[0] if sizes else None)
     try:
@@ -418,11 +432,11 @@ def list_operators(
             _list_update(copied, optimizer, recorder)
     except NotOnMeta:
         raise
-    except (NotImplementedError, RuntimeError) as error:
+    except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0].split(". ")[0].rstrip(".")
         raise NotOnMeta(
-            f"{type(module).__name__} cannot run on the meta device: {reason}. If it reads values of tensors, list its "
-            "parts, or record a step (headroom record)"
+            f"{type(module).__name__} failed on the meta device: {reason}. If it runs elsewhere, it reads values of "
+            "tensors: list its parts, or record a step (headroom record)"
         ) from error
     if train and not differentiable:
         raise ValueError(f"no result of {type(module).__name__} has a gradient; list it with train=False")
@@ -454,8 +468,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("target", metavar="FILE.py:FUNCTION", help="function that returns (module, inputs...)")
     parser.add_argument("-o", "--output", metavar="FILE", default="ops.csv", help="[ops.csv]")
-    parser.add_argument("--train", action="store_true", help="also the backward, and each gradient")
-    parser.add_argument("--optimizer", choices=list(_UPDATES), help="also its update; implies --train")
+    parser.add_argument("--train", action="store_true", help="also list the backward and the gradients")
+    parser.add_argument("--optimizer", choices=list(_UPDATES), help="also list the optimizer's update; implies --train")
     options = parser.parse_args(arguments)
     try:
         built = _load(options.target)()

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/gpu/syncs.h"
+#include "analysis/names/feeders.h"
 #include "analysis/verdict/health.h"
 #include "analysis/verdict/remedies.h"
 #include "base/statistics.h"
@@ -89,8 +90,10 @@ class GraphBuilder {
     const ThreadId loop = FindLoop();
     chains_ = FindHostChains(store_, steps_.process, loop, window_);
     const bool on_cpu = RunsOnCpu();
-    if (on_cpu)
-      chains_ = {FindChainWithoutCalls(store_, steps_.process, loop, window_, steps_.hosts)};
+    if (on_cpu) {
+      chains_ = {FindChainWithoutCalls(store_, steps_.process, loop, window_, steps_.hosts,
+                                       FindFeeders(store_, names_))};
+    }
     IndexCalls();
     FindTasks();
     if (launched_.empty() && (!on_cpu || chains_.front().calls.empty())) {

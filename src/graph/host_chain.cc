@@ -334,7 +334,8 @@ void MakeCalls(const std::vector<std::size_t>& marks, HostChain& chain) {
 }  // namespace
 
 HostChain FindChainWithoutCalls(const TraceStore& store, ProcessId process, ThreadId loop,
-                                Interval window, const std::vector<Interval>& steps) {
+                                Interval window, const std::vector<Interval>& steps,
+                                const std::vector<bool>& feeders) {
   struct Candidate {
     ThreadId thread;
     HostChain chain;
@@ -344,6 +345,7 @@ HostChain FindChainWithoutCalls(const TraceStore& store, ProcessId process, Thre
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     const ThreadId thread(t);
     if (process.valid() && store.threads.process[t] != process) continue;
+    if (thread != loop && feeders[t]) continue;
     HostChain chain = ThreadCutter(store, thread, window).Cut();
     const DurationNs work = RecordedWork(chain);
     if (work.ns() > 0) threads.push_back({thread, std::move(chain), work});
@@ -351,6 +353,11 @@ HostChain FindChainWithoutCalls(const TraceStore& store, ProcessId process, Thre
   if (threads.empty()) return {};
   std::stable_sort(threads.begin(), threads.end(), [&](const Candidate& a, const Candidate& b) {
     return std::pair(a.thread == loop, a.work) > std::pair(b.thread == loop, b.work);
+  });
+  // Other processes, such as a loader's workers, do not take turns with the loop.
+  const ProcessId own = store.threads.process[threads.front().thread.index()];
+  std::erase_if(threads, [&](const Candidate& candidate) {
+    return store.threads.process[candidate.thread.index()] != own;
   });
   HostChain whole = std::move(threads.front().chain);
   for (std::size_t i = 1; i < std::min(threads.size(), kMaxHelpers + 1); ++i) {

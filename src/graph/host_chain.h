@@ -60,7 +60,9 @@ std::vector<HostChain> FindHostChains(const TraceStore& store, ProcessId process
 ///
 /// @param loop  none: the thread with the most recorded work
 /// @param steps  in order; empty: the window is one step
+/// @param feeders  by thread: true if it prefetches batches, and thus takes no turns
 HostChain FindChainWithoutCalls(const TraceStore& store, ProcessId process, ThreadId loop,
-                                Interval window, const std::vector<Interval>& steps);
+                                Interval window, const std::vector<Interval>& steps,
+                                const std::vector<bool>& feeders);
 
 }  // namespace headroom

@@ -92,7 +92,7 @@ TEST(HostChainTest, AJobOnTheCpuHasACallAtTheEndOfEachStep) {
       {AtUs(0), AtUs(100)}, {AtUs(100), AtUs(200)}, {AtUs(200), AtUs(300)}};
   const HostChain chain = FindChainWithoutCalls(
       *store, ProcessId(), store->steps.rows() > 0 ? store->steps.thread[0] : ThreadId(), window,
-      steps);
+      steps, std::vector<bool>(store->threads.rows()));
   ASSERT_EQ(chain.calls.size(), 4u) << "the first piece of work, and the last of each step";
   DurationNs sum;
   for (const HostPiece& piece : chain.pieces) sum += piece.length();

@@ -129,7 +129,7 @@ void MakeUnfusedAttention(OperatorList& list) {
       part.autocast = autocast;
       works.push_back(std::move(part));
     };
-    constexpr double kFloatBytes = 4;
+    const double element_bytes = BytesPerElement(listed.work.dtype);
     const double heads = attention->batch * attention->query_heads, queries = attention->queries,
                  keys = attention->keys, size = attention->head_size;
     const double scores = heads * queries * keys;
@@ -138,14 +138,14 @@ void MakeUnfusedAttention(OperatorList& list) {
           AutocastType::kHalf);
     };
     const auto moved = [&](double elements) {
-      add(PointwiseWork{.bytes = kFloatBytes * elements}, AutocastType::kInput);
+      add(PointwiseWork{.bytes = element_bytes * elements}, AutocastType::kInput);
     };
     // Queries, keys and values, or their gradients, change places in memory.
     moved(2 * heads * size * (queries + 2 * keys));
     if (attention->backward) {
       product(queries, size, keys);
       product(keys, queries, size);
-      add(PointwiseWork{.bytes = 3 * kFloatBytes * scores}, AutocastType::kFloat32);
+      add(PointwiseWork{.bytes = 3 * element_bytes * scores}, AutocastType::kFloat32);
       moved(2 * scores);
       product(queries, keys, size);
       product(keys, queries, size);
@@ -281,18 +281,20 @@ Status Apply(std::string_view change, ChangeKind kind, std::vector<OperatorList>
                     change, kChanges));
   }
   if (kind != KindOf(name)) return Status::Ok();
+  bool any_in_8_bits = name != "fp8";
   for (OperatorList& list : lists) {
     if (name == "amp") Autocast(*half).Apply(list);
     if (name == "half") MakeHalf(*half, list);
     if (name == "tf32") MakeTf32(list);
     if (name == "unfused-attention") MakeUnfusedAttention(list);
     if (name == "channels-last") MakeChannelsLast(list);
-    if (name == "fp8" && !MakeEightBit(list)) {
-      return Status::Usage(
-          "--with fp8: no product of the list runs in 16 bits; add amp or half, as in amp+fp8");
-    }
+    if (name == "fp8") any_in_8_bits |= MakeEightBit(list);
     if (compiled) FuseAsCompiled(list);
     if (name == "cuda-graph" || compiled == ListLaunch::kGraph) MakeGraph(list);
+  }
+  if (!any_in_8_bits) {
+    return Status::Usage(
+        "--with fp8: no linear layer runs in 16 bits; add amp or half, as in amp+fp8");
   }
   return Status::Ok();
 }

@@ -47,7 +47,11 @@ class LostGradients {
 
   std::vector<ListedWork> Find() {
     for (const ListedWork& listed : list_.works) Count(listed);
-    if (attention_.forward == 0 || attention_.backward > 0 || all_.backward < all_.forward)
+    const bool trains =
+        std::any_of(list_.works.begin(), list_.works.end(),
+                    [](const ListedWork& listed) { return listed.phase != StepPhase::kForward; });
+    if (!trains || attention_.forward == 0 || attention_.backward > 0 ||
+        all_.backward < all_.forward)
       return {};
     for (const ListedWork& listed : list_.works) {
       if (listed.phase == StepPhase::kForward) AddOf(listed);
@@ -72,7 +76,7 @@ class LostGradients {
     if (const auto* attention = std::get_if<AttentionWork>(&listed.work.shape)) {
       AttentionWork gradient = *attention;
       gradient.backward = true;
-      Add(listed, gradient);
+      Add(listed, gradient, listed.repeats);
       return;
     }
     const auto* product = std::get_if<ProductWork>(&listed.work.shape);
@@ -81,17 +85,16 @@ class LostGradients {
     const std::array gradients = {InputGradient(*product), WeightGradient(*product)};
     for (const ProductWork& gradient : gradients) {
       // The listed ones belong to the first products of these extents.
-      if (count.backward >= listed.repeats) {
-        count.backward -= listed.repeats;
-        continue;
-      }
-      Add(listed, gradient);
+      const double known = std::min(count.backward, listed.repeats);
+      count.backward -= known;
+      if (known < listed.repeats) Add(listed, gradient, listed.repeats - known);
     }
   }
 
   template <typename Shape>
-  void Add(const ListedWork& forward, const Shape& shape) {
+  void Add(const ListedWork& forward, const Shape& shape, double repeats) {
     ListedWork gradient = forward;
+    gradient.repeats = repeats;
     gradient.op = list_.operators + static_cast<std::int64_t>(added_.size());
     gradient.phase = StepPhase::kBackward;
     gradient.work.shape = shape;

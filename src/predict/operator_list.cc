@@ -260,14 +260,18 @@ std::string DoubtOf(const std::map<std::string, std::int64_t>& kinds, std::strin
 
 }  // namespace
 
+std::string OperatorList::LeftOut() const {
+  return DoubtOf(unpredicted, "is not included", "are not included");
+}
+
 std::string OperatorList::Doubt() const {
   const std::string as = DoubtOf(guessed, "is assumed to read one tensor and write one",
                                  "are assumed to read one tensor and write one");
-  const std::string without = DoubtOf(unpredicted, "is not included", "are not included");
+  const std::string without = LeftOut();
   std::string text = as + (as.empty() || without.empty() ? "" : "; ") + without;
   if (added > 0) {
     text += fmt::format(
-        "{}the list lacks the gradients behind fused attention: {} operators were added",
+        "{}the list lacks the gradients upstream of fused attention; {} operators were added",
         text.empty() ? "" : "; ", added);
   }
   return text;

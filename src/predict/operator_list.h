@@ -66,6 +66,8 @@ struct OperatorList {
 
   /// Returns which parts are guessed or missing; empty if none is.
   std::string Doubt() const;
+  /// Returns which kernels the step lacks; empty if none.
+  std::string LeftOut() const;
 };
 
 /// Reads a list of operators, plain or compressed with gzip or zstd. Fails with kBadInput and names

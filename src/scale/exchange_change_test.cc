@@ -99,7 +99,7 @@ TEST_F(ExchangeChangeTest, CopiesSumWhatTheirShardsScatter) {
   EXPECT_NE(sharded.why.find("summed over 2 copies"), std::string::npos) << sharded.why;
 
   const Forecast odd = Ask(hybrid, machines, {.gpus = 3, .nodes = 2});
-  EXPECT_NE(odd.why.find("3 is not a multiple of 2"), std::string::npos) << odd.why;
+  EXPECT_NE(odd.why.find("3 GPUs is not a multiple of shard=2"), std::string::npos) << odd.why;
   const ZeroSharding three = {.stage = ZeroStage::kParameters, .gpus = 3};
   const Forecast across = Ask(three, machines, {.gpus = 6, .nodes = 3});
   EXPECT_NE(across.why.find("do not fill machines of 2"), std::string::npos) << across.why;

@@ -115,6 +115,7 @@ std::vector<TimedOperator> Unrolled(const std::vector<TimedOperator>& operators)
         TimedOperator op = operators[i];
         op.forward *= factor;
         op.backward *= factor;
+        op.update *= factor;
         op.forward_sum *= factor;
         op.backward_sum *= factor;
         for (TimedOperator::Accumulation& accumulation : op.accumulations) {
@@ -256,6 +257,18 @@ Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
     return job;
   };
   if (split.Gpus() == 1) return make(WorkChain({step}));
+  const bool has_lone_backward =
+      std::any_of(list.works.begin(), list.works.end(),
+                  [](const ListedWork& listed) { return listed.phase == StepPhase::kForward; }) &&
+      std::ranges::any_of(unroll({.list = list}), [](const TimedOperator& op) {
+        return !op.has_forward && op.backward > 0;
+      });
+  if (has_lone_backward) {
+    return Status::NoAnswer(fmt::format(
+        "{} has rows of the backward alone, as headroom ops writes them, so the layer of their "
+        "work is unknown; tensor and pipeline parallelism require rows with fw and bw",
+        list.name.empty() ? "the list" : list.name));
+  }
   const Result<ShardedList> shared = ShardList(list, split.tensor);
   if (!shared.ok()) return shared.status();
   const std::vector<TimedOperator> operators = unroll(shared.value());
@@ -281,7 +294,7 @@ ScaledStep ListedJob::On(const Topology& topology, const Placement& placement,
   WorkChain& chain = placement.gpus > 1 ? shared_ : whole_;
   ScaledStep step = chain.On(topology, placement, transfer_, least_work_, most_work_);
   step.limits.gpu_ms = chain.Replay(topology, Placement(), transfer_).step_ms;
-  step.why = fmt::format("{:.1f} MB of gradients per step{}; kernels only, without an optimizer",
+  step.why = fmt::format("{:.1f} MB of gradients per step{}; kernels only, without host time",
                          chain.GradientBytes(transfer_) / 1e6, tensor_ > 1 ? " and GPU" : "");
   return step;
 }

@@ -85,8 +85,7 @@ class ShardedExchange {
     const std::int64_t gpus = std::min(job.gpus, sharding.gpus.value_or(job.gpus));
     if (job.gpus % gpus != 0) {
       return Effect::Abstain(
-          fmt::format("{0} GPUs share a copy of the parameters, and {1} is not a multiple of {0}",
-                      gpus, job.gpus));
+          fmt::format("{1} GPUs is not a multiple of shard={0}", gpus, job.gpus));
     }
     if (!FillNodes({.tensor = gpus}, job)) {
       return Effect::Abstain(fmt::format(

@@ -34,6 +34,8 @@ TracedJob::TracedJob(const Job& job, Forecaster& forecaster, Options options)
   for (const ScenarioCall& change : options_.changes) {
     if (change.scenario->name == "batch-size")
       samples_ = static_cast<std::int64_t>(change.arguments.Number("n"));
+    if (change.scenario->name == "gradient-accumulation" && samples_)
+      *samples_ *= static_cast<std::int64_t>(change.arguments.Number("n"));
     if (change.scenario->name == "data-loading") return;
   }
   const auto step_with = [&](const std::vector<ScenarioCall>& calls) {

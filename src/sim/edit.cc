@@ -81,12 +81,33 @@ void Edit::ScaleWorkBefore(TaskIndex call, double factor) {
   if (!HasTrackEdge(call)) return;
   std::int64_t& lag = plan_.lag[TrackEdge(call)];
   lag = Scaled(lag, factor);
+  if (const auto added = added_work_.find(call); added != added_work_.end())
+    added->second = Scaled(added->second, factor);
+}
+
+void Edit::ScalePieces(TaskIndex call, std::span<const double> ns,
+                       std::span<const double> factors) {
+  if (!HasTrackEdge(call)) return;
+  if (pieces_left_.empty()) pieces_left_.assign(graph_.pieces.size(), 1.0);
+  double before = 0, after = 0;
+  for (std::size_t i = 0; i < ns.size(); ++i) {
+    double& left = pieces_left_[graph_.tasks[call].pieces_begin + i];
+    before += ns[i] * left;
+    left *= factors[i];
+    after += ns[i] * left;
+  }
+  if (before <= 0) return;
+  std::int64_t& lag = plan_.lag[TrackEdge(call)];
+  const auto known = added_work_.find(call);
+  const std::int64_t added = known == added_work_.end() ? 0 : std::min(known->second, lag);
+  lag = added + Scaled(lag - added, after / before);
 }
 
 void Edit::AddWorkBefore(TaskIndex call, DurationNs work) {
   if (!HasTrackEdge(call)) return;
   std::int64_t& lag = plan_.lag[TrackEdge(call)];
   lag = std::max<std::int64_t>(0, lag + work.ns());
+  if (work.ns() > 0) added_work_[call] += work.ns();
 }
 
 void Edit::Remove(TaskIndex task) {

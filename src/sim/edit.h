@@ -86,6 +86,11 @@ class Edit {
   void SetDuration(TaskIndex task, DurationNs duration);
   void Scale(TaskIndex task, double factor);
   void ScaleWorkBefore(TaskIndex call, double factor);
+  /// Multiplies the pieces of the work before a call by a factor each. The factors of several edits
+  /// combine piece by piece, so their order does not matter. Added work stays.
+  ///
+  /// @param ns  times of the pieces relative to each other, in order; as many as the call has
+  void ScalePieces(TaskIndex call, std::span<const double> ns, std::span<const double> factors);
   /// Adds work, which may be negative. The resulting work is at least 0.
   void AddWorkBefore(TaskIndex call, DurationNs work);
 
@@ -230,6 +235,8 @@ class Edit {
   const Plan& base_;
   Plan plan_;
   std::vector<bool> removed_;
+  std::vector<double> pieces_left_;               ///< Shares of Graph::pieces; empty: all of each.
+  std::map<TaskIndex, std::int64_t> added_work_;  ///< Part of the work before calls, in ns.
   std::unordered_map<TaskIndex, std::optional<DurationNs>> other_work_;  ///< Durations in 16 bits.
   std::unordered_map<TaskIndex, Precision> precision_;
   std::unordered_set<HostEventId> skipped_;

@@ -71,7 +71,7 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const ReferenceData& referen
   if (count == rows.size()) return chosen;
   chosen.window = whole;
   chosen.note = fmt::format(
-      "{} of {} steps are left out: their GPU work is incomplete, they differ from the others in "
+      "{} of {} steps are left out: their work is incomplete, they differ from the others in "
       "kind or length, or they lie beyond such a step or a pause",
       rows.size() - count, rows.size());
   return chosen;

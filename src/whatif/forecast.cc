@@ -299,13 +299,16 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   if (attempt.memory) forecast.memory_delta_bytes = attempt.memory->bytes;
   forecast.changed = attempt.changed;
   forecast.work = effect.work;
+  forecast.samples = effect.work / effect.sample_work;
   edited_ = std::move(attempt.edited);
   forecast.step_ms =
       IntervalOf(edited_.plan, edited_.changed, effect.gpu_error, effect.transfer_error);
   WidenByGraphUncertainty(edited_, forecast.step_ms);
-  if (effect.change_error > 0) {
+  if (effect.change_error > 0 || effect.step_error > 0) {
     StepInterval& step = forecast.step_ms;
-    const double spread = effect.change_error * std::abs(step.mid - baseline_.corrected.mid);
+    const double spread =
+        std::hypot(effect.change_error * std::abs(step.mid - baseline_.corrected.mid),
+                   effect.step_error * step.mid);
     step.low = std::max(0.0, step.mid - std::hypot(step.mid - step.low, spread));
     step.high = step.mid + std::hypot(step.high - step.mid, spread);
   }
@@ -400,7 +403,9 @@ std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls, d
                    .samples_per_s = 0,
                    .memory_delta_bytes = std::nullopt,
                    .too_large = false};
-  if (point.step_ms > 0) point.samples_per_s = 1e3 * recorded * attempt.effect.work / point.step_ms;
+  if (point.step_ms > 0)
+    point.samples_per_s =
+        1e3 * recorded * attempt.effect.work / attempt.effect.sample_work / point.step_ms;
   if (attempt.memory) {
     point.memory_delta_bytes = attempt.memory->bytes;
     point.too_large = !WhyNoRoom(job_, *attempt.memory).empty();

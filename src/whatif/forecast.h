@@ -88,7 +88,8 @@ struct Forecast {
   bool is_upper_bound = false;  ///< A real change gains at most this.
   std::optional<std::int64_t> memory_delta_bytes;
   EditCounts changed;
-  double work = 1;  ///< Work per step, relative to the recorded step.
+  double work = 1;     ///< Work per step, relative to the recorded step.
+  double samples = 1;  ///< Samples per step, relative to the recorded step.
   /// Rule that sets the interval from earlier scores on this machine; nullopt if there are too few
   /// scores.
   struct ByScores {

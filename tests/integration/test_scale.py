@@ -362,7 +362,7 @@ class SharedLayers(support.ProgramTest):
         point, whole = scale(self.TRACE, "--gpus", "6,8", "--tensor-parallel", "2", "--pipeline-parallel", "2")[
             "points"
         ]
-        self.assertIn("6 is not a multiple of 4", point["why"])
+        self.assertIn("6 GPUs is not a multiple of shard=4", point["why"])
         self.assertIsNone(point["step_ms"]["mid"])
         self.assertIsNotNone(whole["step_ms"]["mid"])
 

@@ -103,6 +103,13 @@ class ListOperators(unittest.TestCase):
             self.kinds(module, torch.empty(2, 200_000, device="meta")), [["Linear", [2, 200_000, 200_000]]]
         )
 
+    def test_a_module_in_16_bits_says_so(self):
+        half = torch.nn.Linear(8, 4).to(torch.bfloat16)
+        rows = list_operators(half, torch.empty(2, 8, dtype=torch.bfloat16), train=True, optimizer="adamw").rows
+        self.assertEqual({row["dtype"] for row in rows}, {"bf16"})
+        single = list_operators(torch.nn.Linear(8, 4), torch.empty(2, 8), train=True).rows
+        self.assertEqual({row["dtype"] for row in single}, {""})
+
     def test_results_may_be_a_dict(self):
         class Named(torch.nn.Linear):
             def forward(self, values):
@@ -122,9 +129,9 @@ class ListOperators(unittest.TestCase):
         first = next(index for index, row in enumerate(rows) if row["name"] == "2.weight")
         behind = [row["op"] for row in rows[first + 1 :]]
         self.assertIn("Linear", behind, "the first layer's gradients follow")
-        with self.assertRaisesRegex(ValueError, "optimizer adam: give one of sgd,"):
+        with self.assertRaisesRegex(ValueError, "optimizer=.adam.: use train=True and one of sgd,"):
             list_operators(module, torch.empty(2, 8), train=True, optimizer="adam")
-        with self.assertRaisesRegex(ValueError, "together with train"):
+        with self.assertRaisesRegex(ValueError, "train=True"):
             list_operators(module, torch.empty(2, 8), optimizer="sgd")
 
     def test_values_of_tensors_are_refused_with_a_remedy(self):
@@ -132,8 +139,14 @@ class ListOperators(unittest.TestCase):
             def forward(self, values):
                 return values * 2 if values.sum() > 0 else values
 
-        with self.assertRaisesRegex(NotOnMeta, "Decides cannot run on the meta device.*record a step"):
+        with self.assertRaisesRegex(NotOnMeta, "Decides failed on the meta device.*record a step"):
             list_operators(Decides(), torch.empty(3))
+        class Copies(torch.nn.Module):
+            def forward(self, values):
+                return values * float(values.numpy().sum())
+
+        with self.assertRaisesRegex(NotOnMeta, "Copies failed on the meta device"):
+            list_operators(Copies(), torch.empty(3))
         with self.assertRaisesRegex(ValueError, "train=False"):
             list_operators(torch.nn.ReLU(), torch.empty(3), train=True)
 

@@ -25,11 +25,12 @@ Result<std::vector<ScenarioCall>> ParsePredictedChange(std::string_view text) {
   for (const ScenarioCall& call : calls.value()) {
     const std::string_view name = call.scenario->name;
     if (std::find(kOfOtherGpus.begin(), kOfOtherGpus.end(), name) != kOfOtherGpus.end()) {
-      return Status::Usage(fmt::format("--with {}: headroom scale answers for several GPUs", name));
+      return Status::Usage(fmt::format(
+          "--with {}: changes the number of GPUs or their network; use headroom scale", name));
     }
     if (name == kOfOtherJobs) {
       return Status::Usage(
-          fmt::format("--with {}: headroom whatif answers for several jobs on one GPU", name));
+          fmt::format("--with {}: changes the number of jobs; use headroom whatif", name));
     }
   }
   return calls;
@@ -45,7 +46,7 @@ ChangedStep StepAfter(const std::vector<ScenarioCall>& change, const Job& job,
                       .step = {forecast.step_ms.low, forecast.step_ms.mid, forecast.step_ms.high},
                       .host_ms = forecast.limits.host_ms,
                       .gpu_ms = forecast.limits.gpu_ms,
-                      .work = forecast.work,
+                      .samples = forecast.samples,
                       .memory_delta_bytes = forecast.memory_delta_bytes};
   PredictedMs& step = changed.step;
   if (step.mid <= 0 || unchanged.mid <= 0) return changed;

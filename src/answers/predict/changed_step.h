@@ -21,7 +21,7 @@ struct ChangedStep {
   PredictedMs step = {};
   double host_ms = 0;  ///< Step if every GPU task took 0 ms.
   double gpu_ms = 0;   ///< Step if the host were infinitely fast.
-  double work = 1;     ///< Work per step, relative to the recorded step.
+  double samples = 1;  ///< Samples per step, relative to the recorded step.
   std::optional<std::int64_t> memory_delta_bytes = {};  ///< nullopt if unknown.
 };
 

@@ -104,6 +104,7 @@ Status AddListedSteps(std::span<const OperatorList> lists, std::span<const Opera
                                 .measured_share = estimate.value().measured_share,
                                 .limited_by = LimitOf(estimate.value(), host),
                                 .why = why,
+                                .left_out = list.LeftOut(),
                                 .doubt = doubt});
       if (!unchanged.empty()) {
         const Result<StepEstimate> before =

@@ -102,9 +102,9 @@ StepActivity ActivityAfter(StepActivity activity, double gpu_ratio, double step_
 }
 
 /// Returns the samples of a changed step; nullopt if their number is not whole.
-std::optional<std::int64_t> TimesWork(std::optional<std::int64_t> samples, double work) {
+std::optional<std::int64_t> Times(std::optional<std::int64_t> samples, double factor) {
   if (!samples) return samples;
-  const double all = static_cast<double>(*samples) * work;
+  const double all = static_cast<double>(*samples) * factor;
   return all == std::floor(all) ? std::optional(static_cast<std::int64_t>(all)) : std::nullopt;
 }
 
@@ -269,7 +269,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
          .gpu_memory_bytes = target.device->UsableBytes(),
          .gpus = gpus,
          .energy = OfAll(energy, gpus),
-         .samples = TimesWork(samples, changed.work),
+         .samples = Times(samples, changed.samples),
          .measured_operators = target.correction ? target.correction->size() : 0,
          .measured_share = prediction.measured_share,
          .limited_by = host_bound ? "host" : "gpu",

@@ -99,7 +99,8 @@ struct PredictedTarget {
   std::string limited_by = {};         ///< "host" or "gpu"; empty if unknown.
   /// Limit of the step on this GPU, in words; for a list, the operators without kernels.
   std::string why = {};
-  std::string doubt = {};  ///< Why the prediction is extrapolated; empty if it is not.
+  std::string left_out = {};  ///< Kernels that the step lacks, in words; empty if none.
+  std::string doubt = {};     ///< Why the prediction is extrapolated; empty if it is not.
   /// Other GPUs of the same workload whose step is not significantly different.
   std::vector<std::string> ties = {};
 };

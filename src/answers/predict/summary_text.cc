@@ -190,6 +190,10 @@ std::string RenderPredictSummary(const PredictReport& report, const PageStyle& s
       page.Blank();
     }
     WriteTargets(page, targets);
+    if (!first.left_out.empty()) {
+      page.Blank();
+      page.Paragraph("Too fast: ", first.left_out + ".", Style::kWarning, Style::kWarning);
+    }
     if (report.change.empty() && first.group < report.baselines.size())
       WriteHostLimit(page, report.baselines[first.group], targets);
   }

@@ -376,9 +376,10 @@ class Summary {
                                      "saves 1 % or more. Details: --only findings",
                                      FormatMs(of_cause->row->saves_ms->mid)));
     } else if (file_.gpu_time.empty() && verdict == Verdict::kCommunication) {
-      page.Paragraph("",
-                     "A rank alone does not show whom it waits for. Record all ranks, and run "
-                     "headroom report on their files together.");
+      page.Paragraph(
+          "",
+          "One rank's trace does not show which rank it waits for. Record all ranks, and run "
+          "headroom report on their files together.");
     } else if (!file_.gpu_time.empty() || (file_.engine && file_.engine->error.empty())) {
       page.Paragraph("", "No change was found that saves 1 % of the step or more.");
     } else if (verdict != Verdict::kCpuCompute) {

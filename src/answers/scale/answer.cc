@@ -70,8 +70,10 @@ Status ScaleAnswer::Read() {
       return Status::Usage(
           fmt::format("--with {}: use --gpus, --bandwidth-gbps and --schedule instead", name));
     }
-    if (name == "batch-size" && question_.strong)
-      return Status::Usage("--with batch-size and --strong both set the batch; give one of them");
+    if ((name == "batch-size" || name == "gradient-accumulation") && question_.strong) {
+      return Status::Usage(
+          fmt::format("--with {} and --strong both set the batch; give one of them", name));
+    }
   }
   changes_ = std::move(changes).value();
   return Status::Ok();

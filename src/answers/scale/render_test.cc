@@ -75,7 +75,7 @@ TEST(ScaleText, SaysWhatTheBaselineIsOf) {
   report.source = "operators";
   report.gpu = "H200";
   report.deviation.reset();
-  ExpectHas(Text(report), "on H200, modelled from operators: kernels only, without an optimizer");
+  ExpectHas(Text(report), "on H200, modelled from operators: kernels only, without host time");
   ExpectHas(Text(report), "without stragglers: a list of operators has no recorded steps");
   report.source = "trace";
   report.changes = "amp";

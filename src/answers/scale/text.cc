@@ -36,7 +36,7 @@ std::string_view Meaning(ScalingLimit limit, bool loop) {
     case ScalingLimit::kOverlap:
       return "computation that collectives slow down";
     case ScalingLimit::kBuckets:
-      return "copying gradients into buckets and back, and the host's calls for it";
+      return "copying gradients to and from buckets, and the host's all-reduce calls";
   }
   return "";
 }
@@ -72,8 +72,8 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
     step = time + ", on the CPU";
   }
   if (report.source == "operators") {
-    step = fmt::format("{} on {}, modelled from operators: kernels only, without an optimizer",
-                       time, report.gpu);
+    step = fmt::format("{} on {}, modelled from operators: kernels only, without host time", time,
+                       report.gpu);
   }
   if (!report.changes.empty()) step += fmt::format(", with {}", report.changes);
   if (report.recorded_gpus > 1)

@@ -131,7 +131,7 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
   page.Blank();
   if (!no_gain.empty()) page.Paragraph("No gain: ", Joined(no_gain) + ".", Style::kBold);
   if (!slower.empty()) page.Paragraph("Slower: ", Joined(slower) + ".", Style::kBold);
-  if (!already.empty()) page.Paragraph("Already: ", Joined(already) + ".", Style::kBold);
+  if (!already.empty()) page.Paragraph("Already applied: ", Joined(already) + ".", Style::kBold);
   if (!baseline.has_gpu_work)
     not_applicable.emplace_back("changes of GPU work, of which the recording has none");
   if (!not_applicable.empty())

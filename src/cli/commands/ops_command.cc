@@ -28,17 +28,19 @@ OpsCommand::OpsCommand(Command parent) {
                  "Function that returns a tuple: the module, then its inputs")
       .Required()
       .TypeName("");
-  command_.AddFlag("--train", train_, "Also list the backward, and each gradient");
+  command_.AddFlag("--train", train_, "Also list the backward and the gradients");
   command_
-      .AddOption(
-          "--optimizer", optimizer_,
-          "Also list its update: sgd, sgd-momentum, adamw, or fused-sgd, ...; implies --train")
+      .AddOption("--optimizer", optimizer_,
+                 "Also list the optimizer's update: sgd, sgd-momentum, adamw, or fused-sgd, ...; "
+                 "implies --train")
       .TypeName("KIND");
   command_.AddOption("-o,--output", output_path_, "File to write")
       .ShowDefault()
       .TypeName("FILE")
       .Check(NotEmpty());
-  command_.AddOption("--python", python_, "Python that has PyTorch").ShowDefault().TypeName("PATH");
+  command_.AddOption("--python", python_, "Python interpreter with PyTorch")
+      .ShowDefault()
+      .TypeName("PATH");
 }
 
 Status OpsCommand::Run() {

@@ -140,10 +140,9 @@ Status PredictCommand::CheckFlags() const {
   if (operators_path_.empty() && command_.is_given("--host-us-per-kernel"))
     return Status::Usage("--host-us-per-kernel requires --ops; for a TRACE, use --host-factor");
   if (!table_path_.empty() && !change_.empty())
-    return Status::Usage(
-        "--with requires a TRACE or --ops FILE: --kernels is a table of operators");
+    return Status::Usage("--with requires a TRACE or --ops; leave out --kernels");
   if (batch_curve_ && !change_.empty())
-    return Status::Usage("--batch-curve is of the unchanged job: leave out --with");
+    return Status::Usage("--batch-curve excludes --with: leave one out");
   if (!table_path_.empty() && (from_.empty() || to_.empty() || gpus_.is_given() || json_)) {
     return Status::Usage(
         "--kernels FILE requires --from NAME and --to NAME, and writes a table: leave out --gpu "

@@ -121,18 +121,19 @@ ScaleCommand::ScaleCommand(Command parent) {
       .Check(AboveZero());
   command_
       .AddOption("--gradient-dtype", question_.gradient_dtype,
-                 "Type in which gradients travel [as recorded]: fp32, fp16 or bf16")
+                 "Data type of exchanged gradients: fp32, fp16 or bf16 [as recorded]")
       .TypeName("TYPE")
       .Check(OneOf({"fp32", "fp16", "bf16"}));
   command_.AddFlag("--no-overlap", question_.no_overlap, "Exchange gradients after the backward");
   command_
-      .AddOption("--bucket-host-us", question_.bucket_host_us,
-                 "Host time of the call for a bucket [six operators of the recorded host]")
+      .AddOption(
+          "--bucket-host-us", question_.bucket_host_us,
+          "Host time to launch the all-reduce of a bucket [six operators of the recorded host]")
       .TypeName("X")
       .Check(Between(0, kMaxHostUs));
   command_
       .AddOption("--loader-samples-per-s", question_.costs.loader_samples_per_s,
-                 "Samples that the cores of a machine load for all its GPUs [enough]")
+                 "Samples per second that one machine loads for all its GPUs [unlimited]")
       .TypeName("X")
       .Check(AboveZero());
   command_

@@ -52,14 +52,13 @@ std::int64_t ScaleSelfTimes(const Job& job, const std::vector<double>& factors, 
     const Task& call = graph.tasks[task];
     if (call.kind != TaskKind::kCall) continue;
     edit.Scale(task, factors[call.row]);
-    double all = 0, scaled = 0;
+    std::vector<double> ns, of_pieces;
     for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
       const HostPiece& piece = graph.pieces[p];
-      const auto ns = static_cast<double>(piece.length().ns());
-      all += ns;
-      scaled += ns * (piece.owner.valid() ? factors[piece.owner.index()] : 1);
+      ns.push_back(job.WorkIn(piece));
+      of_pieces.push_back(piece.owner.valid() ? factors[piece.owner.index()] : 1);
     }
-    if (all > 0) edit.ScaleWorkBefore(task, scaled / all);
+    edit.ScalePieces(task, ns, of_pieces);
   }
   return std::count_if(factors.begin(), factors.end(), [](double factor) { return factor != 1; });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "cost/operator_cost.h"
@@ -13,6 +14,11 @@ namespace headroom {
 /// Time of an operator on the CPU without work, in ns: dispatch and allocation of the result.
 /// PyTorch 2 takes 1 to 3 us on current server cores.
 inline constexpr double kDispatchNs = 2'000;
+
+/// Reason for no answer if a job on the CPU has no operators of known cost.
+inline constexpr std::string_view kNoOperatorsOnCpu =
+    "operators with shapes were not recorded; record them with torch.profiler "
+    "(ProfilerActivity.CPU, record_shapes=True)";
 
 /// Host time of each event outside nested events, in ns; by row of host events.
 std::vector<double> SelfTimes(const Job& job);

@@ -81,6 +81,13 @@ std::unique_ptr<Job> Job::On(const DeviceRates& gpu, const KernelConstants& cons
   return there;
 }
 
+double Job::WorkIn(const HostPiece& piece) const {
+  const RecordingCost& cost = calibration().recording;
+  const double recording =
+      (piece.operator_halves * cost.operator_record + piece.frame_halves * cost.frame_record) / 2;
+  return std::max(0.0, static_cast<double>(piece.length().ns()) - recording);
+}
+
 Status Job::RequireGpuWork() const { return HasGpuWork() ? Status::Ok() : NothingToReplay(store_); }
 
 void Job::Correct() {

@@ -262,10 +262,12 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
     changing.push_back(call.scenario->name);
     all.gpu_error = std::max(all.gpu_error, effect.gpu_error);
     all.change_error = std::max(all.change_error, effect.change_error);
+    all.step_error = std::max(all.step_error, effect.step_error);
     all.transfer_error = std::max(all.transfer_error, effect.transfer_error);
     all.takes_host_work |= effect.takes_host_work;
     all.is_upper_bound |= effect.is_upper_bound;
     all.work *= effect.work;
+    all.sample_work *= effect.sample_work;
     if (effect.without_update) {
       all.micro_batches = effect.micro_batches;
       all.without_update = std::move(effect.without_update);

@@ -76,6 +76,8 @@ struct Effect {
 
   /// Half-width of the step's change, as a share of it. For changes of host time.
   double change_error = 0;
+  /// Half-width of the changed step, as a share of it. For changes of host time.
+  double step_error = 0;
 
   /// Half-width of the times of transfers on channels, as a share.
   double transfer_error = 0;
@@ -88,6 +90,7 @@ struct Effect {
   bool is_upper_bound = false;
 
   double work = 1;  ///< Work per step, relative to the recorded step: more samples, more jobs.
+  double sample_work = 1;  ///< The part of `work` that makes each sample larger, as longer ones do.
 
   /// A step has this number of micro-batches. All but the last lack what `without_update` removes
   /// from the edited plan.

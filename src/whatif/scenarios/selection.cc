@@ -1,6 +1,9 @@
 #include "whatif/scenarios/selection.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "base/interval_set.h"
 
@@ -44,15 +47,20 @@ std::int64_t ScaleParts(const Job& job, double factor, Edit& edit, Part part) {
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     const Task& call = graph.tasks[task];
     if (call.kind != TaskKind::kCall) continue;
-    DurationNs all, inside;
+    std::vector<double> ns, factors;
+    bool any = false;
     for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
-      all += graph.pieces[p].length();
-      inside += part(graph.pieces[p]);
+      const HostPiece& piece = graph.pieces[p];
+      const auto inside = static_cast<double>(part(piece).ns());
+      any |= inside > 0;
+      ns.push_back(job.WorkIn(piece));
+      const double share =
+          inside / static_cast<double>(std::max<std::int64_t>(1, piece.length().ns()));
+      factors.push_back(1 - (1 - factor) * share);
     }
-    if (inside.ns() <= 0) continue;
+    if (!any) continue;
     ++scaled;
-    const double share = static_cast<double>(inside.ns()) / static_cast<double>(all.ns());
-    edit.ScaleWorkBefore(task, 1 - (1 - factor) * share);
+    edit.ScalePieces(task, ns, factors);
   }
   return scaled;
 }
@@ -163,6 +171,20 @@ bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit) {
   });
 }
 
+DurationNs SpanOf(const Job& job, const std::vector<TaskIndex>& tasks) {
+  TimeNs first(INT64_MAX), last(INT64_MIN);
+  double recorded = 0, here = 0;
+  for (const TaskIndex task : tasks) {
+    const Task& one = job.graph().tasks[task];
+    first = std::min(first, one.start);
+    last = std::max(last, one.start + one.duration);
+    recorded += static_cast<double>(one.duration.ns());
+    here += static_cast<double>(job.corrected().duration[task]);
+  }
+  if (recorded <= 0) return DurationNs(0);
+  return DurationNs(std::llround(static_cast<double>((last - first).ns()) * here / recorded));
+}
+
 bool ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time,
                   Edit& edit) {
   const auto stream_of = [&](TaskIndex task) {
@@ -171,14 +193,10 @@ bool ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationN
   DurationNs sum;
   TaskIndex longest = tasks.front();
   bool one_stream = true;
-  TimeNs first(INT64_MAX), last(INT64_MIN);
   for (const TaskIndex task : tasks) {
     sum += edit.DurationOf(task);
     if (edit.DurationOf(task) > edit.DurationOf(longest)) longest = task;
     one_stream &= stream_of(task) == stream_of(tasks.front());
-    const Task& recorded = job.graph().tasks[task];
-    first = std::min(first, recorded.start);
-    last = std::max(last, recorded.start + recorded.duration);
   }
   if (one_stream) {
     if (time >= sum || sum.ns() == 0) return false;
@@ -186,7 +204,7 @@ bool ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationN
     for (const TaskIndex task : tasks) edit.Scale(task, factor);
     return true;
   }
-  if (time >= last - first) return false;
+  if (time >= SpanOf(job, tasks)) return false;
   std::vector<TaskIndex> others;
   for (const TaskIndex task : tasks) {
     if (task != longest) others.push_back(task);

@@ -53,6 +53,10 @@ void RemoveOperators(const Job& job, const std::vector<LaunchingOperator>& opera
 /// so that its shapes no longer apply.
 bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit);
 
+/// Returns the time from the first start to the last end of GPU tasks, which may run on several
+/// streams. On another GPU than the recorded one, it changes as the sum of their times.
+DurationNs SpanOf(const Job& job, const std::vector<TaskIndex>& tasks);
+
 /// Gives an operator's tasks another total time. On one stream, each task keeps its share. On
 /// several streams, the longest task gets the time and the others are removed. Returns false and
 /// changes nothing if the new time is not shorter.

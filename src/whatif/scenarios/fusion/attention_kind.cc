@@ -60,7 +60,7 @@ Effect ApplyAttention(const Job& job, const Arguments& arguments, Edit& edit) {
   const std::string& kind = arguments.Text("kind");
   const bool on_hopper = job.device()->architecture == kHopper;
   if (kind == "flash3" && !on_hopper) {
-    return Effect::Abstain(fmt::format("flash3 needs Hopper; {} is {}", job.device()->short_name,
+    return Effect::Abstain(fmt::format("flash3 requires Hopper; {} is {}", job.device()->short_name,
                                        job.device()->architecture));
   }
   const AttentionRates rates = RatesOfKind(kind, on_hopper);
@@ -76,7 +76,7 @@ Effect ApplyAttention(const Job& job, const Arguments& arguments, Edit& edit) {
     Effect effect = FuseAttention(job, device, edit);
     if (effect.applies) {
       if (FindEagerAttention(job).front().dtype == DType::kF32)
-        effect.AlsoBecause("in float32 (without amp), each kind is the memory-efficient kernel");
+        effect.AlsoBecause("float32 attention always uses the memory-efficient kernel");
       effect.validated = Validity::kNo;
       effect.gpu_error = std::max(effect.gpu_error, kAttentionKindError);
     }

@@ -1,7 +1,7 @@
 // compile of a job on the CPU: operators that move bytes become generated loops, which read and
 // write memory less often; products, convolutions and attention stay calls of libraries. Dispatch,
-// autograd's nodes and the program's Python between operators vanish; checks of the compiled
-// code's assumptions are new.
+// autograd's nodes and short Python between operators are removed; the checks of the compiled
+// code's assumptions are added.
 #include "whatif/scenarios/fusion/compile_on_cpu.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,13 +34,14 @@ constexpr double kReorderedWeights = 0.7;
 /// Host time of the checks before the forward, and of starting the compiled backward.
 constexpr double kChecksNs = 40'000, kBackwardNs = 60'000;
 
+/// The longest Python between two operators that the compiled code replaces. More is other work.
+constexpr double kPythonNs = 50'000;
+
 /// Unknown operators up to this length do nothing but dispatch, as views do.
 constexpr double kViewNs = 8'000;
 
 /// Half-widths, as shares of the change and of the time that is left: 80 % of the same networks.
 constexpr double kChangeError = 0.4, kLeftError = 0.2;
-
-bool IsCompiled(Phase phase) { return phase == Phase::kForward || phase == Phase::kBackward; }
 
 /// Returns true if an event accumulates a gradient, which stays outside of the compiled code.
 bool Accumulates(const Job& job, HostEventId event) {
@@ -49,36 +51,45 @@ bool Accumulates(const Job& job, HostEventId event) {
   return false;
 }
 
-/// The work of the host in each event, and the share of it that compiled code keeps.
+/// The host's work in each operator of the forward and the backward, and the share of it that
+/// compiled code keeps.
 class CompiledHost {
  public:
-  explicit CompiledHost(const Job& job)
-      : job_(job), half_record_(job.calibration().recording.operator_record / 2) {}
-
-  /// Returns a piece's length without the cost of recording, in ns.
-  double LengthOf(const HostPiece& piece) const {
-    const auto ns = static_cast<double>(piece.length().ns());
-    return std::max(0.0, ns - half_record_ * piece.operator_halves);
+  explicit CompiledHost(const Job& job) : job_(job), self_(job.store().host_events.rows()) {
+    for (const HostPiece& piece : job.graph().pieces) {
+      work_ += job.WorkIn(piece);
+      if (!piece.owner.valid()) continue;
+      self_[piece.owner.index()] += job.WorkIn(piece);
+      has_backward_ |= PhaseOf(piece) == Phase::kBackward;
+      has_costs_ |= CostOfSelfTime(job, piece.owner) != nullptr;
+    }
   }
 
-  /// Adds the work of a piece to that of its event.
-  void Add(const HostPiece& piece) {
-    if (self_.empty()) self_.resize(job_.store().host_events.rows());
-    if (piece.owner.valid()) self_[piece.owner.index()] += LengthOf(piece);
-    has_backward_ |= PhaseOf(piece) == Phase::kBackward;
-  }
-
-  Phase PhaseOf(const HostPiece& piece) const {
-    if (!piece.owner.valid()) return Phase::kOther;
-    const Phase phase = job_.attribution().Of(piece.owner).phase;
-    const bool is_operator =
-        job_.store().host_events.kind[piece.owner.index()] == HostEventKind::kOperator;
-    return is_operator && Accumulates(job_, piece.owner) ? Phase::kOptimizer : phase;
-  }
-
+  /// Returns all work of the host, in ns.
+  double work() const { return work_; }
+  bool has_costs() const { return has_costs_; }
   bool has_backward() const { return has_backward_; }
 
-  /// Returns the factor on the work in a compiled event.
+  /// Returns the phase of a piece of a compiled operator; kOther for other pieces.
+  Phase PhaseOf(const HostPiece& piece) const {
+    if (!IsOperator(piece.owner) || Accumulates(job_, piece.owner)) return Phase::kOther;
+    const Phase phase = job_.attribution().Of(piece.owner).phase;
+    return phase == Phase::kForward || phase == Phase::kBackward ? phase : Phase::kOther;
+  }
+
+  /// Returns true if a piece may be the program's Python between two operators: no range of the
+  /// program holds it.
+  bool MayBePython(const HostPiece& piece) const {
+    if (!piece.owner.valid()) return true;
+    if (IsOperator(piece.owner)) return false;
+    const Phase phase = job_.attribution().Of(piece.owner).phase;
+    if (phase == Phase::kForward || phase == Phase::kBackward) return true;
+    // A mark of the step is the framework's own range. Frames are the program's functions.
+    return job_.store().host_events.kind[piece.owner.index()] == HostEventKind::kPythonFrame ||
+           (phase == Phase::kOther && job_.RolesOf(piece.owner).Has(HostRole::kFrameworkRange));
+  }
+
+  /// Returns the factor on the work in a compiled operator.
   double FactorOf(HostEventId event) const {
     const double self = self_[event.index()];
     if (self <= 0) return 1;
@@ -99,63 +110,80 @@ class CompiledHost {
   }
 
  private:
+  bool IsOperator(HostEventId event) const {
+    return event.valid() &&
+           job_.store().host_events.kind[event.index()] == HostEventKind::kOperator;
+  }
   const Job& job_;
-  double half_record_;
   std::vector<double> self_;  ///< In ns, by row of host events.
-  bool has_backward_ = false;
+  double work_ = 0;
+  bool has_backward_ = false, has_costs_ = false;
 };
+
+/// Times in ns.
+struct CompiledWork {
+  double recorded = 0, left = 0;
+};
+
+/// Scales the pieces of work before a call. Returns the work that is compiled.
+CompiledWork CompileBefore(const CompiledHost& host, const Job& job, TaskIndex task, Edit& edit) {
+  const Task& call = job.graph().tasks[task];
+  const std::size_t count = call.pieces_end - call.pieces_begin;
+  std::vector<double> ns(count), factors(count, 1.0);
+  std::vector<std::size_t> python;  // Pieces since the last operator.
+  Phase phase = Phase::kOther;      // Phase of the last operator; kOther: other work came since.
+  CompiledWork work;
+  const auto compile = [&](std::size_t i, double factor) {
+    factors[i] = factor;
+    work.recorded += ns[i];
+    work.left += ns[i] * factor;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const HostPiece& piece = job.graph().pieces[call.pieces_begin + i];
+    ns[i] = job.WorkIn(piece);
+    const Phase of_piece = host.PhaseOf(piece);
+    if (of_piece == Phase::kOther) {
+      if (host.MayBePython(piece)) {
+        python.push_back(i);
+      } else {
+        phase = Phase::kOther;
+      }
+      continue;
+    }
+    if (of_piece == phase) {
+      for (const std::size_t p : python) compile(p, std::max(0.0, ns[p] - kPythonNs) / ns[p]);
+    }
+    python.clear();
+    phase = of_piece;
+    compile(i, host.FactorOf(piece.owner));
+  }
+  if (work.recorded > 0) edit.ScalePieces(task, ns, factors);
+  return work;
+}
 
 }  // namespace
 
 Effect CompileOnCpu(const Job& job, Edit& edit) {
-  const Graph& graph = job.graph();
-  CompiledHost host(job);
-  for (const HostPiece& piece : graph.pieces) host.Add(piece);
-  double compiled = 0, left = 0;
-  std::int32_t steps_with_work = 0;
-  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
-    const Task& call = graph.tasks[task];
-    if (call.kind != TaskKind::kCall) continue;
-    double all = 0, scaled = 0, between = 0;
-    bool inside = false, any = false;
-    for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
-      const HostPiece& piece = graph.pieces[p];
-      const double ns = host.LengthOf(piece);
-      all += ns;
-      if (IsCompiled(host.PhaseOf(piece))) {
-        const double stays = ns * host.FactorOf(piece.owner);
-        scaled += stays;
-        compiled += ns + between;
-        left += stays;
-        between = 0;  // The Python between two compiled operators vanishes.
-        inside = any = true;
-      } else if (inside && host.PhaseOf(piece) == Phase::kOther) {
-        between += ns;
-      } else {
-        scaled += ns + between;
-        between = 0;
-        inside = false;
-      }
-    }
-    scaled += between;
-    if (!any) continue;
-    ++steps_with_work;
-    edit.ScaleWorkBefore(task, scaled / all);
+  const CompiledHost host(job);
+  if (!host.has_costs()) return Effect::Abstain(std::string(kNoOperatorsOnCpu));
+  CompiledWork all;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind != TaskKind::kCall) continue;
+    const CompiledWork work = CompileBefore(host, job, task, edit);
+    if (work.recorded <= 0) continue;
+    all.recorded += work.recorded;
+    all.left += work.left;
     edit.AddWorkBefore(task, Nanoseconds(kChecksNs + (host.has_backward() ? kBackwardNs : 0)));
   }
-  if (steps_with_work == 0) {
-    return Effect::Abstain(
-        "no operator of the forward was recorded; record operators and shapes "
-        "(ProfilerActivity.CPU, record_shapes=True)");
-  }
+  if (all.recorded <= 0) return Effect::Nothing("no operator of the forward was recorded");
   Effect effect;
   effect.why = fmt::format(
-      "forward and backward keep {:.0f} % of their time: libraries' products, and generated loops "
-      "for the rest",
-      100 * left / compiled);
-  effect.AlsoBecause("without graph breaks and recompilation");
-  const double change = std::max(1.0, compiled - left);
-  effect.change_error = std::hypot(kChangeError, kLeftError * left / change);
+      "forward and backward take {:.0f} % of their eager time: library calls for products, "
+      "generated loops for other operators",
+      100 * all.left / all.recorded);
+  effect.AlsoBecause("assumes no graph breaks and no recompilation");
+  effect.change_error = kChangeError;
+  effect.step_error = kLeftError * all.left / (host.work() - all.recorded + all.left);
   return effect;
 }
 

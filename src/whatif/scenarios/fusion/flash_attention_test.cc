@@ -104,7 +104,7 @@ TEST(AttentionKindTest, RecordedKernelsChangeByThePublishedRatesAndFlash3NeedsHo
     EXPECT_EQ(Applied(job, same).effect.why, "already: attention runs as flash2");
   JobBuilder ampere = fused("NVIDIA A100-SXM4-80GB", kForward2, kBackward2);
   const Job& older = ampere.Build();
-  EXPECT_NE(Applied(older, "attention:kind=flash3").effect.why.find("needs Hopper"),
+  EXPECT_NE(Applied(older, "attention:kind=flash3").effect.why.find("requires Hopper"),
             std::string::npos);
   EXPECT_EQ(Applied(older, "attention:kind=cudnn").Times(),
             Applied(older, "gpu-speed:factor=1").Times());

@@ -8,6 +8,7 @@
 
 #include "loader/loading_verdict.h"
 #include "loader/machine_limits.h"
+#include "store/trace_formats.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/selection.h"
 
@@ -20,8 +21,11 @@ Result<double> WaitLeft(const TraceStore& store, std::int32_t workers) {
   const std::vector<LoaderProfile> loaders = FindLoaders(store);
   if (loaders.empty() || loaders.front().fetches.empty()) {
     return Status::NoAnswer(
-        "requires data on the loader's workers: record with `headroom record`, because PyTorch's "
-        "profiler does not record the workers");
+        store.metadata.recorded_as() == kPerfettoFormat
+            ? "the replayed steps have no data on the loader's workers; headroom data forecasts "
+              "workers from the whole recording"
+            : "requires data on the loader's workers: record with `headroom record`, because "
+              "PyTorch's profiler does not record the workers");
   }
   const LoaderProfile& loader = loaders.front();
   const Result<LoadingModel> model = ModelLoading(loader, CpuQuotaOf(store));

@@ -116,6 +116,14 @@ TEST(CpuJobTest, AFusedUpdateMovesItsBytesAtTheRecordedRate) {
   EXPECT_EQ(job.Ask("fused-optimizer:kind=foreach").abstention, Abstention::kNothing);
 }
 
+TEST(CpuJobTest, ChangesOfDifferentOperatorsAdd) {
+  TestForecasts job(Training());
+  const auto gain = [&](const char* change) { return job.StepUs() - job.StepUs(change); };
+  const double fused = gain("fused-optimizer"), batch = gain("batch-size:n=64");
+  EXPECT_NEAR(gain("fused-optimizer+batch-size:n=64"), fused + batch, 0.1);
+  EXPECT_NEAR(gain("fused-optimizer+compile"), fused + gain("compile"), 0.1);
+}
+
 TEST(CombinationTest, APartWithNothingToDoChangesNothing) {
   TestForecasts job(WithRange("Callback.on_train_batch_end"));
   EXPECT_EQ(job.Ask("remove-syncs").abstention, Abstention::kNothing);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "whatif/job/host_operators.h"
@@ -37,8 +38,7 @@ double TimeOn(double threads, double parallel, double chunks) {
 Effect ApplyThreads(const Job& job, const Arguments& arguments, Edit& edit) {
   if (job.HasGpuWork()) {
     return Effect::Abstain(
-        "the operators run on the GPU; threads divides operators on the CPU (host-speed changes "
-        "the host of a GPU job)");
+        "the operators run on the GPU; threads applies to operators on the CPU; use host-speed");
   }
   const double from = arguments.Number("from"), to = arguments.Number("n");
   if (from == to) return Effect::Already(fmt::format("operators run on {} threads", to));
@@ -61,17 +61,18 @@ Effect ApplyThreads(const Job& job, const Arguments& arguments, Edit& edit) {
     factors[row] = WithDispatch(self[row], ratio);
     if (ratio != 1) divided += self[row];
   }
+  if (all == 0) return Effect::Abstain(std::string(kNoOperatorsOnCpu));
   if (divided == 0) {
     return Effect::Abstain(
-        fmt::format("no operator of a known cost has over {:.0f} elements to divide; record shapes "
+        fmt::format("no operator with a known cost has more than {:.0f} elements; record shapes "
                     "(record_shapes=True)",
                     kGrainElements));
   }
   ScaleSelfTimes(job, factors, edit);
   Effect effect;
   effect.why = fmt::format(
-      "operators with {:.0f} % of the operators' time run on {} instead of {} "
-      "threads, if as many cores are free",
+      "operators that take {:.0f} % of operator time run on {} threads instead of {}; "
+      "assumes as many free cores",
       100 * divided / all, to, from);
   effect.change_error = kThreadsError;
   return effect;

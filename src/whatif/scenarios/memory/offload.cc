@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "whatif/scenarios/distributed/network.h"
 #include "whatif/scenarios/parameters/frozen_parameters.h"
 #include "whatif/scenarios/parameters/optimizer_update.h"
+#include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {
@@ -34,18 +36,21 @@ namespace {
 /// Half-width of copies and CPU updates. Assumed: other traffic shares PCIe and host memory.
 constexpr double kOffloadError = 0.4;
 
-/// Returns the bytes per ns from or to the host: the fastest recorded copy of at least 1 MiB, else
-/// the nominal rate of the GPU's PCIe; nullopt if both are unknown.
+/// Returns the bytes per ns from or to the host: the fastest copy of at least 1 MiB of pinned
+/// memory, else the nominal rate of the GPU's PCIe; nullopt if both are unknown.
 std::optional<double> PcieRate(const Job& job) {
   constexpr std::int64_t kMinBytes = 1 << 20;
-  const auto& tasks = job.store().gpu_tasks;
+  const auto& copies = job.store().gpu_tasks;
   double best = 0;
-  for (std::size_t row = 0; row < tasks.rows(); ++row) {
+  for (const TaskIndex task : SelectTasks(job, [](TaskIndex) { return true; })) {
+    const std::uint32_t row = job.graph().tasks[task].row;
     const bool over_pcie =
-        tasks.copy[row] == CopyKind::kHostToDevice || tasks.copy[row] == CopyKind::kDeviceToHost;
-    if (!over_pcie || tasks.bytes[row] < kMinBytes || tasks.duration[row].ns() <= 0) continue;
-    best = std::max(best, static_cast<double>(tasks.bytes[row]) /
-                              static_cast<double>(tasks.duration[row].ns()));
+        copies.copy[row] == CopyKind::kHostToDevice || copies.copy[row] == CopyKind::kDeviceToHost;
+    const std::int64_t ns = job.corrected().duration[task];
+    if (!over_pcie || copies.bytes[row] < kMinBytes || ns <= 0 ||
+        job.NameOf(task).find("Pageable") != std::string_view::npos)
+      continue;
+    best = std::max(best, static_cast<double>(copies.bytes[row]) / static_cast<double>(ns));
   }
   if (best > 0) return best;
   return job.device() != nullptr ? job.device()->pcie_bandwidth_gbs : std::nullopt;
@@ -156,7 +161,7 @@ Effect OffloadActivations(const Job& job, double pcie, Edit& edit) {
   }
   const std::uint32_t out = edit.AddChannel({.name = "copies out", .bytes_per_ns = pcie});
   const std::uint32_t in = edit.AddChannel({.name = "copies in", .bytes_per_ns = pcie});
-  double saved = 0;
+  double saved = 0, copied = 0;
   for (const auto& [step, layers] : steps) {
     double bytes = 0, largest = 0;
     for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
@@ -177,12 +182,14 @@ Effect OffloadActivations(const Job& job, double pcie, Edit& edit) {
       edit.Insert(std::move(back));
     }
     saved = std::max(saved, std::max(0.0, bytes - 2 * largest));
+    copied = std::max(copied, bytes);
   }
+  if (copied == 0) return Effect::Nothing("no layer keeps its input while another layer runs");
   Effect effect;
   effect.memory_delta_bytes = -std::llround(saved);
   effect.why = fmt::format(
       "inputs of products and convolutions, {:.0f} MB per step, are copied at {:.3g} GB/s each way",
-      saved / 1e6, pcie);
+      copied / 1e6, pcie);
   return effect;
 }
 

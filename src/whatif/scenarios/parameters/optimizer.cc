@@ -47,14 +47,15 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   effect.memory_delta_bytes = 0;
   effect.memory_change.fused_update = fused;
   effect.memory_change.foreach_update = !fused;
-  effect.why = from_bytes ? WhatShapesMiss(job, Phase::kOptimizer, algorithm->counted,
-                                           "updates of parameters")
-               : works_on_lists
-                   ? fmt::format(
-                         "lists (foreach) read and write {:.0f} tensors of the parameters' size, a "
-                         "fused update {:.0f}",
-                         algorithm->foreach, algorithm->fused)
-                   : WhyOnlyRecordedUpdate(job);
+  effect.why =
+      from_bytes
+          ? WhatShapesMiss(job, Phase::kOptimizer, algorithm->counted, "updates of parameters")
+      : works_on_lists
+          ? fmt::format(
+                "the recorded foreach update moves {:.0f} tensors of the parameters' size, "
+                "a fused update {:.0f}",
+                algorithm->foreach, algorithm->fused)
+          : WhyOnlyRecordedUpdate(job);
   if (from_bytes) effect.validated = ValidityOn(job);
   return effect;
 }

@@ -46,16 +46,19 @@ Effect FuseOptimizerOnCpu(const Job& job, bool fused, Edit& edit) {
   const auto& events = job.store().host_events;
   const std::vector<HostEventId> range_of = OptimizerRanges(job);
   const std::vector<double> self = SelfTimes(job);
-  std::map<HostEventId, double> updates;  // Bytes of the parameters.
+  struct Update {
+    const UpdateAlgorithm* algorithm = nullptr;
+    double parameter_bytes = 0;
+  };
+  std::map<HostEventId, Update> updates;
   std::vector<Moved> moved;
   bool is_fused = false;
-  const UpdateAlgorithm* algorithm = nullptr;
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId event(row), range = range_of[row];
     if (!range.valid() || events.kind[row] != HostEventKind::kOperator) continue;
-    const auto [update, is_new] = updates.try_emplace(range);
-    if (is_new) algorithm = AlgorithmOf(job, range);
-    double& parameter_bytes = update->second;
+    const auto [at, is_new] = updates.try_emplace(range);
+    Update& update = at->second;
+    if (is_new) update.algorithm = AlgorithmOf(job, range);
     const std::string_view name = NameOfOperator(job, event);
     is_fused |= name.find("_fused_") != std::string_view::npos;
     const OperatorCost* cost = job.CostOf(event);
@@ -64,9 +67,11 @@ Effect FuseOptimizerOnCpu(const Job& job, bool fused, Edit& edit) {
     if (self[row] > 2 * kDispatchNs)
       moved.push_back({cost->bytes / (self[row] - kDispatchNs), cost->bytes});
     const TensorArg* first = FirstTensor(*call);
-    if (algorithm != nullptr && name == algorithm->counted && first != nullptr)
-      parameter_bytes += ElementsOf(*first) * BytesPerElement(first->dtype);
+    if (update.algorithm != nullptr && name == update.algorithm->counted && first != nullptr)
+      update.parameter_bytes += ElementsOf(*first) * BytesPerElement(first->dtype);
   }
+  if (updates.empty() && std::ranges::any_of(range_of, &HostEventId::valid))
+    return Effect::Abstain(std::string(kNoOperatorsOnCpu));
   if (updates.empty()) {
     return Effect::Abstain(
         "no optimizer step was recorded (expected a range \"Optimizer.step#...\")");
@@ -76,18 +81,22 @@ Effect FuseOptimizerOnCpu(const Job& job, bool fused, Edit& edit) {
     return Effect::Nothing(
         "lists (foreach) gain nothing on the CPU: they run the same operators one by one");
   }
-  if (algorithm == nullptr) return Effect::Abstain("only Adam, AdamW and SGD are supported");
-  for (const auto& [range, bytes] : updates) {
-    if (bytes == 0 || moved.empty()) {
+  for (const auto& [range, update] : updates) {
+    if (update.algorithm == nullptr)
+      return Effect::Abstain("only Adam, AdamW and SGD are supported");
+    if (update.parameter_bytes == 0) {
       return Effect::Abstain(
           "the parameters' shapes were not recorded; record shapes (record_shapes=True)");
     }
   }
+  if (moved.empty())
+    return Effect::Abstain("the update's operators are too short to show the rate of memory");
   const double rate = MedianRate(std::move(moved));
   std::string why = fmt::format(
       "one pass over {:.3g} MB of parameters moves {:.3g} times their bytes, at the {:.3g} GB/s of "
       "the recorded update",
-      updates.begin()->second / 1e6, algorithm->fused, rate);
+      updates.begin()->second.parameter_bytes / 1e6, updates.begin()->second.algorithm->fused,
+      rate);
   std::vector<double> factors(events.rows(), 1.0);
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (range_of[row].valid()) factors[row] = 0;
@@ -101,7 +110,7 @@ Effect FuseOptimizerOnCpu(const Job& job, bool fused, Edit& edit) {
       if (!event.valid()) return;
       const auto update = updates.find(range_of[event.index()]);
       if (update == updates.end()) return;
-      const double ns = algorithm->fused * update->second / rate;
+      const double ns = update->second.algorithm->fused * update->second.parameter_bytes / rate;
       edit.AddWorkBefore(task, Nanoseconds(ns + job.calibration().host.fused_optimizer));
       updates.erase(update);  // Each update runs once.
     };

@@ -1,6 +1,8 @@
 // amp: autocast to a 16-bit type, with gradient scaling for fp16. The times of matrix products and
 // convolutions on tensor cores come from their shapes. Operators on 16-bit tensors move half the
 // bytes. Casts are inserted as kernels with separate launches, which slow down a host-bound job.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -64,7 +66,10 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   if (device == nullptr || !device->memory_bandwidth_gbs)
     return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
   if (!(dtype == DType::kBF16 ? device->bf16_tensor_tflops : device->fp16_tensor_tflops))
-    return Effect::Abstain("this GPU has no tensor cores for that type");
+    return Effect::Abstain(
+        dtype == DType::kBF16 && device->fp16_tensor_tflops
+            ? "this GPU has no tensor cores for bf16; amp:dtype=fp16 uses those for fp16"
+            : fmt::format("this GPU has no tensor cores for {}", Name(dtype)));
   const Products in_float32 = ProductsOfFloat32(job), without_tensor_cores = Float32Products(job);
   if (in_float32.empty())
     return NoProducts(job, "no matrix product or convolution has float32 operands");

@@ -64,8 +64,8 @@ TEST(AmpTest, AJobIn16BitsWithATinyProductOfFloat32HasItAlready) {
   const Applied already(tiny.Build(), "amp");
   EXPECT_EQ(already.effect.abstention, Abstention::kAlready);
   EXPECT_EQ(already.effect.why,
-            "already: the matrix products and convolutions run in bf16; others take 4.0 % of "
-            "their time");
+            "already: the matrix products and convolutions run in bf16; float32 takes 4.0 % "
+            "of their time");
   EXPECT_EQ(already.edit.counts().inserted, 0);
   JobBuilder half = products(96);
   EXPECT_NE(Applied(half.Build(), "amp").effect.abstention, Abstention::kAlready);

@@ -197,7 +197,7 @@ Effect NoEightBits(const Job& job, std::int64_t in_half, std::int64_t extent) {
     return Effect::Already("the matrix products run in fp8");
   const bool any = HasAny(job, [&](const LaunchingOperator& op) { return IsLinear(job, op); });
   return NotFound(job,
-                  any ? "the linear layers do not run in 16 bits; amp+fp8 changes both"
+                  any ? "the linear layers do not run in fp16 or bf16; amp+fp8 changes both"
                       : "the job has no linear layers",
                   {"linear layers", [&](const LaunchingOperator& op) {
                      return IsOfFamily(job, op, WorkFamily::kMatmul) && !IsLinear(job, op);
@@ -251,8 +251,8 @@ Effect ApplyFp8(const Job& job, const Arguments& arguments, Edit& edit) {
   const double in_eight = static_cast<double>(converted) / steps;
   if (converted == 0) {
     return Effect::Nothing(
-        fmt::format("all {:.3g} linear layers are too small: converting operands takes longer than "
-                    "the products gain",
+        fmt::format("all {:.3g} linear layers are too small: converting operands takes more time "
+                    "than fp8 saves",
                     all));
   }
   Effect effect;

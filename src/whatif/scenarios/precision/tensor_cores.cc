@@ -92,13 +92,7 @@ bool MoveRecurrent(const Job& job, HostEventId op, const OperatorCall& call,
   const std::optional<double> ns = RecurrentNs(*work, dtype, *job.rates(), job.kernel_constants());
   if (!ns) return false;
   // Its kernels run on several streams, so their sum exceeds the time from first to last.
-  TimeNs first(INT64_MAX), last(INT64_MIN);
-  for (const TaskIndex task : tasks) {
-    const Task& recorded = job.graph().tasks[task];
-    first = std::min(first, recorded.start);
-    last = std::max(last, recorded.start + recorded.duration);
-  }
-  const auto span = static_cast<double>((last - first).ns());
+  const auto span = static_cast<double>(SpanOf(job, tasks).ns());
   if (span <= 0 || *ns >= span) return false;
   if (IsPersistent(*work, dtype, *job.rates())) {
     // The stream of the steps holds most of the time. Others only hold products before and after.
@@ -166,7 +160,7 @@ std::optional<Effect> AlreadyIn16Bits(const Job& job) {
   std::string what =
       fmt::format("the matrix products and convolutions run in {}", fmt::join(types, " and "));
   if (float_ns > 0) {
-    what += fmt::format("; others take {} of their time",
+    what += fmt::format("; float32 takes {} of their time",
                         FormatPercent(100 * float_ns / (short_ns + float_ns)));
   }
   return Effect::Already(std::move(what));

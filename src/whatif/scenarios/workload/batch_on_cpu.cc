@@ -92,7 +92,7 @@ std::optional<Effect> BatchSizeOnCpu(const Job& job, double batch, double sample
   ScaleSelfTimes(job, factors, edit);
   Effect effect;
   effect.why = fmt::format(
-      "{} per step instead of {:.0f}; operators with {:.0f} % of the operators' time grow with the "
+      "{} per step instead of {:.0f}; operators that take {:.0f} % of operator time grow with the "
       "batch",
       Plural(static_cast<std::int64_t>(samples), "sample"), batch, 100 * grown / all);
   effect.change_error = kCpuBatchError;

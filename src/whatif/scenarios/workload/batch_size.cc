@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "kernels/batch_growth.h"
 #include "kernels/recurrent_time.h"
 #include "render/number_format.h"
+#include "whatif/job/host_operators.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/operators.h"
 #include "whatif/job/optimizer_steps.h"
@@ -217,6 +219,7 @@ double ErrorAtBatch(const DoubtfulAtBatch& doubtful, double ratio) {
 
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   const std::optional<std::int64_t> batch = SamplesPerStep(job);
+  if (!batch && !job.HasGpuWork()) return Effect::Abstain(std::string(kNoOperatorsOnCpu));
   if (!batch || *batch <= 0) {
     return Effect::Abstain(
         "the batch size is unknown: " +

@@ -6,13 +6,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "render/number_format.h"
 #include "whatif/job/gradients.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/optimizer_steps.h"
+#include "whatif/memory/step_memory.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/why_not_found.h"
@@ -109,6 +113,16 @@ void AddGradients(const Job& job, const std::vector<GradientStep>& steps, Edit& 
   }
 }
 
+/// Returns the change of the peak: a later micro-batch finds all gradients alive. nullopt if
+/// unknown.
+std::optional<std::int64_t> KeptGradients(const Job& job,
+                                          const std::vector<GradientStep>& gradients) {
+  const Result<StepMemoryModel> model = StepMemoryModel::Make(job, {});
+  if (gradients.empty() || !model.ok()) return std::nullopt;
+  const double kept = gradients.front().Bytes() - model.value().PeakAt(1).parts.gradients;
+  return std::llround(std::max(0.0, kept));
+}
+
 /// Returns true if a recorded step adds its gradients to existing ones, as without set_to_none.
 bool AddsAlready(const Job& job) {
   return HasAny(job, [&](const LaunchingOperator& op) {
@@ -151,6 +165,7 @@ Effect ApplyGradientAccumulation(const Job& job, const Arguments& arguments, Edi
       gradients = FindGradients(job);
     if (gradients.empty())
       effect.why = "excludes the additions to gradients, whose sizes are unknown";
+    effect.memory_delta_bytes = KeptGradients(job, gradients);
   }
   effect.AlsoBecause(
       fmt::format("{} micro-batches of the recorded size per update", arguments.Text("n")));

@@ -184,7 +184,7 @@ Effect ApplySequenceLength(const Job& job, const Arguments& arguments, Edit& edi
   effect.memory_change.batch_ratio = ratio;
   // The half-width of a batch that grows as much as the scores.
   effect.gpu_error = ErrorAtBatch(doubtful, ratio * ratio);
-  effect.work = ratio;
+  effect.work = effect.sample_work = ratio;
   return effect;
 }
 
