@@ -406,8 +406,8 @@ def list_operators(
         module: runs in its present mode (module.train() or module.eval())
         args, kwargs: its inputs; only their shapes and types count
         train: also lists the backward of the sum of all results, and each gradient
-        optimizer: also lists the optimizer's update, with train=True: sgd, sgd-momentum, adamw, or one of these with fused- in
-            front (PyTorch's fused=True)
+        optimizer: also lists the optimizer's update, with train=True: sgd, sgd-momentum, adamw, or one of these with
+            fused- in front (PyTorch's fused=True)
         name: name of the step in `predict`; the module's class if absent
 
     Raises:

@@ -141,6 +141,7 @@ class ListOperators(unittest.TestCase):
 
         with self.assertRaisesRegex(NotOnMeta, "Decides failed on the meta device.*record a step"):
             list_operators(Decides(), torch.empty(3))
+
         class Copies(torch.nn.Module):
             def forward(self, values):
                 return values * float(values.numpy().sum())
