@@ -148,7 +148,7 @@ class Traces(PredictTest):
     def test_what_a_change_cannot_be_combined_with_is_refused(self):
         for args, words in (
             ((GPU_BOUND, "--with", "data-parallel:gpus=8"), "headroom scale"),
-            ((GPU_BOUND, "--with", "amp", "--batch-curve"), "leave out --with"),
+            ((GPU_BOUND, "--with", "amp", "--batch-curve"), "leave one out"),
             ((GPU_BOUND, "--with", "nonsense"), "no scenario"),
             ((GPU_BOUND, "--host-us-per-kernel", "5"), "requires --ops"),
         ):

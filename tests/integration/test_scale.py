@@ -362,7 +362,7 @@ class SharedLayers(support.ProgramTest):
         point, whole = scale(self.TRACE, "--gpus", "6,8", "--tensor-parallel", "2", "--pipeline-parallel", "2")[
             "points"
         ]
-        self.assertIn("6 GPUs is not a multiple of shard=4", point["why"])
+        self.assertIn("6 is not a multiple of 4", point["why"])
         self.assertIsNone(point["step_ms"]["mid"])
         self.assertIsNotNone(whole["step_ms"]["mid"])
 
@@ -426,7 +426,7 @@ class NoScheduleBeatsIndependentGpus(support.ProgramTest):
                     answered += 1
                     self.assertLessEqual(point["efficiency_high_pct"], 100)
                     self.assertGreaterEqual(point["step_ms"]["mid"], one["step_ms"]["mid"] * (1 - 1e-9))
-        self.assertGreater(answered, 20)
+        self.assertGreater(answered, 20 if support.FULL else 5)
 
 
 class CannotBeTold(support.ProgramTest):

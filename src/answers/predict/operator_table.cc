@@ -22,11 +22,18 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
                                    const DeviceRates& source, const DeviceRates& target,
                                    const GpuModels& models) {
   std::size_t elsewhere = 0, without_model = 0, on_tensor_cores = 0;
+  double all_ms = 0, vector_ms = 0;
   for (std::size_t row = 0; row < predictions.size(); ++row) {
     const std::optional<PredictedMs>& ms = predictions[row];
     if (!ms) ++(operators[row].on_source ? without_model : elsewhere);
+    if (ms) {
+      all_ms += ms->mid;
+      vector_ms += OnTensorCores(operators[row].work) ? 0 : ms->mid;
+    }
     // A row that was measured on the target keeps its measured time, so `low` equals `high`.
-    if (ms && ms->low < ms->high && OnTensorCores(operators[row].work)) ++on_tensor_cores;
+    const KernelWork& work = operators[row].work;
+    if (ms && ms->low < ms->high && OnTensorCores(work) && ClassOf(work) == WorkClass::kConvolution)
+      ++on_tensor_cores;
   }
   std::vector<std::string> remarks;
   const std::vector<std::string> misspelt = MisspeltColumns(table);
@@ -47,7 +54,7 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
   if (on_tensor_cores > 0) {
     remarks.push_back(fmt::format(
         "{} on tensor cores: validated against one H200 only, so their ranges are {} times as wide",
-        Plural(on_tensor_cores, "row"), kTensorCoreDoubt));
+        Plural(on_tensor_cores, "convolution"), kTensorCoreDoubt));
   }
   if (elsewhere > 0) {
     remarks.push_back(fmt::format("{} without a prediction: not measured on {}",
@@ -57,7 +64,7 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
     remarks.push_back(fmt::format("{} without a prediction: {} or {} has no peak for the type",
                                   Plural(without_model, "row"), source.device->short_name,
                                   target.device->short_name));
-  const std::string why = models.WhyExtrapolated(target);
+  const std::string why = models.WhyExtrapolated(target, all_ms > 0 ? vector_ms / all_ms : 1);
   if (!why.empty()) remarks.push_back(fmt::format("{}: {}", target.device->short_name, why));
   return remarks;
 }

@@ -48,7 +48,8 @@ class Job {
   const StepAnalysis& steps() const { return recording_->steps; }
   const Graph& graph() const { return recording_->graph; }
   /// False for a recording of operators on the CPU alone.
-  /// Returns the time of a piece of host work without the cost of recording, in ns.
+  /// Returns the weight of a piece in the host work before a call, in ns: its length; on the CPU,
+  /// without the cost of recording.
   double WorkIn(const HostPiece& piece) const;
   bool HasGpuWork() const { return recording_->has_gpu_work; }
   /// Fails with kNoAnswer, and a remedy, if the job has no GPU work.
