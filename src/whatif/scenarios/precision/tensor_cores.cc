@@ -134,7 +134,7 @@ Effect NoProducts(const Job& job, std::string_view nothing) {
     if (const DType dtype = TypeOnTensorCores(job, op); dtype != DType::kUnknown)
       types.insert(Name(dtype));
   }
-  const Effect effect =
+  Effect effect =
       NotFound(job, any ? nothing : "the job has no matrix products or convolutions",
                {"matrix products and convolutions", [&](const LaunchingOperator& op) {
                   return IsProduct(job, op) && TypeOnTensorCores(job, op) == DType::kUnknown;
