@@ -9,6 +9,8 @@ SAMPLES = support.ROOT / "data/samples"
 SAMPLE = SAMPLES / "resnet50_fp32_h200.json.gz"
 # Jobs that already have changes of the catalogue.
 CHANGED = (SAMPLES / "bert_base_fused_bf16_h200.json.gz", SAMPLES / "bert_base_amp_fp16_h200.json.gz")
+# A training loop on the CPU.
+ON_CPU = support.ROOT / "tests/frameworks/recordings/pytorch_loop.json.xz"
 # Values of keys without a default. A new scenario that needs another key fails here until it gets a value.
 VALUES = {
     "optimizer": "kind=muon",
@@ -41,6 +43,7 @@ class Pairs(support.ProgramTest):
 
     def assert_sound(self, row):
         self.assertTrue(row["why"], row)
+        self.assertNotIn("nan", row["why"])
         if not row["applies"]:
             self.assertEqual(set(row["step_ms"].values()) | {row["speedup"], row["saves_ms"]}, {None}, row)
             return
@@ -86,6 +89,17 @@ class Pairs(support.ProgramTest):
                     for key in ("step_ms", "changed", "memory_delta_bytes", "validated", "at_best"):
                         self.assertEqual(row[key], alone[other][key], key)
             self.assertGreater(idle, len(scenarios) / 4)
+
+    def test_pairs_on_the_cpu(self):
+        scenarios = [row["name"] for row in self.whatif(self.scenarios(), ON_CPU) if row["applies"]]
+        self.assertGreater(len(scenarios), 4)
+        pairs = list(itertools.combinations(scenarios, 2))
+        rows = self.whatif([f"{a}+{b}" for a, b in pairs], ON_CPU)
+        turned = self.whatif([f"{b}+{a}" for a, b in pairs], ON_CPU)
+        for row, other in zip(rows, turned):
+            with self.subTest(row["name"]):
+                self.assert_sound(row)
+                self.assertEqual({**row, "name": ""}, {**other, "name": ""})
 
     def test_a_change_that_the_job_has_is_named(self):
         rows = self.whatif(["fused-optimizer", "amp", "flash-attention", "attention:kind=cudnn", "tf32"], CHANGED[0])

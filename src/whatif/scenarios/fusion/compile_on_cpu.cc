@@ -43,6 +43,15 @@ constexpr double kViewNs = 8'000;
 /// Half-widths, as shares of the change and of the time that is left: 80 % of the same networks.
 constexpr double kChangeError = 0.4, kLeftError = 0.2;
 
+/// Returns true if the recording has a region of compiled code, as PyTorch names it.
+bool RunsCompiled(const Job& job) {
+  const auto& names = job.store().host_events.name;
+  for (std::size_t row = 0; row < names.size(); ++row) {
+    if (job.store().Text(names[row]).starts_with("Torch-Compiled Region")) return true;
+  }
+  return false;
+}
+
 /// Returns true if an event accumulates a gradient, which stays outside of the compiled code.
 bool Accumulates(const Job& job, HostEventId event) {
   for (; event.valid(); event = job.store().host_events.parent[event.index()]) {
@@ -151,7 +160,8 @@ CompiledWork CompileBefore(const CompiledHost& host, const Job& job, TaskIndex t
       continue;
     }
     if (of_piece == phase) {
-      for (const std::size_t p : python) compile(p, std::max(0.0, ns[p] - kPythonNs) / ns[p]);
+      for (const std::size_t p : python)
+        compile(p, ns[p] > kPythonNs ? (ns[p] - kPythonNs) / ns[p] : 0);
     }
     python.clear();
     phase = of_piece;
@@ -164,6 +174,7 @@ CompiledWork CompileBefore(const CompiledHost& host, const Job& job, TaskIndex t
 }  // namespace
 
 Effect CompileOnCpu(const Job& job, Edit& edit) {
+  if (RunsCompiled(job)) return Effect::Already("the job is compiled");
   const CompiledHost host(job);
   if (!host.has_costs()) return Effect::Abstain(std::string(kNoOperatorsOnCpu));
   CompiledWork all;
@@ -183,7 +194,7 @@ Effect CompileOnCpu(const Job& job, Edit& edit) {
       100 * all.left / all.recorded);
   effect.AlsoBecause("assumes no graph breaks and no recompilation");
   effect.change_error = kChangeError;
-  effect.step_error = kLeftError * all.left / (host.work() - all.recorded + all.left);
+  effect.step_error = kLeftError * all.left / std::max(1.0, host.work() - all.recorded + all.left);
   return effect;
 }
 
