@@ -88,7 +88,7 @@ class Pairs(support.ProgramTest):
                 with self.subTest(trace=trace.name, pair=row["name"], idle=part):
                     for key in ("step_ms", "changed", "memory_delta_bytes", "validated", "at_best"):
                         self.assertEqual(row[key], alone[other][key], key)
-            self.assertGreater(idle, len(scenarios) / 4)
+            self.assertGreater(idle, len(scenarios) / (2 if support.FULL else 4))
 
     def test_pairs_on_the_cpu(self):
         scenarios = [row["name"] for row in self.whatif(self.scenarios(), ON_CPU) if row["applies"]]

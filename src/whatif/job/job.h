@@ -47,10 +47,10 @@ class Job {
   const TraceStore& store() const { return store_; }
   const StepAnalysis& steps() const { return recording_->steps; }
   const Graph& graph() const { return recording_->graph; }
-  /// False for a recording of operators on the CPU alone.
   /// Returns the weight of a piece in the host work before a call, in ns: its length; on the CPU,
   /// without the cost of recording.
   double WorkIn(const HostPiece& piece) const;
+  /// False for a recording of operators on the CPU alone.
   bool HasGpuWork() const { return recording_->has_gpu_work; }
   /// Fails with kNoAnswer, and a remedy, if the job has no GPU work.
   Status RequireGpuWork() const;

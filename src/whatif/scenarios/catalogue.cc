@@ -100,8 +100,7 @@ constexpr std::array kScenarios = {
              {},
              ApplyFusedCrossEntropy},
     Scenario{"amp", "Automatic mixed precision (autocast)", kAmp, ApplyAmp},
-    Scenario{"fp8", "Runs linear layers of a job in 16 bits in FP8, MXFP8 or NVFP4", kFp8,
-             ApplyFp8},
+    Scenario{"fp8", "Runs linear layers of a 16-bit job in FP8, MXFP8 or NVFP4", kFp8, ApplyFp8},
     Scenario{"tf32", "Runs float32 products and convolutions on tensor cores", {}, ApplyTf32},
     Scenario{
         "channels-last",
