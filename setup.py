@@ -1,9 +1,12 @@
-"""Builds for pip: the timer by setuptools, the engine and the program by CMake. The rest: pyproject.toml.
+"""Builds the wheel: the timer by setuptools, the engine and the program by CMake. The rest: pyproject.toml.
 
-The timer needs a C compiler alone. Engine and program need what Headroom needs (docs/dependencies.md); where that is
-missing they are left out with a remark, and headroom.Graph and its kin, and the command `headroom`, say so when they
-are used.
+The wheel serves every CPython from 3.9 on: the timer keeps to the stable ABI, and ctypes calls the engine.
+
+  HEADROOM_TIMERS_ONLY=1   leaves out the engine and the program; needs a C compiler alone
+  HEADROOM_BUILD=FOLDER    packs what a build folder of CMake holds, instead of building (packaging/build)
+  HEADROOM_PLATFORM=TAG    platform tag of the wheel, such as manylinux_2_28_x86_64
 """
+import os
 import pathlib
 import platform
 import re
@@ -16,6 +19,8 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = pathlib.Path(__file__).resolve().parent
 VERSION = re.search(r"project\(headroom VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+# By folder of the package: files of a build folder.
+PARTS = {"": ("python/headroom/libheadroom_engine.*",), "_program": ("headroom", "libheadroom_cupti.so")}
 
 # As cmake/Hardening.cmake; GCC and Clang ignore a second definition of the same value.
 HARDENED = ["-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]
@@ -25,62 +30,53 @@ if platform.machine() in ("x86_64", "AMD64"):
     HARDENED_LINK += ["-Wl,-z,shstk"]
 
 
-def built_for_this_python(folder):
-    cache = folder / "CMakeCache.txt"
-    found = re.search(r"^_?Python_EXECUTABLE:\w+=(.+)$", cache.read_text(), re.MULTILINE) if cache.exists() else None
-    return found is not None and pathlib.Path(found.group(1)).resolve() == pathlib.Path(sys.executable).resolve()
-
-
-class BuildModules(build_ext):
+class BuildParts(build_ext):
     def run(self):
-        super().run()
         target = pathlib.Path(self.get_ext_fullpath("headroom._timer")).parent
-        try:
+        prebuilt = os.environ.get("HEADROOM_BUILD")
+        parts = PARTS
+        if prebuilt:
+            folder = pathlib.Path(prebuilt)
+            parts = {**PARTS, "": (*PARTS[""], "python/headroom/_timer.*")}
+        else:
+            super().run()
+            if os.environ.get("HEADROOM_TIMERS_ONLY") == "1":
+                return
             folder = self.build_with_cmake()
-        except (OSError, subprocess.CalledProcessError) as error:
-            self.announce(
-                f"headroom: without the engine (Graph, report, whatif) and without the program: {error}. "
-                "They need cmake and the packages of docs/dependencies.md",
-                level=3,
-            )
-            return
-        engine = next((folder / "python" / "headroom").glob("_engine*.so"))
-        shutil.copy2(engine, target / engine.name)
-        if self.inplace:  # A checkout has its own in build/.
-            return
-        program = target / "_program"
-        program.mkdir(exist_ok=True)
-        for name in ("headroom", "libheadroom_cupti.so"):
-            shutil.copy2(folder / name, program / name)
+        for place, patterns in parts.items():
+            if self.inplace and place:  # A checkout has its own program in build/.
+                continue
+            (target / place).mkdir(parents=True, exist_ok=True)
+            for pattern in patterns:
+                for file in folder.glob(pattern):
+                    shutil.copy2(file, target / place / file.name)
 
     def build_with_cmake(self):
         folder = ROOT / "build" / "release"  # What a developer has built is not built again.
-        if not built_for_this_python(folder):
-            folder = ROOT / "build" / f"pip-{sys.implementation.cache_tag}"
-            generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-            subprocess.run(
-                [
-                    "cmake",
-                    "-S",
-                    ROOT,
-                    "-B",
-                    folder,
-                    *generator,
-                    "-DCMAKE_BUILD_TYPE=Release",
-                    "-DBUILD_TESTING=OFF",
-                    f"-DPython_EXECUTABLE={sys.executable}",
-                ],
-                check=True,
+        try:
+            if not (folder / "CMakeCache.txt").exists():
+                folder = ROOT / "build" / "pip"
+                generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+                options = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF", f"-DPython_EXECUTABLE={sys.executable}"]
+                subprocess.run(["cmake", "-S", ROOT, "-B", folder, *generator, *options], check=True)
+            targets = ["headroom_engine", "headroom", "headroom_cupti"]
+            subprocess.run(["cmake", "--build", folder, "--target", *targets, "--parallel"], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            sys.exit(
+                f"headroom: the program cannot be built here: {error}.\n"
+                "It needs cmake, a C++20 compiler and the libraries of docs/dependencies.md; tools/setup has them.\n"
+                "HEADROOM_TIMERS_ONLY=1 pip install ... installs the timers alone, without the command."
             )
-        subprocess.run(
-            ["cmake", "--build", folder, "--target", "_engine", "headroom", "headroom_cupti", "--parallel"], check=True
-        )
         return folder
 
 
+wheel = {"py_limited_api": "cp39"}
+if os.environ.get("HEADROOM_PLATFORM"):
+    wheel["plat_name"] = os.environ["HEADROOM_PLATFORM"]
 setup(
     version=VERSION,
-    cmdclass={"build_ext": BuildModules},
+    cmdclass={"build_ext": BuildParts},
+    options={"bdist_wheel": wheel},
     ext_modules=[
         Extension(
             "headroom._timer",

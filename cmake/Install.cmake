@@ -17,13 +17,15 @@ install(TARGETS headroom_cupti LIBRARY DESTINATION ${payload} COMPONENT headroom
 if(TARGET headroom_mpi)
   install(TARGETS headroom_mpi LIBRARY DESTINATION ${payload} COMPONENT headroom-mpi)
 endif()
-if(TARGET _timer)
+if(TARGET headroom_hooks)
   install(DIRECTORY python/headroom DESTINATION ${payload}/python COMPONENT headroom
     FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN __pycache__ EXCLUDE)
+endif()
+if(TARGET _timer)
   install(TARGETS _timer LIBRARY DESTINATION ${payload}/python/headroom COMPONENT headroom)
 endif()
-if(TARGET _engine)
-  install(TARGETS _engine LIBRARY DESTINATION ${payload}/python/headroom COMPONENT headroom OPTIONAL)
+if(TARGET headroom_engine)
+  install(TARGETS headroom_engine LIBRARY DESTINATION ${payload}/python/headroom COMPONENT headroom)
 endif()
 
 # --- manual pages and completion, which the program writes itself ---

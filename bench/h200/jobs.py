@@ -69,7 +69,7 @@ def mobilenet():
 
 
 def llama(attention="eager"):
-    from transformers import LlamaConfig, LlamaForCausalLM  # type: ignore[import]
+    from transformers import LlamaConfig, LlamaForCausalLM
 
     c = LlamaConfig(
         hidden_size=1024,

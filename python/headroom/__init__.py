@@ -8,8 +8,10 @@
     graph.reset()
 
     graph.whatif("amp:dtype=bf16")                          # a scenario of `headroom whatif`, as a dict
-    headroom.report("trace.json.gz")["bottleneck"]          # `headroom report --json`, as a dict
+    headroom.report("trace.json.gz").bottleneck.verdict     # `headroom report --json`: a dict with attributes
+    headroom.predict("trace.json.gz", gpu=["H100", "L4"])   # so are predict, scale, diff and data (docs/notebooks.md)
     headroom.load("trace.json.gz").tables.gpu_tasks         # the tables of `headroom query` as numpy columns
+    headroom.load("trace.json.gz").show()                   # the page, in a notebook
 
     with headroom.scope("FORWARD"):                         # times a region, here and in `headroom record`
         ...
@@ -20,8 +22,7 @@ unreadable or not a trace raises TraceError. A scenario that the trace lacks dat
 are those of the command line. Reading and replaying release the GIL. docs/python.md has the rules and five worked
 examples.
 
-Each part loads at its first use. Measuring requires no numpy and runs in every CPython from 3.9 on, also where the
-engine (`Graph`, `report`, ...) was built for another Python.
+Each part loads at its first use and runs in every CPython from 3.9 on. Only columns, tables and graphs require numpy.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from headroom._requirements import needed_by
 if TYPE_CHECKING:
     # "as" exports a name to type checkers, as a place in __all__ does. flake8 does not support this form (F401).
     from headroom import callbacks as callbacks  # noqa: F401
-    from headroom import data as data  # noqa: F401
+    from headroom import answers as answers  # noqa: F401
     from headroom import operators as operators  # noqa: F401
     from headroom import timer as timer  # noqa: F401
     from headroom import torch as torch  # noqa: F401
-    from headroom._engine import DoesNotApply, TraceError
+    from headroom._errors import DoesNotApply, TraceError
     from headroom._summary import log_summary, summary
     from headroom._timer import (
         Drops,
@@ -60,26 +61,41 @@ if TYPE_CHECKING:
     )
     from headroom._timer import __version__ as __version__  # noqa: F401
     from headroom._trace_file import Path
+    from headroom.answers import diff, predict, predict_kernels, scale
+    from headroom.answers import slice as slice  # noqa: F401
     from headroom.arrays import NullableArray, TextColumn
     from headroom.columns import Edges, Gradients, Task, Tasks
+    from headroom.data_module import DataModule
     from headroom.graph import Channel, CriticalPath, Graph, Replay, Selection
+    from headroom.page import Page, page
     from headroom.query_result import QueryResult
+    from headroom.results import Comparison, Forecasts, Loading, Prediction, Report, Result, Scaling
     from headroom.tables import Table, Tables
     from headroom.timer import CPUGPUTimer, Timer, TimeStats, TimeType
     from headroom.trace import Trace
 
+    data: DataModule
+
 __all__ = [
     "CPUGPUTimer",
     "Channel",
+    "Comparison",
     "CriticalPath",
     "DoesNotApply",
     "Drops",
     "Edges",
+    "Forecasts",
     "Gradients",
     "Graph",
+    "Loading",
     "NullableArray",
+    "Page",
+    "Prediction",
     "QueryResult",
     "Replay",
+    "Report",
+    "Result",
+    "Scaling",
     "Scope",
     "Selection",
     "Stats",
@@ -95,6 +111,7 @@ __all__ = [
     "TraceError",
     "begin",
     "counter",
+    "diff",
     "drops",
     "enable",
     "enabled",
@@ -104,9 +121,14 @@ __all__ = [
     "load",
     "log_summary",
     "mark",
+    "page",
+    "predict",
+    "predict_kernels",
     "recorded",
     "report",
+    "scale",
     "scope",
+    "slice",
     "stats",
     "step",
     "summary",
@@ -114,7 +136,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "_engine": ("DoesNotApply", "TraceError"),
+    "_errors": ("DoesNotApply", "TraceError"),
     "_summary": ("log_summary", "summary"),
     "_timer": (
         "__version__",
@@ -136,16 +158,19 @@ _MODULES = {
         "step",
     ),
     "_trace_file": ("Path",),
+    "answers": ("diff", "predict", "predict_kernels", "scale", "slice"),
     "arrays": ("NullableArray", "TextColumn"),
     "columns": ("Edges", "Gradients", "Task", "Tasks"),
     "graph": ("Channel", "CriticalPath", "Graph", "Replay", "Selection"),
+    "page": ("Page", "page"),
     "query_result": ("QueryResult",),
+    "results": ("Comparison", "Forecasts", "Loading", "Prediction", "Report", "Result", "Scaling"),
     "tables": ("Table", "Tables"),
     "timer": ("CPUGPUTimer", "TimeStats", "TimeType", "Timer"),
     "trace": ("Trace",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-_SUBMODULES = ("callbacks", "data", "operators", "timer", "torch")
+_SUBMODULES = ("answers", "callbacks", "data", "operators", "timer", "torch")
 
 
 def __getattr__(name: str) -> Any:
@@ -171,16 +196,16 @@ def load(path: Path) -> Trace:
     return trace
 
 
-def report(path: Path, *, rank: int | None = None, **options: Any) -> dict[str, Any]:
+def report(path: Path, *, rank: int | None = None, **options: Any) -> Report:
     """Returns the object of `headroom report --json` (headroom.report/1, docs/report.md), which shows what limits the
-    job.
+    job: a dict with attributes that a notebook shows as a summary.
 
     rank: the rank of a file that does not state its own; options: as for Graph.
     """
     return load(path).report(rank=rank, **options)
 
 
-def whatif(path: Path, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
+def whatif(path: Path, scenarios: Iterable[str] = (), **options: Any) -> Forecasts:
     """Returns the object of `headroom whatif --json` (headroom.whatif/1): forecasts of scenarios.
 
     scenarios: "NAME[:key=value,...]", or "A+B" for both at once; `["scenarios"]` of the result has one row per

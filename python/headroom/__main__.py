@@ -14,17 +14,24 @@ def find_program() -> pathlib.Path | None:
     above = package.parent.parent  # A build folder, or lib/headroom of a prefix.
     for place in (package / "_program", above, above.parent.parent / "bin"):
         program = place / "headroom"
-        if program.is_file() and os.access(program, os.X_OK):
+        if program.is_file() and os.access(program, os.X_OK) and not _is_script(program):
             return program
     return None
+
+
+def _is_script(program: pathlib.Path) -> bool:
+    """Returns true for a script, such as pip's `bin/headroom`, which would start this module again, and so on."""
+    with program.open("rb") as file:
+        return file.read(2) == b"#!"
 
 
 def main() -> int:
     program = find_program()
     if program is None:
         print(
-            "headroom: only the Python module is installed; the program was not built because cmake or a "
-            "library is missing (docs/dependencies.md; pip install -v . names it). Measuring works: import headroom",
+            "headroom: this installation has no program, only the Python module: it was built with "
+            "HEADROOM_TIMERS_ONLY=1, or the folder of the module was copied without it. Install a wheel that bundles "
+            "the program (docs/install.md). Measuring works: import headroom",
             file=sys.stderr,
         )
         return 2

@@ -18,8 +18,8 @@ def needed_by(name: str) -> Iterator[None]:
         python = f"this Python ({sys.version.split()[0]})"
         if error.name == "headroom._engine":
             raise ImportError(
-                f"headroom.{name} requires the engine, which was not built for {python}; measuring "
-                "works without it. Use the Python of the build, or install Headroom for this one (pip install .)"
+                f"headroom.{name} requires the engine, which this installation lacks; measuring works without it. "
+                "Install a wheel of Headroom that holds the program (docs/install.md)"
             ) from error
         if error.name == "numpy":
             raise ImportError(

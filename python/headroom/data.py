@@ -1,5 +1,5 @@
 """Benchmarks a dataset or loader without training: the time per sample, the slowest stage, the best number of
-workers.
+workers. Called as a function, `headroom.data(trace)` answers for a recorded loop.
 
     headroom data bench train:make_loader           # from the shell; make_loader() returns a DataLoader, or a dataset
 
@@ -25,9 +25,11 @@ import types
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence
 
 from headroom import _loader, _loader_copies, _patches, _timer
+from headroom.data_module import DataModule
 
 __all__ = ["bench", "to_text"]
 
+sys.modules[__name__].__class__ = DataModule
 SCHEMA = "headroom.data-bench/1"
 BATCHES = 10
 STUDENT = 2.262  # Student's t, 97.5 %, with 9 degrees of freedom.

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Iterable
+from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
+from headroom import answers
 from headroom._requirements import needed_by
 from headroom._trace_file import Path, TraceFile, record
+from headroom.page import Page, page
+from headroom.results import Comparison, Forecasts, Loading, Prediction, Report, Scaling
 
 if TYPE_CHECKING:
+    from headroom.answers import Traces
     from headroom._table_columns import Tables as TablesOfTrace
     from headroom.graph import Graph as GraphType
     from headroom.query_result import QueryResult
@@ -28,9 +33,9 @@ class Trace(TraceFile):
         measured_step_ms: float | None = None,
         calibration: Path = "",
         local_state: bool = True,
-    ) -> dict[str, Any]:
+    ) -> Report:
         """Returns the report, as headroom.report() does."""
-        report: dict[str, Any] = json.loads(
+        answer = json.loads(
             self._engine.report_json(
                 steps=steps,
                 step_marker=step_marker,
@@ -40,12 +45,35 @@ class Trace(TraceFile):
                 local_state=local_state,
             )
         )
-        return report
+        return Report(answer)
 
-    def whatif(self, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
+    def whatif(self, scenarios: Iterable[str] = (), **options: Any) -> Forecasts:
         """Returns forecasts, as headroom.whatif() does."""
-        forecasts: dict[str, Any] = json.loads(record(self, **options).whatif_json(names_of(scenarios)))
-        return forecasts
+        return Forecasts(json.loads(record(self, **options).whatif_json(names_of(scenarios))))
+
+    def predict(self, *, gpu: str | Sequence[str], **flags: Any) -> Prediction:
+        """Returns the job on other GPUs, as headroom.predict() does."""
+        return answers.predict(self, gpu=gpu, **flags)
+
+    def scale(self, *, gpus: int | str | Sequence[int | str], **flags: Any) -> Scaling:
+        """Returns the job on more GPUs, as headroom.scale() does."""
+        return answers.scale(self, gpus=gpus, **flags)
+
+    def diff(self, other: Traces, **flags: Any) -> Comparison:
+        """Returns what changed from this trace to another one, as headroom.diff() does."""
+        return answers.diff(self, other, **flags)
+
+    def data(self, changes: str | Sequence[str] = (), **flags: Any) -> Loading:
+        """Returns what limits the input pipeline, as headroom.data() does."""
+        return answers.data(self, changes, **flags)
+
+    def slice(self, output: Path, **flags: Any) -> pathlib.Path:
+        """Writes a part of the trace to a file, as headroom.slice() does."""
+        return answers.slice(self, output, **flags)
+
+    def show(self, *, height: int = 720, **flags: Any) -> Page:
+        """Returns the page of the trace, which a notebook shows in a frame, as headroom.page() does."""
+        return page(self, height=height, **flags)
 
     @cached_property
     def tables(self) -> TablesOfTrace:

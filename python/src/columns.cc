@@ -9,8 +9,6 @@
 namespace headroom::python {
 namespace {
 
-namespace py = pybind11;
-
 std::string_view NameOfKind(TaskKind kind) {
   switch (kind) {
     case TaskKind::kCall:
@@ -25,7 +23,7 @@ std::string_view NameOfKind(TaskKind kind) {
 
 /// Returns a column that the graph does not store: value_of(task) for each task.
 template <typename ValueOf>
-py::array IntegerColumn(std::size_t rows, const ValueOf& value_of) {
+headroom_array IntegerColumn(std::size_t rows, const ValueOf& value_of) {
   std::vector<std::int64_t> values(rows);
   for (std::size_t row = 0; row < rows; ++row) values[row] = value_of(row);
   return OwnArray(std::move(values));
@@ -62,18 +60,18 @@ std::string_view NameOfPhase(Phase phase) {
   return "";
 }
 
-py::array TaskColumn(const std::shared_ptr<const Recording>& recording, std::string_view name) {
+Column TaskColumn(const std::shared_ptr<const Recording>& recording, std::string_view name) {
   const Job& job = recording->job();
   const TraceStore& store = job.store();
   const std::vector<Task>& tasks = job.graph().tasks;
-  const py::capsule owner = KeepAlive(recording);
   static_assert(sizeof(TimeNs) == sizeof(std::int64_t) &&
                 sizeof(DurationNs) == sizeof(std::int64_t));
-  if (name == "start_ns") return MemberView<std::int64_t>(tasks, &tasks.data()->start, owner);
-  if (name == "duration_ns") return MemberView<std::int64_t>(tasks, &tasks.data()->duration, owner);
+  if (name == "start_ns") return MemberView<std::int64_t>(tasks, &tasks.data()->start, recording);
+  if (name == "duration_ns")
+    return MemberView<std::int64_t>(tasks, &tasks.data()->duration, recording);
   if (name == "step") {
     const std::vector<std::int64_t>& steps = recording->step_numbers();
-    return MemberView<std::int64_t>(steps, steps.data(), owner);
+    return MemberView<std::int64_t>(steps, steps.data(), recording);
   }
 
   const std::unique_lock lock = recording->Lock();
@@ -127,15 +125,14 @@ py::array TaskColumn(const std::shared_ptr<const Recording>& recording, std::str
   ThrowNoColumn(name);
 }
 
-py::array EdgeColumn(const std::shared_ptr<const Recording>& recording, std::string_view name) {
+Column EdgeColumn(const std::shared_ptr<const Recording>& recording, std::string_view name) {
   const Graph& graph = recording->job().graph();
   const std::vector<Edge>& edges = graph.edges;
-  const py::capsule owner = KeepAlive(recording);
-  if (name == "from_task") return MemberView<std::uint32_t>(edges, &edges.data()->from, owner);
-  if (name == "from_end") return MemberView<bool>(edges, &edges.data()->from_end, owner);
+  if (name == "from_task") return MemberView<std::uint32_t>(edges, &edges.data()->from, recording);
+  if (name == "from_end") return MemberView<bool>(edges, &edges.data()->from_end, recording);
   if (name == "cycles_back")
-    return MemberView<std::uint8_t>(edges, &edges.data()->cycles_back, owner);
-  if (name == "lag_ns") return MemberView<std::int64_t>(edges, &edges.data()->lag, owner);
+    return MemberView<std::uint8_t>(edges, &edges.data()->cycles_back, recording);
+  if (name == "lag_ns") return MemberView<std::int64_t>(edges, &edges.data()->lag, recording);
   if (name == "to_task") {
     std::vector<std::uint32_t> to(edges.size());
     for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
@@ -151,7 +148,7 @@ py::array EdgeColumn(const std::shared_ptr<const Recording>& recording, std::str
   ThrowNoColumn(name);
 }
 
-py::array GradientColumn(const std::shared_ptr<const Recording>& recording, std::string_view name) {
+Column GradientColumn(const std::shared_ptr<const Recording>& recording, std::string_view name) {
   std::vector<GradientStep> steps;
   {
     const std::unique_lock lock = recording->Lock();

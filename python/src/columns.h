@@ -1,86 +1,116 @@
-// Columns of the graph as numpy arrays: numbers as read-only views of the graph, names as arrays of
-// str with one object per distinct name.
+// Columns for Python: numbers as views of memory that stays, names as numbers of distinct texts.
 #pragma once
 
-#include <pybind11/numpy.h>
-
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "engine.h"
 #include "recording.h"
+
+/// Keeps something of the engine alive for C.
+struct headroom_object {
+  std::shared_ptr<const void> held;
+};
 
 namespace headroom::python {
 
-/// Keeps `owner` alive while an array refers to it.
+/// Returns NumPy's name of a type of numbers. `bool` is one byte on all supported platforms.
 template <typename T>
-pybind11::capsule KeepAlive(std::shared_ptr<const T> owner) {
-  return {new std::shared_ptr<const T>(std::move(owner)),
-          [](void* kept) { delete static_cast<std::shared_ptr<const T>*>(kept); }};
+constexpr const char* TypeName() {
+  if constexpr (std::is_same_v<T, std::int64_t>) return "<i8";
+  if constexpr (std::is_same_v<T, std::int32_t>) return "<i4";
+  if constexpr (std::is_same_v<T, std::uint32_t>) return "<u4";
+  if constexpr (std::is_same_v<T, std::uint8_t>) return "|u1";
+  if constexpr (std::is_same_v<T, double>) return "<f8";
+  if constexpr (std::is_same_v<T, bool>) return "|b1";
 }
 
-inline void MakeReadOnly(pybind11::array& array) { array.attr("setflags")(false); }
-
-/// A read-only view of one member of each row of a vector of structures.
+/// Returns a view of one member of each row of a vector of structures.
 ///
 /// @param first  that member of the first row, read as T; not accessed if there are no rows
+/// @param owner  keeps the rows
 template <typename T, typename Row>
-pybind11::array MemberView(const std::vector<Row>& rows, const void* first,
-                           const pybind11::capsule& owner) {
-  pybind11::array array = rows.empty()
-                              ? pybind11::array_t<T>(0)
-                              : pybind11::array_t<T>({static_cast<pybind11::ssize_t>(rows.size())},
-                                                     {static_cast<pybind11::ssize_t>(sizeof(Row))},
-                                                     static_cast<const T*>(first), owner);
-  MakeReadOnly(array);
-  return array;
+headroom_array MemberView(const std::vector<Row>& rows, const void* first,
+                          std::shared_ptr<const void> owner) {
+  if (rows.empty()) return {nullptr, 0, sizeof(T), TypeName<T>(), nullptr};
+  return {first, static_cast<std::int64_t>(rows.size()), sizeof(Row), TypeName<T>(),
+          new headroom_object{std::move(owner)}};
 }
 
-/// A read-only array that owns the values.
+/// Returns a view of consecutive values.
 template <typename T>
-pybind11::array OwnArray(std::vector<T> values) {
-  const auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-  pybind11::array array = pybind11::array_t<T>(kept->size(), kept->data(), KeepAlive(kept));
-  MakeReadOnly(array);
-  return array;
+headroom_array ValuesView(const void* data, std::size_t rows, std::shared_ptr<const void> owner) {
+  if (rows == 0) return {nullptr, 0, sizeof(T), TypeName<T>(), nullptr};
+  return {data, static_cast<std::int64_t>(rows), sizeof(T), TypeName<T>(),
+          new headroom_object{std::move(owner)}};
 }
 
-/// A read-only array of str: text_of(row) for each row; None for an empty text. Invalid UTF-8 in a
-/// name becomes U+FFFD. The strings must stay valid until the call returns.
+/// Returns an array that owns the values.
+template <typename T>
+headroom_array OwnArray(std::vector<T> values) {
+  const auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+  return ValuesView<T>(kept->data(), kept->size(), kept);
+}
+
+/// Collects distinct texts, one behind the other.
+class TextList {
+ public:
+  /// Adds a text even if it is there already.
+  void Add(std::string_view text) {
+    bytes_.insert(bytes_.end(), text.begin(), text.end());
+    ends_.push_back(static_cast<std::int64_t>(bytes_.size()));
+  }
+  std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()); }
+  headroom_texts Take(std::vector<std::int64_t> codes) && {
+    return {OwnArray(std::move(codes)), OwnArray(std::move(bytes_)), OwnArray(std::move(ends_))};
+  }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  std::vector<std::int64_t> ends_;
+};
+
+/// Returns text_of(row) for each row; no text for an empty one. The strings must stay valid until
+/// the call returns.
 template <typename TextOf>
-pybind11::array TextColumn(std::size_t rows, const TextOf& text_of) {
-  namespace py = pybind11;
-  py::array array(py::dtype("O"), std::vector<py::ssize_t>{static_cast<py::ssize_t>(rows)});
-  auto** const cells = static_cast<PyObject**>(array.mutable_data());
-  std::unordered_map<std::string_view, py::object> known;
-  known.emplace(std::string_view(), py::none());
+headroom_texts TextColumn(std::size_t rows, const TextOf& text_of) {
+  TextList texts;
+  std::vector<std::int64_t> codes(rows);
+  std::unordered_map<std::string_view, std::int64_t> known = {{std::string_view(), -1}};
   for (std::size_t row = 0; row < rows; ++row) {
     const std::string_view text = text_of(row);
-    auto found = known.find(text);
-    if (found == known.end()) {
-      PyObject* const decoded =
-          PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-      if (decoded == nullptr) throw py::error_already_set();
-      found = known.emplace(text, py::reinterpret_steal<py::object>(decoded)).first;
-    }
-    Py_XSETREF(cells[row], found->second.inc_ref().ptr());
+    const auto [found, is_new] = known.try_emplace(text, texts.size());
+    if (is_new) texts.Add(text);
+    codes[row] = found->second;
   }
-  MakeReadOnly(array);
-  return array;
+  return std::move(texts).Take(std::move(codes));
 }
 
+/// A column of numbers or of names.
+struct Column {
+  // NOLINTNEXTLINE(google-explicit-constructor): a column is one of the two.
+  Column(headroom_array numbers) : values(numbers) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Column(headroom_texts names) : texts(names), is_text(true) {}
+
+  headroom_array values{};
+  headroom_texts texts{};
+  bool is_text = false;
+};
+
 /// Returns a column of the tasks or the edges by its name, as python/headroom/columns.py documents
-/// them.
-pybind11::array TaskColumn(const std::shared_ptr<const Recording>& recording,
-                           std::string_view name);
-pybind11::array EdgeColumn(const std::shared_ptr<const Recording>& recording,
-                           std::string_view name);
+/// them. Throws StatusError for an unknown name.
+Column TaskColumn(const std::shared_ptr<const Recording>& recording, std::string_view name);
+Column EdgeColumn(const std::shared_ptr<const Recording>& recording, std::string_view name);
 /// Returns a column of the gradients of all steps: "step", "ready", "forward" or "bytes".
-pybind11::array GradientColumn(const std::shared_ptr<const Recording>& recording,
-                               std::string_view name);
+Column GradientColumn(const std::shared_ptr<const Recording>& recording, std::string_view name);
 
 /// Returns "forward", "backward", "optimizer", "data_wait", "host_to_device", "communication",
 /// "callback" or "other".

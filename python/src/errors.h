@@ -1,4 +1,4 @@
-// Errors of the engine as C++ exceptions; module.cc translates them into Python exceptions.
+// Errors of the engine as C++ exceptions; engine.cc turns them into codes for Python.
 #pragma once
 
 #include <exception>

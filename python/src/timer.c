@@ -1,7 +1,7 @@
 // headroom._timer: the region timer of headroom/timer.h for Python.
 //
 // Written in plain C on the stable ABI, so that one file loads in every CPython from 3.9 on. The
-// engine's own module (pybind11) loads in only one.
+// engine is no module: ctypes calls its functions (engine.h), at some microseconds a call.
 //
 // A scope may be open several times at once: nested, in several threads, or in interleaved
 // coroutines. Each thread keeps a list of open scopes, each with the frame that entered it. A

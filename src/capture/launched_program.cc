@@ -12,7 +12,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 namespace headroom {
 namespace {
@@ -45,6 +47,15 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
+}
+
+/// Returns the descriptors of this process.
+std::vector<int> OpenDescriptors() {
+  std::vector<int> descriptors;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/fd", error))
+    descriptors.push_back(std::atoi(entry.path().filename().c_str()));
+  return descriptors;
 }
 
 }  // namespace
@@ -109,7 +120,11 @@ Result<LaunchedProgram> LaunchedProgram::Start(const std::vector<std::string>& a
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, options.output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, options.output, STDERR_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+    // Newer C libraries have an action that closes all; it would exclude older systems. An action
+    // for a descriptor that is closed by then does nothing.
+    for (const int inherited : OpenDescriptors()) {
+      if (inherited > STDERR_FILENO) posix_spawn_file_actions_addclose(&files, inherited);
+    }
   }
   pid_t pid = 0;
   const int error = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), envp.data());

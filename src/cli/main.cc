@@ -21,6 +21,8 @@
 #include "cli/commands/all_commands.h"
 #include "cli/flags/help.h"
 #include "cli/inputs/join_processes.h"
+#include "cli/machine/build_facts.h"
+#include "cli/machine/installed_files.h"
 #include "cli/terminal/output.h"
 
 namespace headroom::cli {
@@ -121,7 +123,9 @@ int Run(int argc, char** argv) {
       case ParsedCommandLine::Request::kHelp:
         return Finish(WriteResult(parsed.asked.Help(), ""));
       case ParsedCommandLine::Request::kVersion:
-        return Finish(WriteResult(fmt::format("headroom {}\n", program.version()), ""));
+        return Finish(WriteResult(
+            fmt::format("headroom {}\n{}", program.version(), BuildFacts(FindInstalledFiles())),
+            ""));
       case ParsedCommandLine::Request::kRefused:
         return RefuseUsage(parsed.wrong, parsed.asked);
       case ParsedCommandLine::Request::kRun:

@@ -320,14 +320,14 @@ class Server {
     const auto name = message.params.find("name");
     if (name == message.params.end() || !name->is_string())
       return refuse(kInvalidParams, "Invalid params: name is not a string");
+    const auto& asked = name->get_ref<const std::string&>();
     const auto tool = std::find_if(tools_.begin(), tools_.end(),
-                                   [&](const Tool& one) { return one.name == *name; });
+                                   [&](const Tool& one) { return one.name == asked; });
     if (tool == tools_.end()) {
       std::vector<std::string> names;
       for (const Tool& one : tools_) names.push_back(one.name);
-      return refuse(kInvalidParams,
-                    fmt::format("Unknown tool: {}; the tools are {}",
-                                name->get<std::string>().substr(0, 100), fmt::join(names, ", ")));
+      return refuse(kInvalidParams, fmt::format("Unknown tool: {}; the tools are {}",
+                                                asked.substr(0, 100), fmt::join(names, ", ")));
     }
     if (std::any_of(calls_.begin(), calls_.end(),
                     [&](const Call& call) { return call.id == message.id; }))

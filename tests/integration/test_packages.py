@@ -163,7 +163,7 @@ class Symbols(Packages):
             ("libheadroom_cupti", BUILD / "libheadroom_cupti.so"),
             ("libheadroom_mpi", BUILD / "libheadroom_mpi.so"),
             ("_timer", ENGINE / "_timer.abi3.so"),
-            ("_engine", next(ENGINE.glob("_engine.*.so"), ENGINE / "_engine")),
+            ("libheadroom_engine", ENGINE / "libheadroom_engine.so"),
         ):
             if not file.exists():
                 continue  # The library that it needs is not on this machine: docs/dependencies.md.

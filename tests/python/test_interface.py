@@ -1,12 +1,33 @@
 """Tests that public names are documented, and that the stubs match the engine."""
 import ast
+import ctypes
 import enum
 import inspect
 import pathlib
+import re
 import unittest
 
 import headroom
 from headroom import _engine, _timer
+
+
+def type_of_c(declaration):
+    """Returns the type of ctypes for a parameter or a member of engine.h."""
+    kind = re.sub(r"\bconst\b|\s", " ", declaration).strip()
+    if "headroom_object" in kind:
+        return ctypes.POINTER(ctypes.c_void_p) if "**" in kind else ctypes.c_void_p
+    if "char" in kind:
+        return ctypes.POINTER(ctypes.c_char_p) if kind.count("*") == 2 else ctypes.c_char_p
+    structure = re.match(r"headroom_(\w+)", kind)
+    if structure:
+        value = getattr(_engine, f"_{structure.group(1).capitalize()}")
+    elif kind.startswith("void") or kind.startswith(("uint32_t *", "uint32_t*", "uint8_t *", "uint8_t*")):
+        return ctypes.c_void_p  # Memory of numpy.
+    else:
+        value = {"int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "double": ctypes.c_double}[
+            kind.split()[0].rstrip("*")
+        ]
+    return ctypes.POINTER(value) if "*" in kind or "[" in kind else value
 
 
 class Interface(unittest.TestCase):
@@ -24,18 +45,25 @@ class Interface(unittest.TestCase):
                 ):
                     self.assertTrue(inspect.getdoc(value), f"{name}.{member}")
 
-    def test_the_stub_has_every_name_of_the_engine_and_no_other(self):
-        stub = ast.parse((pathlib.Path(headroom.__file__).parent / "_engine.pyi").read_text())
-        classes = {
-            node.name: {f.name for f in node.body if isinstance(f, ast.FunctionDef) and not f.name.startswith("_")}
-            for node in stub.body
-            if isinstance(node, ast.ClassDef)
-        }
-        here = {name: value for name, value in vars(_engine).items() if inspect.isclass(value)}
-        self.assertEqual(set(classes), set(here))
-        for name, cls in here.items():
-            public = {member for member in vars(cls) if not member.startswith("_")}
-            self.assertEqual(classes[name], public, name)
+    def test_functions_of_c_and_of_python_agree(self):
+        header = (pathlib.Path(__file__).parents[2] / "python/src/engine.h").read_text()
+        declared = {}
+        for name, arguments in re.findall(r"^int headroom_(\w+)\(([^;]*)\);", header, re.MULTILINE):
+            declared[name] = [type_of_c(argument) for argument in arguments.split(",")]
+        self.assertEqual(declared, {name: list(types) for name, types in _engine._FUNCTIONS.items()})
+
+    def test_structures_of_c_and_of_python_agree(self):
+        header = (pathlib.Path(__file__).parents[2] / "python/src/engine.h").read_text()
+        found = re.findall(r"typedef struct \{(.*?)\} headroom_(\w+);", re.sub(r"/\*.*?\*/", "", header), re.DOTALL)
+        self.assertEqual({name for _, name in found}, {"array", "texts", "options", "criteria"})
+        for body, structure in found:
+            fields = []
+            for declaration in filter(str.strip, body.split(";")):
+                declaration = re.sub(r"\*\s*", "* ", declaration)  # "const char *a, *b": a star each.
+                kind, names = re.match(r"\s*((?:const )?\w+ ?\*?)\s*(.*)", declaration, re.DOTALL).groups()
+                for name in names.replace("*", "").split(","):
+                    fields.append((name.strip(), type_of_c(f"{kind} {name}")))
+            self.assertEqual(fields, list(getattr(_engine, f"_{structure.capitalize()}")._fields_), structure)
 
     def test_the_stub_has_every_name_of_the_timer_and_no_other(self):
         stub = ast.parse((pathlib.Path(headroom.__file__).parent / "_timer.pyi").read_text())

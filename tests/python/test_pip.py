@@ -1,5 +1,5 @@
-"""Tests `pip install .`, offline: the timer is built and packed with its type information. Without CMake the package
-has no engine.
+"""Tests `pip install .`, offline: the timer is built and packed with its type information. Without CMake the
+installation fails, unless the timers alone are wanted.
 """
 import importlib.util
 import os
@@ -29,12 +29,30 @@ class Pip(unittest.TestCase):
             (tools / "cmake").chmod(0o755)
             environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PIP_NO_INDEX": "1"}
             environment.pop("PYTHONPATH", None)
-            done = subprocess.run(
-                [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--target", target, tree],
-                env=environment,
-                capture_output=True,
-                text=True,
-            )
+
+            def install(**more):
+                return subprocess.run(
+                    [
+                        sys.executable,
+                        "-m",
+                        "pip",
+                        "install",
+                        "--no-build-isolation",
+                        "--no-deps",
+                        "--target",
+                        target,
+                        tree,
+                    ],
+                    env={**environment, **more},
+                    capture_output=True,
+                    text=True,
+                )
+
+            done = install()
+            self.assertNotEqual(done.returncode, 0, done.stdout)
+            self.assertIn("the program cannot be built here", done.stdout + done.stderr)
+            self.assertFalse((target / "headroom").exists())
+            done = install(HEADROOM_TIMERS_ONLY="1")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
             package = target / "headroom"
@@ -69,7 +87,7 @@ class Pip(unittest.TestCase):
             self.assertRegex(done.stdout, r"^\d+\.\d+\.\d+\nTrue\n$")
             self.assertEqual(done.stderr, "")
 
-            # The command exists, and explains the missing parts and the reason.
+            # The command exists, and says what this installation lacks.
             done = subprocess.run(
                 [target / "bin" / "headroom", "record", "--", "true"],
                 cwd=folder,
@@ -78,7 +96,27 @@ class Pip(unittest.TestCase):
                 text=True,
             )
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("docs/dependencies.md", done.stderr)
+            self.assertIn("this installation has no program", done.stderr)
+
+    def test_the_command_never_starts_itself(self):
+        """pip's script is where a prefix has the program: bin/headroom, three folders above the package."""
+        with tempfile.TemporaryDirectory(prefix="headroom-test-") as scratch:
+            prefix = pathlib.Path(scratch)
+            package = prefix / "lib/python3/site-packages/headroom"
+            shutil.copytree(ROOT / "python/headroom", package, ignore=shutil.ignore_patterns("__pycache__"))
+            script = prefix / "bin/headroom"
+            script.parent.mkdir()
+            script.write_text(f"#!{sys.executable}\nimport sys\nfrom headroom.__main__ import main\nsys.exit(main())\n")
+            script.chmod(0o755)
+            done = subprocess.run(
+                [script, "report"],
+                env={**os.environ, "PYTHONPATH": str(package.parent)},
+                capture_output=True,
+                text=True,
+                timeout=20,
+            )
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("this installation has no program", done.stderr)
 
     def test_the_program_beside_the_module_is_run(self):
         build = pathlib.Path(os.environ.get("HEADROOM_BINARY", ROOT / "build/release/headroom")).resolve().parent
