@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Union
 
 from headroom._requirements import needed_by
+from headroom._trackers import tracker_of
 
 if TYPE_CHECKING:
     from headroom._trace_file import Path
@@ -85,25 +86,6 @@ def summary(report: Summarized) -> Dict[str, float]:
     return out
 
 
-def _logger(run: Any, step: Optional[int]) -> Callable[[Dict[str, float]], Any]:
-    """Returns the function that logs metrics to `run`, chosen by its methods."""
-    if hasattr(run, "add_scalar"):  # A SummaryWriter.
-
-        def add_scalars(metrics: Dict[str, float]) -> None:
-            for name, value in metrics.items():
-                run.add_scalar(name, value, step)
-
-        return add_scalars
-    if hasattr(run, "log_metrics"):  # The module mlflow.
-        return lambda metrics: run.log_metrics(metrics, step=step)
-    if hasattr(run, "log"):  # A wandb.Run, or the module.
-        return lambda metrics: run.log(metrics, step=step)
-    raise TypeError(
-        f"{type(run).__name__} is not a supported tracker: pass a W&B run or the module wandb, "
-        "the module mlflow, or a TensorBoard SummaryWriter"
-    )
-
-
 def log_summary(report: Summarized, run: Any, step: Optional[int] = None) -> Dict[str, float]:
     """Logs the main figures of a report and returns them, as summary() does.
 
@@ -117,7 +99,7 @@ def log_summary(report: Summarized, run: Any, step: Optional[int] = None) -> Dic
     Raises TypeError if `run` is another type, the errors of summary(), and those of `run`. Logs nothing if the report
     fails.
     """
-    log = _logger(run, step)
+    tracker = tracker_of(run)
     metrics = summary(report)
-    log(metrics)
+    tracker.metrics(metrics, step)
     return metrics

@@ -43,7 +43,7 @@ def predict(trace: Traces = (), *, gpu: str | Sequence[str], ops: Table = None, 
 def predict_kernels(table: Table, *, source: str, target: str, **flags: Any) -> Any:
     """Returns a table of measured kernels with one more column, `predicted_ms`: the latency of each on another GPU.
 
-    table: a path of a CSV file, or a DataFrame: op, the dimensions and latency_ms, and the other columns of docs/predict.md
+    table: a path of a CSV file, or a DataFrame; docs/predict.md has its columns
     source, target: the GPU of the measurements, and the GPU to predict
 
     Returns a pandas DataFrame.

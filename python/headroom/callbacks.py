@@ -1,4 +1,13 @@
-"""Times each (event, callback) pair as a region `callbacks.<Class>.<hook>`, to find slow callbacks.
+"""Callbacks of training frameworks: some that record and report, and the time that others take.
+
+    trainer = lightning.Trainer(callbacks=[headroom.callbacks.LightningCallback()])      # records steps 20 to 25
+    trainer = transformers.Trainer(..., callbacks=[headroom.callbacks.TransformersCallback()])
+    with headroom.callbacks.StepRecorder(trackers=accelerator.trackers) as recorder:     # Accelerate, and own loops
+        ...                                                                              # recorder.step() per step
+
+These report after the last recorded step and log figures and page to W&B, MLflow and TensorBoard.
+
+wrap() times each (event, callback) pair as a region `callbacks.<Class>.<hook>`, to find slow callbacks:
 
     with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face, Keras, skorch, or a list
         trainer.fit(model)
@@ -12,17 +21,40 @@ timed. Callbacks added later are not timed, except those of skorch, which create
 from __future__ import annotations
 
 import functools
+import importlib
 import time
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from headroom import _timer
 
-__all__ = ["CallbackTime", "Wrapped", "wrap", "wrap_runner"]
+if TYPE_CHECKING:
+    from headroom._lightning import LightningCallback
+    from headroom._recorder import StepRecorder
+    from headroom._transformers import TransformersCallback
+
+__all__ = [
+    "CallbackTime",
+    "LightningCallback",
+    "StepRecorder",
+    "TransformersCallback",
+    "Wrapped",
+    "wrap",
+    "wrap_runner",
+]
+
+# Loaded at first use: each imports its framework.
+_HOMES = {"LightningCallback": "_lightning", "StepRecorder": "_recorder", "TransformersCallback": "_transformers"}
 
 # Base classes of the frameworks, whose hooks do nothing.
 _BASES = {"Callback", "TrainerCallback"}
 # Prefixes of hooks in Lightning, Keras, skorch and Hugging Face; then those of fastai and FluxTraining.
 _HOOKS = ("on_", "before_", "after_")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'headroom.callbacks' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"headroom.{_HOMES[name]}"), name)
 
 
 class CallbackTime(NamedTuple):

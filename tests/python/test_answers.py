@@ -1,5 +1,5 @@
-"""Tests the questions of the command line as functions, and their results: equal to the program's JSON, with attributes,
-HTML, frames and plots.
+"""Tests the questions of the command line as functions: results equal the program's JSON and have attributes, HTML,
+frames and plots.
 """
 import json
 import pickle
@@ -43,6 +43,8 @@ class Text(HTMLParser):
 
 
 class Answers(unittest.TestCase):
+    scratch: Path
+
     @classmethod
     def setUpClass(cls):
         cls.scratch = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="headroom-test-")))
