@@ -301,6 +301,7 @@ class Server {
       if (request.version > "2024-11-05")
         row["annotations"] = {
             {"title", tool.title}, {"readOnlyHint", true}, {"openWorldHint", false}};
+      if (request.version > "2025-03-26") row["outputSchema"] = tool.output_schema;
       tools.push_back(std::move(row));
     }
     json result = {{"tools", std::move(tools)}};

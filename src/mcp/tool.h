@@ -29,6 +29,8 @@ struct Tool {
   std::string title;
   std::string description;
   nlohmann::ordered_json input_schema;
+  /// Describes the structured content, which may lack any key: answers are cut to fit.
+  nlohmann::ordered_json output_schema;
   /// Fails if the arguments are invalid or name a file that must not be opened. The client gets the
   /// message. `arguments` is an object.
   std::function<Result<ToolCall>(const nlohmann::ordered_json& arguments)> prepare;

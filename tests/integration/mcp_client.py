@@ -5,6 +5,8 @@ import selectors
 import subprocess
 import time
 
+import jsonschema
+
 from integration import support
 
 
@@ -33,6 +35,7 @@ class Client:
             env={**os.environ, "XDG_STATE_HOME": "/nonexistent"},
         )
         self.ids = 0
+        self.schemas = None
         self.buffer = b""
 
     def __enter__(self):
@@ -96,4 +99,11 @@ class Client:
         return result
 
     def call(self, tool, **arguments):
-        return self.request("tools/call", name=tool, arguments=arguments)
+        """Calls a tool. Requires that its content keeps to the tool's output schema, as clients do."""
+        result = self.request("tools/call", name=tool, arguments=arguments)
+        if "structuredContent" in result:
+            if self.schemas is None:
+                self.schemas = {one["name"]: one.get("outputSchema") for one in self.request("tools/list")["tools"]}
+            if self.schemas[tool] is not None:
+                jsonschema.validate(result["structuredContent"], self.schemas[tool])
+        return result

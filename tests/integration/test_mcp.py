@@ -249,6 +249,10 @@ class Calls(McpTest):
                 taken & {"output", "out", "html", "csv", "save", "write_trace", "dump_graph", "threads"}, name
             )
             self.assertTrue(tool["annotations"]["readOnlyHint"])
+            # One type in every tool.
+            if "trace" in taken:
+                self.assertEqual(tool["inputSchema"]["properties"]["trace"]["type"], "array")
+            self.assertLessEqual({"schema", "left_out"}, set(tool["outputSchema"]["properties"]))
         self.assertEqual(tools["report"]["inputSchema"]["required"], ["trace"])
         self.assertEqual(tools["report"]["inputSchema"]["properties"]["measured_step_ms"]["type"], "number")
         self.assertEqual(tools["scale"]["inputSchema"]["properties"]["strong"]["type"], "boolean")
@@ -277,7 +281,7 @@ class Calls(McpTest):
                 ("diff", {"a": "t.json", "b": "t.json", "top": 2}, ["diff", path, path, "--top", "2", "--json"]),
                 (
                     "query",
-                    {"trace": "t.json", "sql": "select name, duration_ns from gpu_tasks"},
+                    {"trace": ["t.json"], "sql": "select name, duration_ns from gpu_tasks"},
                     ["query", path, "select name, duration_ns from gpu_tasks", "--json"],
                 ),
             ):
@@ -345,6 +349,8 @@ class Calls(McpTest):
                     result = client.call("report", **arguments)
                     self.assertTrue(result["isError"])
                     self.assertIn(words.lower(), result["content"][0]["text"].lower())
+            two = client.call("query", trace=["t.json", "t.json"], sql="select 1")
+            self.assertIn("trace: must be one value", two["content"][0]["text"])
 
     def test_a_query_is_bounded(self):
         self.write("many.json", a_trace(2000))

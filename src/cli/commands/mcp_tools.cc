@@ -11,7 +11,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/named_text.h"
 #include "base/text.h"
+#include "embedded/mcp_schema_files.h"
 
 namespace headroom::cli {
 namespace {
@@ -171,6 +173,8 @@ struct Input {
   std::string flag = {};  ///< Flag, such as "--measured-step-ms"; empty for a positional argument.
   Kind kind = Kind::kText;
   bool is_list = false;
+  /// A list for clients, so that `trace` has one type in every tool, but the command takes one.
+  bool is_single = false;
   std::vector<std::string> words = {};
 };
 
@@ -190,8 +194,12 @@ Kind KindOf(const FlagDescription& flag, bool by_position) {
 }
 
 Input InputOf(const FlagDescription& flag, bool by_position) {
-  Input input{.kind = KindOf(flag, by_position), .is_list = flag.is_list, .words = flag.words};
   const std::string& name = flag.names.back();
+  const bool is_trace = by_position && name == "TRACE";
+  Input input{.kind = KindOf(flag, by_position),
+              .is_list = flag.is_list || is_trace,
+              .is_single = is_trace && !flag.is_list,
+              .words = flag.words};
   if (!by_position) input.flag = name;
   input.property = LowerCase(by_position ? name : name.substr(2));
   std::replace(input.property.begin(), input.property.end(), '-', '_');
@@ -205,6 +213,7 @@ json SchemaOf(const Input& input, const std::string& description) {
                                                          : "string"}};
   if (input.kind == Kind::kWord) schema["enum"] = input.words;
   if (input.is_list) schema = {{"type", "array"}, {"items", schema}};
+  if (input.is_single) schema["maxItems"] = 1;
   schema["description"] = description;
   return schema;
 }
@@ -241,7 +250,7 @@ Result<std::vector<std::string>> WordsOf(const Input& input, const json& value,
     if (value.get<bool>()) words.push_back(input.flag);
     return words;
   }
-  if (value.is_array() && !input.is_list)
+  if (value.is_array() && (!input.is_list || (input.is_single && value.size() > 1)))
     return Status::Usage(fmt::format("{}: must be one value", input.property));
   for (const json& one : value.is_array() ? value : json::array({value})) {
     Result<std::string> word = WordOf(input, one, folders);
@@ -316,6 +325,29 @@ Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
   return call;
 }
 
+/// Returns a schema of the keys of a command's JSON, from docs/schema/. The server may cut any part
+/// of an answer, so no key is required, and a part has the type that it has in the whole.
+json OutputSchemaOf(std::string_view command) {
+  json properties = {{"schema", {{"type", "string"}}}};
+  for (const NamedText& file : McpSchemaFiles()) {
+    if (fs::path(file.name).filename() != fmt::format("{}-1.json", command)) continue;
+    const json whole = json::parse(file.content);
+    for (const auto& item : whole.at("properties").items()) {
+      json shown = json::object();
+      for (const char* const key : {"type", "description"}) {
+        if (item.value().contains(key)) shown[key] = item.value()[key];
+      }
+      // A selected part counts its rows under this name.
+      if (item.key() == "rows") shown.erase("type");
+      properties[item.key()] = std::move(shown);
+    }
+  }
+  properties["left_out"] = {
+      {"type", "array"},
+      {"description", "Parts that were cut to fit: call again with `select` and `from`"}};
+  return {{"type", "object"}, {"properties", std::move(properties)}};
+}
+
 mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFolders& folders,
                  std::size_t max_bytes) {
   Prepared prepared;
@@ -362,6 +394,7 @@ mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFo
           .title = std::string(row.title),
           .description = std::string(row.description),
           .input_schema = std::move(schema),
+          .output_schema = OutputSchemaOf(row.command),
           .prepare = [prepared = std::move(prepared), folders](const json& arguments) {
             return Prepare(prepared, arguments, folders);
           }};
