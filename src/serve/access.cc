@@ -10,15 +10,6 @@
 namespace headroom {
 namespace {
 
-/// Compares in constant time, so that timing does not leak the secret.
-bool SameSecret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  return difference == 0;
-}
-
 /// Returns the value of a cookie in a `Cookie` header ("a=1; b=2"); empty if missing.
 std::string_view CookieNamed(std::string_view header, std::string_view name) {
   while (!header.empty()) {
@@ -33,6 +24,14 @@ std::string_view CookieNamed(std::string_view header, std::string_view name) {
 }
 
 }  // namespace
+
+bool SameSecret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return difference == 0;
+}
 
 std::string MakeToken() {
   std::random_device random;  // On Linux, the kernel's random numbers.

@@ -11,6 +11,9 @@ namespace headroom {
 /// 32 hexadecimal digits from the system's source of randomness.
 std::string MakeToken();
 
+/// Compares in constant time, so that timing does not leak the secret.
+bool SameSecret(std::string_view a, std::string_view b);
+
 /// Facts about a request that decide its access; empty: not sent.
 struct RequestFacts {
   std::string host = {};     ///< Header `Host`.

@@ -22,23 +22,30 @@ void BeAloneOnPort(int socket) {
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
 
-Status CannotListen(int port) {
+Status CannotListen(int port, const std::string& address = kLoopback) {
   return Status::Usage(fmt::format("cannot listen on {}:{}: {}; name another port, or 0 for any",
-                                   kLoopback, port, std::strerror(errno)));
+                                   address, port, std::strerror(errno)));
 }
 
 }  // namespace
 
-Result<int> BindToLoopback(httplib::Server& server, int port) {
+Result<int> BindTo(httplib::Server& server, const std::string& address, int port) {
   server.set_socket_options(BeAloneOnPort);
   int bound = -1;
+  errno = 0;
   if (port == 0) {
-    bound = server.bind_to_any_port(kLoopback);
-  } else if (server.bind_to_port(kLoopback, port)) {
+    bound = server.bind_to_any_port(address);
+  } else if (server.bind_to_port(address, port)) {
     bound = port;
   }
   if (bound > 0) return bound;
-  return CannotListen(port);
+  // The resolver of names does not set errno.
+  if (errno == 0) errno = EADDRNOTAVAIL;
+  return CannotListen(port, address);
+}
+
+Result<int> BindToLoopback(httplib::Server& server, int port) {
+  return BindTo(server, kLoopback, port);
 }
 
 Result<HeldPort> HeldPort::Take(int port) {

@@ -1,6 +1,8 @@
 // Listening sockets on loopback, reachable only from this machine.
 #pragma once
 
+#include <string>
+
 #include "base/status.h"
 
 namespace httplib {  // NOLINT(readability-identifier-naming): the name that the library has.
@@ -11,8 +13,11 @@ namespace headroom {
 
 inline constexpr const char* kLoopback = "127.0.0.1";
 
-/// Binds a server exclusively to a port of 127.0.0.1; 0: any free port. Returns the port. Fails
-/// (kUsage) if the port is in use.
+/// Binds a server exclusively to a port of an address of this machine; port 0: any free one.
+/// Returns the port. Fails (kUsage) if the port is in use, or the address is not this machine's.
+Result<int> BindTo(httplib::Server& server, const std::string& address, int port);
+
+/// The same on 127.0.0.1.
 Result<int> BindToLoopback(httplib::Server& server, int port);
 
 /// Reserves a port of 127.0.0.1 for a server that starts later.

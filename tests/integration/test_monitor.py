@@ -423,6 +423,53 @@ class Prometheus(MonitorTest):
         self.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.process.wait(60), 0)
 
+    def test_another_address_requires_a_token(self):
+        secret = "0123456789abcdef-+."
+        token = self.write("token", secret + "\n")
+        process = self.start("--interval", 0.2, "--prometheus", 0, "--bind", "0.0.0.0", "--token-file", token)
+        said = process.stderr.readline()
+        match = re.fullmatch(r"http://0\.0\.0\.0:(\d+)/metrics\n", said)
+        self.assertTrue(match, said)
+        self.assertNotIn(secret, said)
+
+        def ask(*headers, path="/metrics"):
+            connection = http.client.HTTPConnection("127.0.0.1", int(match[1]), timeout=60)
+            self.addCleanup(connection.close)
+            connection.putrequest("GET", path)
+            for value in headers:
+                connection.putheader("Authorization", value)
+            connection.endheaders()
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+        for path in ("/metrics", "/"):
+            for headers in (
+                (),
+                (secret,),
+                (f"Bearer {secret[:-1]}",),
+                (f"Bearer {secret}x",),
+                (f"bearer  {secret}",),
+                (f"Bearer {secret}", f"Bearer {secret}"),
+            ):
+                status, text = ask(*headers, path=path)
+                self.assertEqual(status, 401, headers)
+                self.assertNotIn("headroom_", text)
+        status, text = ask(f"Bearer {secret}")
+        self.assertEqual((status, exposition_errors(text)), (200, []))
+
+    def test_addresses_that_are_refused(self):
+        empty, spaces = self.write("empty", "\n"), self.write("spaces", "sixteen letters and more\n")
+        for words, said in (
+            (("--bind", "127.0.0.1"), "--bind: requires --prometheus"),
+            (("--prometheus", 0, "--bind", "0.0.0.0"), "--token-file is required"),
+            (("--prometheus", 0, "--bind", "0.0.0.0", "--token-file", empty), "at least 16"),
+            (("--prometheus", 0, "--bind", "0.0.0.0", "--token-file", spaces), "at least 16"),
+            (("--prometheus", 0, "--bind", "192.0.2.1", "--token-file", self.write("t", "x" * 20)), "192.0.2.1"),
+        ):
+            self.assert_refused(support.headroom("monitor", "--count", 1, *words), 2, said)
+        missing = support.headroom("monitor", "--count", 1, "--prometheus", 0, "--token-file", self.scratch / "no")
+        self.assert_refused(missing, 3, "--token-file")
+
     def test_clients_that_drip_keep_nobody_waiting(self):
         """Opens more connections than the server has threads. Each sends a byte from time to time."""
         port = self.serve()

@@ -16,6 +16,7 @@
 
 #include "base/atomic_file.h"
 #include "base/private_file.h"
+#include "base/read_file.h"
 #include "capture/metrics/board/clock.h"
 #include "capture/metrics/board/fields.h"
 #include "capture/metrics/board/ticker.h"
@@ -29,6 +30,7 @@
 #include "cli/terminal/metric_table.h"
 #include "cli/terminal/output.h"
 #include "render/escape.h"
+#include "serve/loopback.h"
 
 namespace headroom::cli {
 namespace {
@@ -36,6 +38,7 @@ namespace {
 constexpr double kShortestInterval = 0.1, kLongestInterval = 60;  ///< Seconds.
 constexpr int kDefaultPort = 9464;
 constexpr double kLongestDuration = 1e9;  ///< Seconds.
+constexpr std::size_t kShortestToken = 16;
 
 constexpr const char* kMonitorExamples = R"(Examples:
   headroom monitor                            live, until Ctrl-C
@@ -43,6 +46,7 @@ constexpr const char* kMonitorExamples = R"(Examples:
   headroom monitor --interval 0.1 -o job.jsonl --duration 60
   headroom monitor | jq '.values.cpu_util_simple'   not on a terminal: one JSON line per sample
   headroom monitor --prometheus               http://127.0.0.1:9464/metrics
+  headroom monitor --prometheus --bind 0.0.0.0 --token-file token      for other machines
   headroom monitor --list                     the metrics here, with unit and scope
 
 Exit codes: 0 fine, also after Ctrl-C; 2 usage; 4 cannot write, or internal error. docs/metrics.md
@@ -184,11 +188,50 @@ MonitorCommand::MonitorCommand(Command parent) {
       .TypeName("[PORT]")
       .ValueOr(fmt::format("{}", kDefaultPort))
       .Check(Between(0, 65535));
+  command_
+      .AddOption(
+          "--bind", bind_,
+          "Address for --prometheus, such as 0.0.0.0; others than 127.0.0.1 need --token-file")
+      .TypeName("ADDRESS")
+      .ShowDefault()
+      .Check(NotEmpty());
+  command_
+      .AddOption("--token-file", token_file_,
+                 "File with the token that --prometheus then requires: Authorization: Bearer TOKEN")
+      .TypeName("FILE")
+      .Check(NotEmpty());
   command_.AddFlag("--list", list_, "List the metrics of this machine, and exit");
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
+Result<MetricsAddress> MonitorCommand::Address() const {
+  MetricsAddress address = {.address = bind_, .port = prometheus_port_, .token = {}};
+  if (token_file_.empty()) {
+    if (bind_ == kLoopback || bind_ == "localhost" || bind_ == "::1") return address;
+    return Status::Usage(
+        fmt::format("--bind {}: other machines can read this address, so --token-file is required; "
+                    "`openssl rand -hex 16 > token` makes a token",
+                    bind_));
+  }
+  Result<std::string> text = ReadRequiredFile("--token-file", token_file_);
+  if (!text.ok()) return text.status();
+  address.token = text.value();
+  while (!address.token.empty() && (address.token.back() == '\n' || address.token.back() == '\r'))
+    address.token.pop_back();
+  if (address.token.size() < kShortestToken ||
+      std::any_of(address.token.begin(), address.token.end(),
+                  [](char c) { return c <= ' ' || c > '~'; }))
+    return Status::Usage(
+        fmt::format("--token-file {}: requires one line of at least {} letters, digits and signs",
+                    token_file_, kShortestToken));
+  return address;
+}
+
 Status MonitorCommand::Run() {
+  for (const char* const flag : {"--bind", "--token-file"}) {
+    if (command_.is_given(flag) && !command_.is_given("--prometheus"))
+      return Status::Usage(fmt::format("{}: requires --prometheus", flag));
+  }
   prometheus_ = command_.is_given("--prometheus");
   SamplerOptions options;
   options.process = pid_;
@@ -214,9 +257,15 @@ Status MonitorCommand::Run() {
       outputs.push_back(std::make_unique<FileLines>(std::move(file).value()));
     }
     if (prometheus_) {
-      Result<std::unique_ptr<MetricsServer>> server = MetricsServer::Start(prometheus_port_);
+      const Result<MetricsAddress> address = Address();
+      if (!address.ok()) return address.status();
+      Result<std::unique_ptr<MetricsServer>> server = MetricsServer::Start(address.value());
       if (!server.ok()) return server.status();
-      if (!quiet_) Remark(fmt::format("http://127.0.0.1:{}/metrics\n", server.value()->port()));
+      if (!quiet_) {
+        const bool is_v6 = bind_.find(':') != std::string::npos;
+        Remark(fmt::format("http://{}:{}/metrics\n", is_v6 ? fmt::format("[{}]", bind_) : bind_,
+                           server.value()->port()));
+      }
       outputs.push_back(std::make_unique<Exposition>(std::move(server).value()));
     }
     if (output_path_ != "-" && isatty(STDOUT_FILENO) == 1) {

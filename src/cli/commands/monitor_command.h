@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/flags/subcommand.h"
+#include "cli/machine/metrics_server.h"
 
 namespace headroom::cli {
 
@@ -17,6 +18,9 @@ class MonitorCommand : public Subcommand {
   Status Run() override;
 
  private:
+  /// Returns where --prometheus listens. Fails if other machines could read it without a token.
+  Result<MetricsAddress> Address() const;
+
   Command command_;
 
   // Flags as given.
@@ -28,6 +32,7 @@ class MonitorCommand : public Subcommand {
   bool force_ = false;
   int prometheus_port_ = 0;
   bool prometheus_ = false;
+  std::string bind_ = "127.0.0.1", token_file_;
   bool list_ = false;
   bool quiet_ = false;
 };

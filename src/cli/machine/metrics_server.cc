@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "serve/access.h"
 #include "serve/bounded_server.h"
 #include "serve/loopback.h"
 
@@ -17,15 +18,24 @@ constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 
 class Server : public MetricsServer {
  public:
-  Server() {
+  explicit Server(MetricsAddress address) : address_(std::move(address)) {
     // Scrapes are seconds apart, so open connections would only waste resources.
     server_.set_keep_alive_max_count(1);
     server_.set_pre_routing_handler([this](const httplib::Request& request,
                                            httplib::Response& response) {
-      if (request.get_header_value_count("Host") == 1 &&
-          IsLoopbackHost(request.get_header_value("Host"), port_)) {
-        return httplib::Server::HandlerResponse::Unhandled;
+      if (!address_.token.empty()) {
+        if (request.get_header_value_count("Authorization") == 1 &&
+            SameSecret(request.get_header_value("Authorization"), "Bearer " + address_.token))
+          return httplib::Server::HandlerResponse::Unhandled;
+        response.status = 401;
+        response.set_header("WWW-Authenticate", "Bearer");
+        response.set_content("this server requires its token: Authorization: Bearer TOKEN\n",
+                             "text/plain");
+        return httplib::Server::HandlerResponse::Handled;
       }
+      if (request.get_header_value_count("Host") == 1 &&
+          IsLoopbackHost(request.get_header_value("Host"), port_))
+        return httplib::Server::HandlerResponse::Unhandled;
       response.status = 403;
       response.set_content("this server answers for 127.0.0.1 and localhost only\n", "text/plain");
       return httplib::Server::HandlerResponse::Handled;
@@ -43,8 +53,8 @@ class Server : public MetricsServer {
     if (thread_.joinable()) thread_.join();
   }
 
-  Status Listen(int port) {
-    const Result<int> bound = BindToLoopback(server_, port);
+  Status Listen() {
+    const Result<int> bound = BindTo(server_, address_.address, address_.port);
     if (!bound.ok()) return bound.status();
     server_.DeepenBacklog();
     port_ = bound.value();
@@ -62,6 +72,7 @@ class Server : public MetricsServer {
   }
 
  private:
+  MetricsAddress address_;
   BoundedServer server_;
   int port_ = -1;
   std::mutex mutex_;
@@ -71,9 +82,9 @@ class Server : public MetricsServer {
 
 }  // namespace
 
-Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
-  auto server = std::make_unique<Server>();
-  if (Status status = server->Listen(port); !status.ok()) return status;
+Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(const MetricsAddress& address) {
+  auto server = std::make_unique<Server>(address);
+  if (Status status = server->Listen(); !status.ok()) return status;
   return std::unique_ptr<MetricsServer>(std::move(server));
 }
 

@@ -1,4 +1,4 @@
-// HTTP server of `headroom monitor --prometheus`: /metrics on loopback.
+// HTTP server of `headroom monitor --prometheus`: /metrics on loopback, or elsewhere with a token.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,20 @@
 
 namespace headroom::cli {
 
-/// Serves the most recently published text from its own threads. Answers only requests for a host
-/// name of this machine's loopback. A web page that was redirected here under another name (DNS
-/// rebinding) gets 403.
+/// Where the server listens, and what clients must send.
+struct MetricsAddress {
+  std::string address = "127.0.0.1";
+  int port = 0;       ///< 0: any free port.
+  std::string token;  ///< Header `Authorization: Bearer TOKEN`; empty: not required.
+};
+
+/// Serves the most recently published text from its own threads. Without a token, answers only
+/// requests for a host name of this machine's loopback. A web page that was redirected here under
+/// another name (DNS rebinding) gets 403.
 class MetricsServer {
  public:
-  /// Listens on 127.0.0.1. `port` 0 means any free port. Fails with kUsage if the port is taken.
-  static Result<std::unique_ptr<MetricsServer>> Start(int port);
+  /// Fails with kUsage if the port is taken.
+  static Result<std::unique_ptr<MetricsServer>> Start(const MetricsAddress& address);
 
   virtual ~MetricsServer() = default;
   virtual int port() const = 0;
