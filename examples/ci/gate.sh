@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fails a change that makes a training step slower. Compares the change's traces with a baseline, and
-# writes gate.md for the pull request.
+# Fails a change that makes a training step slower. Compares the change's traces with a baseline and writes gate.json and,
+# for the pull request, gate.md. action.yml (GitHub) and gitlab.yml call it; it runs anywhere.
 #
 # usage: gate.sh BASELINE TRACE [TRACE...]
 #
@@ -8,11 +8,13 @@
 #   headroom baseline save main run1.json.gz run2.json.gz run3.json.gz
 # TRACE: a trace of the change, from the same machine. Three runs show more than one long run.
 # GATE_RULES: a file of rules (default: rules.toml next to this script).
+# GATE_INCONCLUSIVE: `pass` accepts a change whose noise hides whether a rule holds.
 #
 # Exit code: 0 the gate passes; 1 it fails, is inconclusive, lacks a figure, or the runs are not
 # comparable; otherwise the exit code of headroom diff.
 set -eu
 
+[ $# -ge 2 ] || { echo "usage: gate.sh BASELINE TRACE [TRACE...]" >&2; exit 2; }
 baseline=$1
 trace=$2
 shift 2
@@ -25,9 +27,19 @@ while [ "$count" -gt 0 ]; do
   shift
   count=$((count - 1))
 done
+if [ "${GATE_INCONCLUSIVE:-fail}" = pass ]; then set -- "$@" --allow-inconclusive; fi
 
+rm -f gate.json gate.md # Removes earlier results: headroom diff may fail before it writes new ones.
 status=0
-rm -f gate.md # Removes an earlier result: headroom diff may fail before it writes a new one.
-headroom diff "$baseline" "$trace" "$@" --gate "$rules" --md -o gate.md || status=$?
-[ ! -f gate.md ] || cat gate.md
+headroom diff "$baseline" "$trace" "$@" --gate "$rules" --json -o gate.json || status=$?
+if [ -f gate.json ]; then
+  headroom diff "$baseline" "$trace" "$@" --gate "$rules" --md -o gate.md --quiet || true
+  cat gate.md
+  verdict=$(python3 -c 'import json; print(json.load(open("gate.json"))["gate"]["verdict"])')
+else
+  verdict=error
+fi
+# Where GitHub shows the result, and where later steps read it.
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f gate.md ]; then cat gate.md >>"$GITHUB_STEP_SUMMARY"; fi
+if [ -n "${GITHUB_OUTPUT:-}" ]; then echo "verdict=$verdict" >>"$GITHUB_OUTPUT"; fi
 exit "$status"

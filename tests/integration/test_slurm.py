@@ -12,6 +12,7 @@ from integration import ranks, support
 
 TRACE = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
 SCRIPT = support.ROOT / "examples/slurm/report.sbatch"
+RECORD = support.ROOT / "examples/slurm/record.sbatch"
 PROGRAMS = ("slurmctld", "slurmd", "srun", "sbatch", "munged")
 WORLD = 3
 WAIT_S = 60
@@ -167,6 +168,38 @@ class UnderSlurm(support.ProgramTest):
         self.assertIn("Rank 1", answer)
         for process in (0, 1):
             self.assertRegex(answer, rf"(?m)^process {process} on \S+: \d files? in")
+
+    def test_the_script_that_records(self):
+        program = self.write(
+            "train.py",
+            "import os, time\nimport headroom\n"
+            "assert os.environ['MASTER_ADDR'] and os.environ['WORLD_SIZE'] == '2'\n"
+            "for i in range(8):\n"
+            "    with headroom.step(i), headroom.scope('work'):\n"
+            "        time.sleep(0.002 * (1 + int(os.environ['RANK'])))\n",
+        )
+        self.slurm.say(
+            "sbatch",
+            "--wait",
+            "--chdir",
+            self.scratch,
+            "--nodes=1",
+            "--ntasks-per-node=2",
+            "--gpus-per-node=0",
+            "--cpus-per-task=1",
+            "--overcommit",
+            "--output=train.txt",
+            f"--export=ALL,HEADROOM={support.BINARY},STEPS=2:5,FOLDER=out",
+            RECORD,
+            "/usr/bin/python3",
+            program,
+        )
+        said = (self.scratch / "train.txt").read_text()
+        for rank in (0, 1):
+            report = support.headroom("report", "--json", self.scratch / f"out/rank{rank}.pftrace").json()
+            self.assertEqual(report["inputs"][0]["rank"], rank, said)
+            self.assertEqual([step["index"] for step in report["steps"]["list"]], [2, 3, 4, 5], said)
+        self.assertIn("2 ranks", said)
 
 
 if __name__ == "__main__":
