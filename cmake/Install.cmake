@@ -108,7 +108,12 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_DEBIAN_HEADROOM_PACKAGE_NAME headroom)
 set(CPACK_DEBIAN_HEADROOM_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_HEADROOM_PACKAGE_SHLIBDEPS ON)
+if(HEADROOM_LIBRARIES)
+  # A portable build (packaging/). dpkg-shlibdeps would require the glibc of this machine, whose libdl is part of libc.
+  set(CPACK_DEBIAN_HEADROOM_PACKAGE_DEPENDS "libc6 (>= 2.28)")
+else()
+  set(CPACK_DEBIAN_HEADROOM_PACKAGE_SHLIBDEPS ON)
+endif()
 set(CPACK_DEBIAN_HEADROOM_PACKAGE_RECOMMENDS python3)
 set(CPACK_DEBIAN_HEADROOM_PACKAGE_SUGGESTS "headroom-dev, headroom-mpi, python3-numpy")
 set(CPACK_COMPONENT_HEADROOM_DESCRIPTION "profiler of deep-learning jobs

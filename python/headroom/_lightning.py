@@ -18,8 +18,8 @@ class LightningCallback(Callback):  # type: ignore[misc]
 
         trainer = lightning.Trainer(callbacks=[headroom.callbacks.LightningCallback()], logger=...)
 
-    A step is a batch. Arguments as for headroom.callbacks.StepRecorder; `trackers` in addition to the trainer's loggers. After
-    fit(), `.report` has the report and `.recorder.page` the path of the page.
+    A step is a batch. Arguments as for headroom.callbacks.StepRecorder; `trackers` in addition to the trainer's
+    loggers. After fit(), `.report` has the report and `.recorder.page` the path of the page.
     """
 
     def __init__(

@@ -144,8 +144,9 @@ class StepRecorder:
 
     def _log(self, run: Any, values: Any, markdown: str) -> None:
         tracker = tracker_of(run)
-        tracker.metrics(values, self._steps[1])
-        tracker.page(str(self.page), markdown, self._steps[1])
+        step = None if tracker.counts_calls else self._steps[1]
+        tracker.metrics(values, step)
+        tracker.page(str(self.page), markdown, step)
 
     def _guard(self, work: Callable[[], Any]) -> None:
         """Turns a failure into a warning: a measurement must not end a training."""

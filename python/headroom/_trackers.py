@@ -12,6 +12,8 @@ class Tracker(NamedTuple):
     """Logs figures by name at a step; None: the default of the run."""
     page: Callable[[str, str, Optional[int]], Any]
     """Logs (path of the page, report in Markdown, step)."""
+    counts_calls: bool = False
+    """True if the run counts its log calls as steps and drops what comes with an earlier step, as W&B does."""
 
 
 def tracker_of(run: Any) -> Tracker:
@@ -34,7 +36,7 @@ def tracker_of(run: Any) -> Tracker:
             lambda values, step: run.log_metrics(values, step=step), _artifact(getattr(run, "log_artifact", None))
         )
     if hasattr(run, "log"):  # A wandb.Run, or the module.
-        return Tracker(lambda values, step: run.log(values, step=step), _wandb_page(run))
+        return Tracker(lambda values, step: run.log(values, step=step), _wandb_page(run), counts_calls=True)
     raise TypeError(
         f"{type(run).__name__} is not a supported tracker: pass a W&B run or the module wandb, "
         "the module mlflow, or a TensorBoard SummaryWriter"

@@ -16,9 +16,9 @@ class TransformersCallback(TrainerCallback):  # type: ignore[misc]
 
         trainer = transformers.Trainer(..., callbacks=[headroom.callbacks.TransformersCallback()])
 
-    A step is an update of the parameters. Arguments as for headroom.callbacks.StepRecorder; `trackers` in addition to W&B,
-    MLflow and TensorBoard, as `TrainingArguments.report_to` names them. After train(), `.report` has the report and
-    `.recorder.page` the path of the page.
+    A step is an update of the parameters. Arguments as for headroom.callbacks.StepRecorder; `trackers` in addition to
+    W&B, MLflow and TensorBoard, as `TrainingArguments.report_to` names them. After train(), `.report` has the report,
+    and `.recorder.page` the path of the page.
     """
 
     def __init__(

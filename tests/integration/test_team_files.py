@@ -1,6 +1,4 @@
-"""Tests the files for teams in examples/ and packaging/: the gate of CI systems as they run it, the dashboard, the pod, the
-skill, the recipes.
-"""
+"""Tests the files for teams in examples/ and packaging/: the gate as CI systems run it, dashboard, pod, skill."""
 import gzip
 import json
 import os
@@ -57,7 +55,7 @@ class Gate(support.ProgramTest):
 
         return re.sub(r"\$\{\{(.*?)\}\}", value, text)
 
-    def act(self, **given):
+    def act(self, given):
         action = yaml.safe_load((EXAMPLES / "ci/action.yml").read_text())
         inputs = {name: one.get("default") for name, one in action["inputs"].items()} | given
         self.assertNotIn(None, inputs.values())
@@ -78,15 +76,16 @@ class Gate(support.ProgramTest):
 
     def test_the_action_passes_fails_and_cannot_tell(self):
         rules = str(self.scratch / "rules.toml")
-        for traces, more, code, verdict in (
+        cases: tuple[tuple[str, dict[str, str], int, str], ...] = (
             ("same.json.gz", {}, 0, "pass"),
             ("slow.json", {}, 1, "fail"),
             ("near.json", {"rules": rules}, 1, "inconclusive"),
             ("near.json", {"rules": rules, "inconclusive": "pass"}, 0, "inconclusive"),
             ("nowhere.json", {}, 3, "error"),
-        ):
-            with self.subTest(traces=traces, **more):
-                outcome, said = self.act(baseline="main", traces=traces, **more)
+        )
+        for traces, more, code, verdict in cases:
+            with self.subTest(traces=traces, more=more):
+                outcome, said = self.act({"baseline": "main", "traces": traces, **more})
                 self.assertEqual((outcome.code, said), (code, f"verdict={verdict}"), outcome)
                 if code != 3:
                     self.assertIn(f"Gate: {verdict}", outcome.text)
