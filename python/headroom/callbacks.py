@@ -28,21 +28,14 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, NamedTupl
 from headroom import _timer
 
 if TYPE_CHECKING:
-    from headroom._lightning import LightningCallback
+    from headroom._lightning import LightningCallback as LightningCallback  # noqa: F401
     from headroom._recorder import StepRecorder
-    from headroom._transformers import TransformersCallback
+    from headroom._transformers import TransformersCallback as TransformersCallback  # noqa: F401
 
-__all__ = [
-    "CallbackTime",
-    "LightningCallback",
-    "StepRecorder",
-    "TransformersCallback",
-    "Wrapped",
-    "wrap",
-    "wrap_runner",
-]
+# Without LightningCallback and TransformersCallback, which import their frameworks.
+__all__ = ["CallbackTime", "StepRecorder", "Wrapped", "wrap", "wrap_runner"]
 
-# Loaded at first use: each imports its framework.
+# Loaded at first use.
 _HOMES = {"LightningCallback": "_lightning", "StepRecorder": "_recorder", "TransformersCallback": "_transformers"}
 
 # Base classes of the frameworks, whose hooks do nothing.
@@ -54,7 +47,10 @@ _HOOKS = ("on_", "before_", "after_")
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'headroom.callbacks' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"headroom.{_HOMES[name]}"), name)
+    try:
+        return getattr(importlib.import_module(f"headroom.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"headroom.callbacks.{name} requires {error.name}, which is not installed") from error
 
 
 class CallbackTime(NamedTuple):
