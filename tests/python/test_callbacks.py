@@ -391,5 +391,33 @@ class Skorch(unittest.TestCase):
             )
 
 
+class Recorders(unittest.TestCase):
+    """The recorders of real trainers are tested with current versions of them (tests/frameworks/test_callbacks.py)."""
+
+    @unittest.skipIf(skorch is None, "no PyTorch")
+    def test_without_kineto_the_training_goes_on(self):
+        if torch.profiler.kineto_available():
+            self.skipTest("this PyTorch has Kineto")
+        with self.assertWarnsRegex(UserWarning, "without Kineto; `headroom record` works"):
+            with callbacks.StepRecorder((1, 2)) as recorder:
+                for _ in range(4):
+                    recorder.step()
+        self.assertIsNone(recorder.report)
+
+    def test_wrong_arguments(self):
+        for steps in ((0, 5), (6, 5), (-1, -1)):
+            with self.assertRaisesRegex(ValueError, "requires 1 <= first <= last"):
+                callbacks.StepRecorder(steps)
+        with self.assertRaisesRegex(TypeError, "object is not a supported tracker"):
+            callbacks.StepRecorder(trackers=[object()])
+
+    def test_a_missing_framework_is_named(self):
+        for name in ("LightningCallback", "TransformersCallback"):
+            try:
+                getattr(callbacks, name)
+            except ImportError as error:
+                self.assertRegex(str(error), rf"callbacks\.{name} requires \w+, which is not installed")
+
+
 if __name__ == "__main__":
     unittest.main()
