@@ -13,7 +13,9 @@ set(made ${PROJECT_BINARY_DIR}/install)
 
 # --- the program, and what it loads ---
 install(TARGETS headroom RUNTIME DESTINATION bin COMPONENT headroom)
-install(TARGETS headroom_cupti LIBRARY DESTINATION ${payload} COMPONENT headroom)
+if(TARGET headroom_cupti)
+  install(TARGETS headroom_cupti LIBRARY DESTINATION ${payload} COMPONENT headroom)
+endif()
 if(TARGET headroom_mpi)
   install(TARGETS headroom_mpi LIBRARY DESTINATION ${payload} COMPONENT headroom-mpi)
 endif()

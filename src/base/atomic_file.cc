@@ -118,9 +118,13 @@ Result<bool> AtomicFile::CommitNew() {
   if (error == 0) {
     unlink(temporary_.c_str());
   } else if (error != EEXIST) {
-    error = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0
-                ? 0
-                : errno;
+#ifdef __APPLE__
+    const int renamed = renamex_np(temporary_.c_str(), path_.c_str(), RENAME_EXCL);
+#else
+    const int renamed =
+        renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
+#endif
+    error = renamed == 0 ? 0 : errno;
   }
   if (error == EINVAL || error == ENOSYS) {
     // Claims the name first, then replaces it.

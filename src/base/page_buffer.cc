@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <new>
 
@@ -33,7 +34,11 @@ void* MapAligned(std::size_t bytes, int protection) {
 }
 
 /// Gives only advice: without huge pages, the system uses small ones.
-void AskForHugePages(void* address, std::size_t bytes) { madvise(address, bytes, MADV_HUGEPAGE); }
+void AskForHugePages([[maybe_unused]] void* address, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  madvise(address, bytes, MADV_HUGEPAGE);
+#endif
+}
 
 }  // namespace
 
@@ -53,6 +58,12 @@ void* MapPages(std::size_t bytes) {
 void* RemapPages(void* address, std::size_t bytes, std::size_t new_bytes) {
   const std::size_t now = InPages(bytes), wanted = InPages(new_bytes);
   if (now == wanted) return address;
+#ifndef __linux__
+  void* const copy = MapPages(wanted);
+  std::memcpy(copy, address, std::min(now, wanted));
+  munmap(address, now);
+  return copy;
+#else
   if (wanted < kHugePageBytes) {
     void* const moved = mremap(address, now, wanted, MREMAP_MAYMOVE);
     if (moved == MAP_FAILED) throw std::bad_alloc();
@@ -70,6 +81,7 @@ void* RemapPages(void* address, std::size_t bytes, std::size_t new_bytes) {
   }
   AskForHugePages(moved, wanted);
   return moved;
+#endif
 }
 
 void UnmapPages(void* address, std::size_t bytes) { munmap(address, bytes); }

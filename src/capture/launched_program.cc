@@ -15,6 +15,12 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
+
+#ifdef __APPLE__
+#include <crt_externs.h>
+#define environ (*_NSGetEnviron())  // A library of macOS has no variable of this name.
+#endif
 
 namespace headroom {
 namespace {
@@ -47,6 +53,18 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
+}
+
+/// Waits for a signal. Returns it, and true if the terminal may have sent it.
+std::pair<int, bool> NextSignal(const sigset_t& held) {
+#ifdef __APPLE__
+  int signal = 0;
+  return {sigwait(&held, &signal) == 0 ? signal : -1, true};
+#else
+  siginfo_t info{};
+  const int signal = sigwaitinfo(&held, &info);
+  return {signal, info.si_code == SI_KERNEL};
+#endif
 }
 
 /// Returns the descriptors of this process.
@@ -148,12 +166,10 @@ int LaunchedProgram::Wait() const {
   const sigset_t held = HeldSet();
   for (;;) {
     if (const std::optional<int> code = ExitCode()) return *code;
-    siginfo_t info{};
-    const int signal = sigwaitinfo(&held, &info);
+    const auto [signal, by_terminal] = NextSignal(held);
     if (signal <= 0 || signal == SIGCHLD) continue;
     // The terminal sends to all processes of its foreground group: this process and the program.
-    if (info.si_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT || signal == SIGHUP))
-      continue;
+    if (by_terminal && (signal == SIGINT || signal == SIGQUIT || signal == SIGHUP)) continue;
     kill(pid_, signal);
   }
 }

@@ -89,12 +89,14 @@ Value Unpack(const std::string& bytes) {
 
 Place FindPlace() {
   Place place{.host = HostName(), .processors = {}};
+#ifdef __linux__  // Elsewhere, processes are not bound to CPUs.
   cpu_set_t set;
   CPU_ZERO(&set);
   sched_getaffinity(0, sizeof(set), &set);  // Fails and leaves the set empty on machines with more
                                             // than 1024 CPUs.
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     place.processors.push_back(CPU_ISSET(cpu, &set) ? '1' : '0');
+#endif
   return place;
 }
 

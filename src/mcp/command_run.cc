@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+
+#include "base/platform.h"
+
+#ifdef __APPLE__
+#include <crt_externs.h>
+#define environ (*_NSGetEnviron())  // A library of macOS has no variable of this name.
+#endif
 
 namespace headroom::mcp {
 namespace {
@@ -72,9 +78,9 @@ Result<CommandRun> CommandRun::Start(const std::vector<std::string>& arguments) 
 
   CommandRun run;
   std::array<int, 2> out{-1, -1}, err{-1, -1};
-  if (pipe2(out.data(), O_CLOEXEC) != 0) return failed(errno);
+  if (!OpenPipe(out)) return failed(errno);
   run.out_ = out[0];
-  if (pipe2(err.data(), O_CLOEXEC) != 0) {
+  if (!OpenPipe(err)) {
     const int error = errno;
     Close(out[1]);
     return failed(error);
@@ -82,16 +88,17 @@ Result<CommandRun> CommandRun::Start(const std::vector<std::string>& arguments) 
   run.err_ = err[0];
   int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   const pid_t parent = getpid();
+  const std::string program = ProgramToStart();
   run.started_ = std::chrono::steady_clock::now();
   run.pid_ = nothing < 0 ? -1 : fork();
   const int error = errno;
   if (run.pid_ == 0) {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    EndWithParent(SIGKILL);
     if (getppid() != parent || dup2(nothing, STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0 ||
         dup2(err[1], STDERR_FILENO) < 0)
       _exit(127);
-    execve("/proc/self/exe", argv.data(), envp.data());
+    execve(program.c_str(), argv.data(), envp.data());
     _exit(127);
   }
   Close(nothing);

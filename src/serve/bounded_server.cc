@@ -80,8 +80,13 @@ class BoundedStream final : public httplib::Stream {
   /// Returns true if the client is connected and the server is running.
   bool IsAwaited() const {
     if (listener_ == INVALID_SOCKET) return false;
+#ifdef POLLRDHUP
     pollfd polled = {.fd = socket_, .events = POLLRDHUP, .revents = 0};
     return poll(&polled, 1, 0) <= 0;
+#else
+    pollfd polled = {.fd = socket_, .events = 0, .revents = 0};
+    return poll(&polled, 1, 0) <= 0 || (polled.revents & POLLHUP) == 0;
+#endif
   }
 
   /// Reads and discards incoming bytes for a limited time, up to the size limit of a request.

@@ -1,5 +1,6 @@
 #include "serve/loopback.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <httplib.h>
 #include <netinet/in.h>
@@ -50,8 +51,9 @@ Result<int> BindToLoopback(httplib::Server& server, int port) {
 
 Result<HeldPort> HeldPort::Take(int port) {
   if (port == 0) return HeldPort(-1);
-  HeldPort held(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  HeldPort held(socket(AF_INET, SOCK_STREAM, 0));
   if (held.socket_ < 0) return CannotListen(port);
+  fcntl(held.socket_, F_SETFD, FD_CLOEXEC);
   BeAloneOnPort(held.socket_);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -61,7 +63,7 @@ Result<HeldPort> HeldPort::Take(int port) {
   if (bind(held.socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       listen(held.socket_, 1) != 0)
     return CannotListen(port);
-  return held;
+  return {std::move(held)};
 }
 
 HeldPort::HeldPort(HeldPort&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}

@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/platform.h"
 #include "capture/launched_program.h"
 
 namespace headroom {
@@ -30,12 +31,23 @@ constexpr std::chrono::seconds kGrace(5);
 /// Limit per read, so that endless output does not block other work.
 constexpr std::size_t kMaxAtOnce = std::size_t{64} << 10;
 
+/// Returns the capacity of a pipe.
+std::size_t PipeBytes(int pipe) {
+#ifdef F_GETPIPE_SZ
+  const int size = fcntl(pipe, F_GETPIPE_SZ);
+  return size > 0 ? static_cast<std::size_t>(size) : 0;
+#else
+  (void)pipe;
+  return std::size_t{64} << 10;
+#endif
+}
+
 /// Output of a program.
 class Output {
  public:
   static Result<Output> Open() {
     std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    if (!OpenPipe(ends)) {
       return Status::Environment(
           fmt::format("cannot read the program's output: {}", std::strerror(errno)));
     }
@@ -66,8 +78,7 @@ class Output {
   /// Passes on the output so far, at most one pipe's capacity, because other processes may still
   /// print.
   void TakeRest(const std::function<void(std::string_view)>& take) {
-    const int size = reads_ >= 0 ? fcntl(reads_, F_GETPIPE_SZ) : 0;
-    for (std::size_t left = size > 0 ? static_cast<std::size_t>(size) : 0; left > 0;) {
+    for (std::size_t left = reads_ >= 0 ? PipeBytes(reads_) : 0; left > 0;) {
       const std::size_t taken = TakeSome(take);
       if (taken == 0) return;
       left -= std::min(left, taken);

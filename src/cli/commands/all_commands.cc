@@ -6,15 +6,12 @@
 #include "cli/commands/calibrate_command.h"
 #include "cli/commands/data_command.h"
 #include "cli/commands/diff_command.h"
-#include "cli/commands/doctor_command.h"
 #include "cli/commands/export_command.h"
 #include "cli/commands/mcp_command.h"
 #include "cli/commands/merge_command.h"
-#include "cli/commands/monitor_command.h"
 #include "cli/commands/ops_command.h"
 #include "cli/commands/predict_command.h"
 #include "cli/commands/query_command.h"
-#include "cli/commands/record_command.h"
 #include "cli/commands/redact_command.h"
 #include "cli/commands/repair_command.h"
 #include "cli/commands/report_command.h"
@@ -24,6 +21,12 @@
 #include "cli/commands/whatif_command.h"
 #include "cli/flags/completion_command.h"
 #include "cli/flags/man_command.h"
+
+#ifdef HEADROOM_RECORDS
+#include "cli/commands/doctor_command.h"
+#include "cli/commands/monitor_command.h"
+#include "cli/commands/record_command.h"
+#endif
 
 namespace headroom::cli {
 
@@ -46,9 +49,11 @@ std::vector<std::unique_ptr<Subcommand>> MakeCommands(const Program& program) {
   add("Forecast", std::make_unique<OpsCommand>(root));
   add("Forecast", std::make_unique<ScaleCommand>(root));
   add("Forecast", std::make_unique<CalibrateCommand>(root));
+#ifdef HEADROOM_RECORDS
   add("Record", std::make_unique<RecordCommand>(root));
   add("Record", std::make_unique<MonitorCommand>(root));
   add("Record", std::make_unique<DoctorCommand>(root));
+#endif
   add("Share", std::make_unique<RedactCommand>(root));
   add("Share", std::make_unique<SliceCommand>(root));
   add("Share", std::make_unique<MergeCommand>(root));

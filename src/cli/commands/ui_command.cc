@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/platform.h"
 #include "capture/launched_program.h"
 #include "capture/metrics/board/clock.h"
 #include "cli/flags/value_checks.h"
@@ -212,8 +213,7 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
       if (!options_.quiet) echo->Append(printed);
       take(printed);
     };
-    // /proc/self/exe is this program, even if its file was replaced after the start.
-    Result<int> code = RunToEnd({.arguments = {"/proc/self/exe", "record", "--force", "--end-group",
+    Result<int> code = RunToEnd({.arguments = {ProgramToStart(), "record", "--force", "--end-group",
                                                "-o", path, "--", "sh", "-c", run_},
                                  .take = tell,
                                  .is_stopped = is_stopped});
@@ -271,6 +271,9 @@ Status UiCommand::Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
 
 Status UiCommand::Run() {
   const bool runs = command_.is_given("--run");
+#ifndef HEADROOM_RECORDS
+  if (runs) return Status::Usage("--run: this build cannot record; recording needs Linux");
+#endif
   if (runs && run_.find_first_not_of(" \t\n") == std::string::npos)
     return Status::Usage("--run: the command is missing: --run 'python3 train.py'");
   if (traces_.empty() && !runs)

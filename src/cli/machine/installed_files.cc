@@ -3,12 +3,14 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/platform.h"
+
 namespace headroom::cli {
 
 InstalledFiles FindInstalledFiles() {
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path here = fs::path(ProgramPath()).parent_path();
   InstalledFiles files;
   for (const fs::path& root : {here, here.parent_path() / "lib" / "headroom"}) {
     const fs::path package = root / "python" / "headroom", inject = package / "_inject";

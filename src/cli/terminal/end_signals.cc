@@ -24,6 +24,25 @@ void EndSignals::Wait() const {
   sigwait(&signals_, &signal);
 }
 
+#ifdef __APPLE__
+// macOS has no sigtimedwait().
+bool EndSignals::Wait(TimeNs deadline) const {
+  for (;;) {
+    sigset_t pending;
+    sigpending(&pending);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (sigismember(&pending, signal) != 1) continue;
+      Wait();
+      return true;
+    }
+    const std::int64_t left = (deadline - MonotonicNow()).ns();
+    if (left <= 0) return false;
+    constexpr std::int64_t kGlance = 50'000'000;
+    const timespec pause{.tv_sec = 0, .tv_nsec = std::min(left, kGlance)};
+    nanosleep(&pause, nullptr);
+  }
+}
+#else
 bool EndSignals::Wait(TimeNs deadline) const {
   for (;;) {
     const std::int64_t left = std::max<std::int64_t>(0, (deadline - MonotonicNow()).ns());
@@ -33,5 +52,6 @@ bool EndSignals::Wait(TimeNs deadline) const {
     if (errno == EAGAIN) return false;  // EINTR: another signal's handler ran.
   }
 }
+#endif
 
 }  // namespace headroom::cli

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 
 #include "base/ascii.h"
 #include "base/atomic_file.h"
+#include "base/platform.h"
 #include "base/read_file.h"
 #include "base/text.h"
 
@@ -107,7 +107,7 @@ Ending RunProgram(const std::vector<std::string>& words, const std::string& log)
   const int error = errno;
   if (child == 0) {
     // The child must end if this process does.
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    EndWithParent(SIGTERM);
     if (getppid() != parent || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
         dup2(output, STDERR_FILENO) < 0) {
       _exit(127);
