@@ -48,7 +48,10 @@ class BuildParts(build_ext):
                 continue
             (target / place).mkdir(parents=True, exist_ok=True)
             for pattern in patterns:
-                for file in folder.glob(pattern):
+                files = list(folder.glob(pattern))
+                if not files:
+                    sys.exit(f"headroom: {folder} has no {pattern}; build it first (docs/install.md)")
+                for file in files:
                     shutil.copy2(file, target / place / file.name)
 
     def build_with_cmake(self):

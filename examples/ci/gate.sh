@@ -14,7 +14,9 @@
 # comparable; otherwise the exit code of headroom diff.
 set -eu
 
-[ $# -ge 2 ] || { echo "usage: gate.sh BASELINE TRACE [TRACE...]" >&2; exit 2; }
+verdict() { if [ -n "${GITHUB_OUTPUT:-}" ]; then echo "verdict=$1" >>"$GITHUB_OUTPUT"; fi; } # For later steps.
+
+[ $# -ge 2 ] || { verdict error; echo "usage: gate.sh BASELINE TRACE [TRACE...]" >&2; exit 2; }
 baseline=$1
 trace=$2
 shift 2
@@ -32,14 +34,15 @@ if [ "${GATE_INCONCLUSIVE:-fail}" = pass ]; then set -- "$@" --allow-inconclusiv
 rm -f gate.json gate.md # Removes earlier results: headroom diff may fail before it writes new ones.
 status=0
 headroom diff "$baseline" "$trace" "$@" --gate "$rules" --json -o gate.json || status=$?
+found=error
 if [ -f gate.json ]; then
   headroom diff "$baseline" "$trace" "$@" --gate "$rules" --md -o gate.md --quiet || true
-  cat gate.md
-  verdict=$(python3 -c 'import json; print(json.load(open("gate.json"))["gate"]["verdict"])')
-else
-  verdict=error
+  # The gate comes last in the object, and its verdict first in the gate.
+  found=$(sed -n '/^  "gate":/,$s/.*"verdict": "\([^"]*\)".*/\1/p' gate.json | sed -n 1p)
 fi
-# Where GitHub shows the result, and where later steps read it.
-if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f gate.md ]; then cat gate.md >>"$GITHUB_STEP_SUMMARY"; fi
-if [ -n "${GITHUB_OUTPUT:-}" ]; then echo "verdict=$verdict" >>"$GITHUB_OUTPUT"; fi
+if [ -f gate.md ]; then
+  cat gate.md
+  if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then cat gate.md >>"$GITHUB_STEP_SUMMARY"; fi # GitHub shows it.
+fi
+verdict "${found:-error}"
 exit "$status"

@@ -28,6 +28,7 @@ Each part loads at its first use and runs in every CPython from 3.9 on. Only col
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any, Iterable
 
 from headroom._requirements import needed_by
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from headroom.columns import Edges, Gradients, Task, Tasks
     from headroom.data_module import DataModule
     from headroom.graph import Channel, CriticalPath, Graph, Replay, Selection
-    from headroom.page import Page, page
+    from headroom._page import Page, page
     from headroom.query_result import QueryResult
     from headroom.results import Comparison, Forecasts, Loading, Prediction, Report, Result, Scaling
     from headroom.tables import Table, Tables
@@ -128,7 +129,6 @@ __all__ = [
     "report",
     "scale",
     "scope",
-    "slice",
     "stats",
     "step",
     "summary",
@@ -162,7 +162,7 @@ _MODULES = {
     "arrays": ("NullableArray", "TextColumn"),
     "columns": ("Edges", "Gradients", "Task", "Tasks"),
     "graph": ("Channel", "CriticalPath", "Graph", "Replay", "Selection"),
-    "page": ("Page", "page"),
+    "_page": ("Page", "page"),
     "query_result": ("QueryResult",),
     "results": ("Comparison", "Forecasts", "Loading", "Prediction", "Report", "Result", "Scaling"),
     "tables": ("Table", "Tables"),
@@ -196,20 +196,24 @@ def load(path: Path) -> Trace:
     return trace
 
 
-def report(path: Path, *, rank: int | None = None, **options: Any) -> Report:
+def _loaded(trace: Path | Trace) -> Trace:
+    return load(trace) if isinstance(trace, (str, bytes, os.PathLike)) else trace
+
+
+def report(path: Path | Trace, *, rank: int | None = None, **options: Any) -> Report:
     """Returns the object of `headroom report --json` (headroom.report/1, docs/report.md), which shows what limits the
     job: a dict with attributes that a notebook shows as a summary.
 
     rank: the rank of a file that does not state its own; options: as for Graph.
     """
-    return load(path).report(rank=rank, **options)
+    return _loaded(path).report(rank=rank, **options)
 
 
-def whatif(path: Path, scenarios: Iterable[str] = (), **options: Any) -> Forecasts:
+def whatif(path: Path | Trace, scenarios: Iterable[str] = (), **options: Any) -> Forecasts:
     """Returns the object of `headroom whatif --json` (headroom.whatif/1): forecasts of scenarios.
 
     scenarios: "NAME[:key=value,...]", or "A+B" for both at once; `["scenarios"]` of the result has one row per
     scenario, in this order. Without scenarios: all that apply, sorted by the time that they save. options: as for
     Graph.
     """
-    return load(path).whatif(scenarios, **options)
+    return _loaded(path).whatif(scenarios, **options)

@@ -136,11 +136,14 @@ def _load() -> ctypes.CDLL:
     path = pathlib.Path(__file__).resolve().parent / f"libheadroom_engine{suffix}"
     if not path.exists():
         raise ModuleNotFoundError(f"{path} does not exist", name="headroom._engine")
-    library = ctypes.CDLL(str(path))
-    for name, arguments in _FUNCTIONS.items():
-        function = getattr(library, f"headroom_{name}")
-        function.argtypes = arguments
-        function.restype = ctypes.c_int
+    try:
+        library = ctypes.CDLL(str(path))
+        for name, arguments in _FUNCTIONS.items():
+            function = getattr(library, f"headroom_{name}")
+            function.argtypes = arguments
+            function.restype = ctypes.c_int
+    except (OSError, AttributeError) as error:
+        raise ImportError(f"{path} cannot be loaded: {error}; install Headroom again") from error
     library.headroom_version.restype = c_char_p
     library.headroom_message.restype = c_char_p
     library.headroom_free.argtypes = (c_void_p,)
@@ -170,6 +173,12 @@ class _Object:
     def __init__(self, handle: int | None) -> None:
         self._handle = handle
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # copy and pickle would duplicate the handle, which is then freed twice.
+        raise TypeError(
+            f"{type(self).__name__}: memory of the engine cannot be copied or pickled; load the trace again"
+        )
+
     def __del__(self, free: Callable[[Any], None] = _library.headroom_free) -> None:
         if getattr(self, "_handle", None):
             free(self._handle)
@@ -184,7 +193,12 @@ def _made(name: str, *arguments: Any) -> int | None:
 
 def _text(name: str, *arguments: Any) -> str:
     """Calls a function whose last argument receives a text."""
-    holder = _Object(_made(name, *arguments))
+    return _text_of(_made(name, *arguments))
+
+
+def _text_of(handle: int | None) -> str:
+    """Returns a text of the engine, and frees it."""
+    holder = _Object(handle)
     size = c_int64()
     start = _library.headroom_text(holder._handle, byref(size))
     return ctypes.string_at(start, size.value).decode("utf-8", "replace")
@@ -341,12 +355,13 @@ class Trace(_Object):
 
         # In a thread of its own: signal handlers (Ctrl-C) run while this one waits, but not inside a call of C.
         worker = threading.Thread(target=run, name="headroom query")
-        worker.start()
         try:
+            worker.start()
             worker.join()
         except BaseException:
             _call("stop", stop._handle)
-            worker.join()
+            if worker.ident is not None:
+                worker.join()
             raise
         if isinstance(done[0], Exception):
             raise done[0]
@@ -457,21 +472,31 @@ class Selected(_Object):
 
 
 class EditableGraph(_Object):
+    """One call at a time: edits in two threads must not damage the graph."""
+
     def __init__(self, recording: Recording) -> None:
         super().__init__(_made("graph_new", recording._handle))
+        self._lock = threading.Lock()
 
     def copy(self) -> EditableGraph:
         twin = object.__new__(EditableGraph)
-        _Object.__init__(twin, _made("graph_copy", self._handle))
+        with self._lock:
+            _Object.__init__(twin, _made("graph_copy", self._handle))
+        twin._lock = threading.Lock()
         return twin
 
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> EditableGraph:
+        return self.copy()
+
     def reset(self) -> None:
-        _call("graph_reset", self._handle)
+        self._call("graph_reset")
 
     @property
     def counts(self) -> tuple[int, int, int]:
         counts = (c_int64 * 3)()
-        _call("graph_counts", self._handle, counts)
+        self._call("graph_counts", counts)
         return counts[0], counts[1], counts[2]
 
     def durations_ns(self) -> NDArray[np.int64]:
@@ -515,11 +540,11 @@ class EditableGraph(_Object):
             where=None if mask is None else (mask.ctypes.data or 1),
             where_rows=0 if mask is None else len(mask),
         )
-        return Selected(_made("graph_select", self._handle, byref(criteria)))
+        return Selected(self._made("graph_select", byref(criteria)))
 
     def time_ms(self, selected: Selected) -> float:
         ms = c_double()
-        _call("graph_time_ms", self._handle, selected._handle, byref(ms))
+        self._call("graph_time_ms", selected._handle, byref(ms))
         return ms.value
 
     def scale(self, selected: Selected, factor: float) -> None:
@@ -548,15 +573,14 @@ class EditableGraph(_Object):
         return self._insert(selected, False, duration_us, host_us, launch_us)
 
     def channel(self, name: str, policy: str) -> None:
-        _call("graph_channel", self._handle, _c_text("name", name), _c_text("policy", policy))
+        self._call("graph_channel", _c_text("name", name), _c_text("policy", policy))
 
     def insert_transfer(
         self, channel: str, duration_us: float, priority: int, after: Sequence[int], before: Sequence[int]
     ) -> int:
         task = c_int64()
-        _call(
+        self._call(
             "graph_insert_transfer",
-            self._handle,
             _c_text("channel", channel),
             duration_us,
             _whole("priority", priority, 32),
@@ -570,29 +594,29 @@ class EditableGraph(_Object):
 
     def channel_tasks(self, channel: str) -> int:
         tasks = c_int64()
-        _call("graph_channel_tasks", self._handle, _c_text("channel", channel), byref(tasks))
+        self._call("graph_channel_tasks", _c_text("channel", channel), byref(tasks))
         return tasks.value
 
     def scale_channel(self, channel: str, factor: float) -> None:
-        _call("graph_scale_channel", self._handle, _c_text("channel", channel), factor)
+        self._call("graph_scale_channel", _c_text("channel", channel), factor)
 
     def clear_channel(self, channel: str) -> None:
-        _call("graph_clear_channel", self._handle, _c_text("channel", channel))
+        self._call("graph_clear_channel", _c_text("channel", channel))
 
     def apply(self, scenario: str) -> str:
-        return _text("graph_apply", self._handle, _c_text("scenario", scenario))
+        return _text_of(self._made("graph_apply", _c_text("scenario", scenario)))
 
     def replay(self) -> ReplayResult:
-        return ReplayResult(_made("graph_replay", self._handle))
+        return ReplayResult(self._made("graph_replay"))
 
     def _column(self, name: str) -> NDArray[Any]:
         values = _Array()
-        _call("graph_column", self._handle, name.encode(), byref(values))
+        self._call("graph_column", name.encode(), byref(values))
         return _numbers(values)
 
     def _edit(self, edit: str, selected: Selected, value: float = 0) -> int:
         count = c_int64()
-        _call("graph_edit", self._handle, edit.encode(), selected._handle, value, byref(count))
+        self._call("graph_edit", edit.encode(), selected._handle, value, byref(count))
         return count.value
 
     def _insert(
@@ -600,8 +624,16 @@ class EditableGraph(_Object):
     ) -> NDArray[np.int64]:
         tasks = _Array()
         given = [None if us is None else byref(c_double(us)) for us in (host_us, launch_us)]
-        _call("graph_insert", self._handle, selected._handle, before, duration_us, *given, byref(tasks))
+        self._call("graph_insert", selected._handle, before, duration_us, *given, byref(tasks))
         return _numbers(tasks)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        with self._lock:
+            _call(name, self._handle, *arguments)
+
+    def _made(self, name: str, *arguments: Any) -> int | None:
+        with self._lock:
+            return _made(name, self._handle, *arguments)
 
 
 class ReplayResult(_Object):

@@ -27,9 +27,11 @@ def interval(times: dict[str, float] | None) -> str:
     """Returns {low, mid, high} as "51.3 ms (45.0-57.6)"; a note for a missing forecast."""
     if not times or times.get("mid") is None:
         return "no forecast"
-    if times["low"] is None or times["low"] == times["high"]:
+    low, high = times["low"], times["high"]
+    if low is None or high is None or low == high:
         return ms(times["mid"])
-    return f"{ms(times['mid'])} ({times['low']:.3g}&ndash;{times['high']:.3g})"
+    unit = 1000 if abs(times["mid"]) >= 1000 else 1  # That of the middle.
+    return f"{ms(times['mid'])} ({low / unit:.3g}&ndash;{high / unit:.3g})"
 
 
 def gib(value: float | None) -> str:

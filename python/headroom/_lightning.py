@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Optional, Tuple
+from typing import Any, Iterable, List, Optional, Tuple
 
 from headroom._recorder import StepRecorder
+from headroom._trackers import experiment_of
 
 try:
     from lightning.pytorch.callbacks import Callback
@@ -31,6 +32,7 @@ class LightningCallback(Callback):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self.recorder = StepRecorder(steps, folder, trackers, with_stack)
+        self._loggers: Optional[List[Any]] = None
 
     @property
     def report(self) -> Optional[Any]:
@@ -38,7 +40,9 @@ class LightningCallback(Callback):  # type: ignore[misc]
         return self.recorder.report
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        self.recorder.add_trackers(logger for logger in trainer.loggers if _has_page(logger))
+        if self._loggers is None:  # A second fit() has the same ones.
+            self._loggers = [logger for logger in trainer.loggers if experiment_of(logger) is not None]
+            self.recorder.add_trackers(self._loggers)
         self.recorder.start()
 
     def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
@@ -49,7 +53,3 @@ class LightningCallback(Callback):  # type: ignore[misc]
 
     def on_exception(self, *args: Any) -> None:
         self.recorder.close()
-
-
-def _has_page(logger: Any) -> bool:
-    return type(logger).__name__ in ("WandbLogger", "MLFlowLogger", "TensorBoardLogger")

@@ -32,7 +32,7 @@ def stacked(parts: Mapping[str, float], ax: Any) -> Any:
     ax.set_xlabel("ms of a step")
     if left:
         ax.set_xlim(0, left)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.35), ncols=4, frameon=False)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.35), ncol=4, frameon=False)
     return ax
 
 
@@ -61,14 +61,17 @@ def scaling(points: Sequence[Mapping[str, Any]], ax: Any) -> Any:
     networks: dict[str, list[Mapping[str, Any]]] = {}
     for point in points:
         if point["throughput_per_s"] is not None:
-            name = point["cluster"] or f"{point['bandwidth_gbps']:g} Gbit/s"
+            bandwidth = point["bandwidth_gbps"]
+            name = point["cluster"] or (f"{bandwidth:g} Gbit/s" if bandwidth else "network")
             networks.setdefault(name, []).append(point)
     for place, (name, row) in enumerate(networks.items()):
         color = COLORS[place % len(COLORS)]
+        row = sorted(row, key=lambda point: (point["gpus"], point["nodes"]))
         gpus = [point["gpus"] for point in row]
         ax.plot(gpus, [point["throughput_per_s"] for point in row], marker="o", color=color, label=name)
-        one = row[0]["throughput_per_s"] / row[0]["gpus"] / (row[0]["efficiency_pct"] / 100)
-        ax.plot(gpus, [one * n for n in gpus], linestyle=":", color=color, label="perfect" if place == 0 else None)
+        if row[0]["efficiency_pct"]:
+            one = row[0]["throughput_per_s"] / row[0]["gpus"] / (row[0]["efficiency_pct"] / 100)
+            ax.plot(gpus, [one * n for n in gpus], linestyle=":", color=color, label="perfect" if place == 0 else None)
     ax.set_xlabel("GPUs")
     ax.set_ylabel("samples/s")
     if networks:

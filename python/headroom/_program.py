@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import numbers
 import os
 import pathlib
 import subprocess
@@ -38,14 +39,21 @@ def flags_of(options: Mapping[str, Any]) -> list[str]:
             continue
         if value is True:
             flags.append(flag)
-        elif isinstance(value, tuple) and len(value) == 2:
-            flags += [flag, f"{value[0]}:{value[1]}"]
+        elif isinstance(value, tuple) and len(value) == 2 and all(isinstance(one, numbers.Real) for one in value):
+            flags += [flag, f"{_word(value[0])}:{_word(value[1])}"]
         elif isinstance(value, (list, tuple)):
             for one in value:
-                flags += [flag, str(one)]
+                flags += [flag, _word(one)]
         else:
-            flags += [flag, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
+            flags += [flag, _word(value)]
     return flags
+
+
+def _word(value: Any) -> str:
+    """Returns a value as a word of the command line: 1e5 is 100000."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return os.fspath(value) if isinstance(value, (str, os.PathLike)) else str(value)
 
 
 def run(command: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -64,10 +72,10 @@ def run(command: str, arguments: Sequence[str], options: Mapping[str, Any]) -> s
         ],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         errors="replace",
     )
-    if done.returncode in (0, _GATE):
+    if done.returncode == 0 or (command == "diff" and done.returncode == _GATE):
         return done.stdout
     lines = [line for line in done.stderr.splitlines() if not line.startswith("See headroom ")]
     message = "\n".join(lines)
@@ -78,6 +86,9 @@ def run(command: str, arguments: Sequence[str], options: Mapping[str, Any]) -> s
 
 def ask(command: str, arguments: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the object that `headroom COMMAND --json` prints."""
+    for name in ("json", "output", "help", "full", "md"):
+        if name in options:
+            raise ValueError(f"{name}: selects the form of an answer, which is an object here")
     answer: dict[str, Any] = json.loads(run(command, arguments, {**options, "json": True, "quiet": True}))
     return answer
 
@@ -86,8 +97,10 @@ def paths_of(traces: Any) -> list[str]:
     """Returns paths: of one path or loaded trace, or of a list of them."""
     if isinstance(traces, (str, os.PathLike)):
         return [os.fspath(traces)]
-    if hasattr(traces, "path"):  # A headroom.Trace.
-        return [traces.path]
+    if hasattr(traces, "_absolute"):  # A headroom.Trace.
+        return [traces._absolute]
+    if isinstance(traces, (bytes, int)) or not hasattr(traces, "__iter__"):
+        raise TypeError(f"requires a path, a loaded trace or a list of them, not {type(traces).__name__}")
     return [path for trace in traces for path in paths_of(trace)]
 
 

@@ -80,10 +80,8 @@ class StepRecorder:
     def step(self) -> None:
         """Ends a step."""
         self._count += 1
-        if self._profiler is not None:
-            self._guard(self._profiler.step)
-            if self._count > self._steps[1]:
-                self.close()
+        if self._profiler is not None and (not self._guard(self._profiler.step) or self._count > self._steps[1]):
+            self.close()
 
     def close(self) -> None:
         """Ends the recording. Warns if the training ended before the first step of the range."""
@@ -123,6 +121,8 @@ class StepRecorder:
         self._profiler = profiler
 
     def _finish(self, profiler: Any) -> None:
+        if self._count <= self._steps[0]:
+            return  # No step was completed; close() says so.
         self.folder.mkdir(parents=True, exist_ok=True)
         profiler.export_chrome_trace(str(self.trace))
         if _rank() != 0:
@@ -148,13 +148,14 @@ class StepRecorder:
         tracker.metrics(values, step)
         tracker.page(str(self.page), markdown, step)
 
-    def _guard(self, work: Callable[[], Any]) -> None:
-        """Turns a failure into a warning: a measurement must not end a training."""
+    def _guard(self, work: Callable[[], Any]) -> bool:
+        """Turns a failure into a warning: a measurement must not end a training. Returns true if there was none."""
         try:
             work()
         except Exception as error:
-            self._profiler = None
             warnings.warn(f"headroom recorded no steps, or did not report on them: {error}", stacklevel=3)
+            return False
+        return True
 
 
 def _rank() -> int:
@@ -162,4 +163,5 @@ def _rank() -> int:
     torch = sys.modules.get("torch")
     if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
         return int(torch.distributed.get_rank())
-    return int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0)
+    in_slurm = int(os.environ.get("SLURM_NTASKS") or 1) > 1  # Tasks of one job, not of an array.
+    return int(os.environ.get("RANK") or (in_slurm and os.environ.get("SLURM_PROCID")) or 0)

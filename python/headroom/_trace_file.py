@@ -15,6 +15,7 @@ class TraceFile:
 
     def __init__(self, path: Path) -> None:
         self._engine = _engine.Trace(os.fspath(path))
+        self._absolute = os.path.abspath(os.fspath(path))  # For programs that start after a change of the folder.
 
     @property
     def path(self) -> str:

@@ -26,7 +26,7 @@ def tracker_of(run: Any) -> Tracker:
     """
     if isinstance(run, tuple) and len(run) == 2 and hasattr(run[0], "log_metric"):
         return _mlflow_client(*run)
-    experiment = _experiment_of(run)
+    experiment = experiment_of(run)
     if experiment is not None:
         return tracker_of(experiment)
     if hasattr(run, "add_scalar"):  # A SummaryWriter.
@@ -43,18 +43,18 @@ def tracker_of(run: Any) -> Tracker:
     )
 
 
-def _experiment_of(run: Any) -> Any:
+def experiment_of(run: Any) -> Any:
     """Returns the run of a logger of Lightning or of a tracker of Accelerate; None for another object."""
-    kind = type(run).__name__
-    if kind in ("WandbLogger", "TensorBoardLogger"):
+    kinds = {cls.__name__ for cls in type(run).__mro__}
+    if kinds & {"WandbLogger", "TensorBoardLogger"}:
         return run.experiment
-    if kind == "MLFlowLogger":
+    if "MLFlowLogger" in kinds:
         return run.experiment, run.run_id
-    if kind == "WandBTracker":
+    if "WandBTracker" in kinds:
         return run.run
-    if kind == "TensorBoardTracker":
+    if "TensorBoardTracker" in kinds:
         return run.writer
-    if kind == "MLflowTracker":
+    if "MLflowTracker" in kinds:
         import mlflow
 
         return mlflow

@@ -7,6 +7,7 @@ not fit into the memory of this process does not end it. Further keywords are it
 
 from __future__ import annotations
 
+import numbers
 import pathlib
 from typing import TYPE_CHECKING, Any, Iterable, Sequence, Union
 
@@ -67,7 +68,7 @@ def scale(
     gpus: numbers of GPUs, or machines x GPUs: [1, 2, 8, "4x8"]
     cluster: names of clusters (data/clusters) or files; `bandwidth_gbps=` describes a link instead
     """
-    asked = {"gpus": _joined([gpus] if isinstance(gpus, int) else gpus), **flags}
+    asked = {"gpus": _joined([gpus] if isinstance(gpus, (int, numbers.Integral)) else gpus), **flags}
     if cluster is not None:
         asked["cluster"] = _joined(cluster)
     return Scaling(_program.ask("scale", _program.paths_of(trace), asked))
@@ -81,7 +82,10 @@ def diff(a: Traces, b: Traces, *, gate: str | Sequence[str] = (), **flags: Any) 
 
     Raises ValueError for a rule that matches nothing.
     """
-    (first, *also_a), (second, *also_b) = _program.paths_of(a), _program.paths_of(b)
+    runs_a, runs_b = _program.paths_of(a), _program.paths_of(b)
+    if not runs_a or not runs_b:
+        raise ValueError("diff: requires a trace for each of a and b")
+    (first, *also_a), (second, *also_b) = runs_a, runs_b
     rules = [gate] if isinstance(gate, str) else list(gate)
     asked = {"also_a": also_a, "also_b": also_b, "gate": rules, **flags}
     return Comparison(_program.ask("diff", (first, second), asked))

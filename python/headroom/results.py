@@ -112,6 +112,7 @@ class Report(Result):
         steps, ranks = self["steps"], len(self["inputs"])
         times = steps["corrected_step_ms"]
         efficiency, throughput, memory = self["efficiency"] or {}, self["throughput"] or {}, self["memory"] or {}
+        peaks = [row["peak_bytes"] for row in memory.get("devices", []) if row["peak_bytes"]]
         whole = [step for step in steps["list"] if step["whole"] and step["wall_ms"]]
         busy, wall = (sum(step[key] or 0 for step in whole) for key in ("gpu_busy_ms", "wall_ms"))
         rate, mfu = throughput.get("samples_per_s"), efficiency.get("mfu_pct")
@@ -132,7 +133,7 @@ class Report(Result):
                     ("step without the profiler", _html.interval(times) if times else ""),
                     ("GPU busy", f"{100 * busy / wall:.0f} %" if busy and wall else ""),
                     ("MFU", f"{mfu:.3g} %" if mfu is not None else ""),
-                    ("peak memory", _html.gib(memory.get("peak_bytes"))),
+                    ("peak memory", _html.gib(max(peaks, default=None))),
                     ("samples/s", f"{rate:.4g}" if rate else ""),
                     ("ranks", str(ranks) if ranks > 1 else ""),
                     ("grade of the trace", _html.escape(self["health"]["grade"])),
@@ -191,6 +192,8 @@ class Prediction(Result):
         known = [row for row in self["targets"] if (row["step_ms"] or {}).get("mid")]
         if not known:
             return "no forecast for these GPUs"
+        if len({row["workload"] for row in known}) > 1:
+            return f"{len(known)} forecasts of several jobs"
         best = min(known, key=lambda row: float(row["step_ms"]["mid"]))
         return f"fastest: {best['gpu']}, step {_html.ms(best['step_ms']['mid'])}"
 
@@ -200,16 +203,16 @@ class Prediction(Result):
 
         baseline = self["baseline"]
         return _plots.intervals(
-            [(row["gpu"], row["step_ms"]) for row in self["targets"]],
+            [(" ".join(filter(None, (row["workload"], row["gpu"]))), row["step_ms"]) for row in self["targets"]],
             baseline["step_ms"] if baseline else None,
-            f"recorded on {self['source_gpu']}",
+            f"recorded on {self['source_gpu'] or 'an unknown GPU'}",
             ax,
         )
 
     def _repr_html_(self) -> str:
         rows = [
             (
-                _html.escape(row["name"] or row["gpu"]),
+                _html.escape(" ".join(filter(None, (row["workload"], row["name"] or row["gpu"])))),
                 _html.interval(row["step_ms"]),
                 f"{row['speedup']:.2f}&times;" if row["speedup"] else "",
                 "" if row["memory_bytes"] is None else _html.gib(row["memory_bytes"]),
@@ -326,12 +329,15 @@ class Loading(Result):
         """Returns the share of the step that waits for data, and the best setting."""
         loop, forecast = self["loop"] or {}, self["forecast"] or {}
         share = loop.get("wait_share_pct")
-        words = f"bound by {self['bound']}" if self["bound"] else "not bound by the input"
+        words = {"none": "not bound by the input", "unknown": "unknown what bounds the loop"}.get(
+            self["bound"], f"bound by {self['bound']}"
+        )
         if share is not None:
             words += f"; {share:.0f} % of the loop waits for data"
         return words + (f"; best setting: {forecast['best']}" if forecast.get("best") else "")
 
     def _repr_html_(self) -> str:
+        forecast = self["forecast"] or {}
         stages = [
             (
                 _html.escape(row["name"] or row["kind"].replace("_", " ")),
@@ -342,10 +348,10 @@ class Loading(Result):
         ]
         options = [
             (_html.escape(row["setting"]), _html.interval(row["step_ms"]))
-            for row in (self["forecast"] or {}).get("options", [])
+            for row in [*forecast.get("asked", []), *forecast.get("options", [])]
         ]
         return _html.block(
-            _html.head(_html.escape(self.headline())),
+            _html.head(_html.escape(self.headline()), _html.escape(self["no_forecast"])),
             _html.table(("stage", "own time", "share"), stages, numbers=(1, 2)),
             _html.table(("setting", "step"), options, numbers=(1,)) if options else "",
         )

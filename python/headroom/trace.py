@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Sequence
 from headroom import answers
 from headroom._requirements import needed_by
 from headroom._trace_file import Path, TraceFile, record
-from headroom.page import Page, page
+from headroom._page import Page, page
 from headroom.results import Comparison, Forecasts, Loading, Prediction, Report, Scaling
 
 if TYPE_CHECKING:

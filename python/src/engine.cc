@@ -125,7 +125,11 @@ std::string& LastMessage() {
 
 int Failed() noexcept {
   const auto failed = [](int code, const char* message) {
-    LastMessage() = message;
+    try {
+      LastMessage() = message;
+    } catch (const std::bad_alloc&) {
+      LastMessage().clear();  // The code alone.
+    }
     return code;
   };
   try {
@@ -146,6 +150,8 @@ int Failed() noexcept {
     return failed(HEADROOM_ENVIRONMENT, "out of memory");
   } catch (const std::exception& error) {
     return failed(HEADROOM_ENVIRONMENT, error.what());
+  } catch (...) {
+    return failed(HEADROOM_ENVIRONMENT, "internal error");
   }
 }
 

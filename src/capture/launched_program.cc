@@ -71,8 +71,12 @@ std::pair<int, bool> NextSignal(const sigset_t& held) {
 std::vector<int> OpenDescriptors() {
   std::vector<int> descriptors;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/fd", error))
-    descriptors.push_back(std::atoi(entry.path().filename().c_str()));
+  for (std::filesystem::directory_iterator entry("/dev/fd", error), end; !error && entry != end;
+       entry.increment(error))
+    descriptors.push_back(std::atoi(entry->path().filename().c_str()));
+  if (descriptors.empty()) {  // Without /dev/fd: the numbers that are usual.
+    for (int number = 0; number < 256; ++number) descriptors.push_back(number);
+  }
   return descriptors;
 }
 

@@ -6,6 +6,10 @@
 #include <new>
 #include <utility>
 
+#ifdef __APPLE__
+#define st_mtim st_mtimespec  // Its name there.
+#endif
+
 namespace headroom {
 namespace {
 

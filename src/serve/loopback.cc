@@ -40,8 +40,10 @@ Result<int> BindTo(httplib::Server& server, const std::string& address, int port
     bound = port;
   }
   if (bound > 0) return bound;
-  // The resolver of names does not set errno.
-  if (errno == 0) errno = EADDRNOTAVAIL;
+  // The resolver of names need not set errno.
+  if (errno == 0 || errno == EADDRNOTAVAIL)
+    return Status::Usage(
+        fmt::format("cannot listen on {}: it is not an address of this machine", address));
   return CannotListen(port, address);
 }
 

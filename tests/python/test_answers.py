@@ -1,6 +1,7 @@
 """Tests the questions of the command line as functions: results equal the program's JSON and have attributes, HTML,
 frames and plots.
 """
+import contextlib
 import json
 import pickle
 import subprocess
@@ -11,7 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import headroom
-from headroom import _program
+from headroom import _html, _program
 from support import BERT, BINARY, RESNET, ROOT
 
 FUSED, LOADER = (
@@ -111,6 +112,39 @@ class Answers(unittest.TestCase):
         forecasts.scenarios[0]["why"] = "<script>alert(1)</script>"
         self.assertNotIn("<script>", forecasts._repr_html_())
 
+    def test_functions_stay_functions(self):
+        """Importing a submodule binds its name in the package, which must not hide a function."""
+        headroom.load(RESNET).show()
+        for name in headroom.__all__:
+            getattr(headroom, name)
+        for name in ("data", "diff", "page", "predict", "report", "scale", "slice", "whatif"):
+            self.assertTrue(callable(getattr(headroom, name)), name)
+        self.assertTrue(callable(headroom.data.bench))
+
+    def test_a_loaded_trace_and_another_folder(self):
+        report = headroom.report(headroom.load(RESNET))
+        self.assertEqual(report, program("report", RESNET))
+        with contextlib.chdir(RESNET.parent):
+            trace = headroom.load(RESNET.name)
+        self.assertEqual(trace.path, RESNET.name)
+        self.assertEqual(trace.predict(gpu="L4").targets[0].gpu, "L4")
+
+    def test_rare_figures(self):
+        """Values that the schemas allow and the samples lack."""
+        loading = headroom.data(LOADER, "workers=3")
+        self.assertIn("workers=3", loading._repr_html_())
+        loading["bound"], loading["forecast"], loading["no_forecast"] = "none", None, "no loader"
+        self.assertIn("not bound by the input", str(loading))
+        self.assertIn("no loader", loading._repr_html_())
+        several = headroom.predict([RESNET, BERT], gpu=["L4", "A100-80"])
+        self.assertIn("several jobs", str(several))
+        self.assertIn("resnet50", Text(several._repr_html_()).text)
+        self.assertEqual(_html.interval({"low": 1234.5, "mid": 1500, "high": 2000}), "1.5 s (1.23&ndash;2)")
+        self.assertEqual(_html.interval({"low": 1, "mid": 2, "high": None}), "2 ms")
+        report = headroom.report(RESNET)
+        report["memory"] = {"devices": [{"peak_bytes": 2**31}, {"peak_bytes": None}]}
+        self.assertIn("2 GiB", report._repr_html_())
+
     def test_a_gate_is_a_result(self):
         passed = headroom.diff(BERT, BERT, gate="gpu_tasks<=+0%")
         self.assertIs(passed.passed, True)
@@ -124,6 +158,9 @@ class Answers(unittest.TestCase):
             (ValueError, "--no-such: no such flag", lambda: headroom.scale(RESNET, gpus=2, no_such=1)),
             (headroom.TraceError, "nowhere.json: cannot open", lambda: headroom.predict("nowhere.json", gpu="L4")),
             (headroom.TraceError, "-dash.json: cannot open", lambda: headroom.data("-dash.json")),
+            (ValueError, "requires a trace for each of a and b", lambda: headroom.diff([], RESNET)),
+            (ValueError, "output: selects the form", lambda: headroom.predict(RESNET, gpu="L4", output="x")),
+            (TypeError, "or a list of them, not int", lambda: headroom.data(3)),  # type: ignore[arg-type]
             (TypeError, "a path or a pandas DataFrame, not list", lambda: headroom.predict(gpu="L4", ops=[1])),
             (
                 KeyError,

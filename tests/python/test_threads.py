@@ -1,5 +1,7 @@
 """Tests that other threads can run during reading and replaying."""
 import concurrent.futures
+import copy
+import pickle
 import threading
 import time
 import unittest
@@ -50,6 +52,32 @@ class Together(unittest.TestCase):
         alone = [step_ms(factor) for factor in factors]
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             self.assertEqual(list(pool.map(step_ms, factors)), alone)
+
+    def test_edits_of_one_graph_at_once_damage_nothing(self):
+        graph = headroom.Graph(support.RESNET)
+        everything = graph.select(family="matmul")
+
+        def edit(number):
+            for _ in range(20):
+                everything.scale(0.5)
+                graph.copy()
+                graph.durations_ns()
+                if number == 0:
+                    graph.reset()
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(edit, range(4)))
+        graph.reset()
+        self.assertAlmostEqual(graph.replay().step_ms, graph.step_ms, delta=1e-3)
+
+    def test_what_the_engine_holds_is_not_copied(self):
+        trace = headroom.load(support.RESNET)
+        for thing in (trace, trace.Graph(), trace.query("select 1"), trace.tables):
+            with self.assertRaisesRegex(TypeError, "cannot be copied or pickled|cannot pickle"):
+                copy.deepcopy(thing)
+            with self.assertRaisesRegex(TypeError, "cannot be copied or pickled|cannot pickle"):
+                pickle.dumps(thing)
+        self.assertEqual(len(trace.query("select 1")), 1)
 
     def test_forecasts_of_one_job_from_several_threads(self):
         graph = headroom.Graph(support.RESNET)

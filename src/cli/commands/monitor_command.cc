@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -213,6 +215,10 @@ Result<MetricsAddress> MonitorCommand::Address() const {
                     "`openssl rand -hex 16 > token` makes a token",
                     bind_));
   }
+  std::error_code unknown;
+  if (std::filesystem::exists(token_file_, unknown) &&
+      !std::filesystem::is_regular_file(token_file_, unknown))
+    return Status::Usage(fmt::format("--token-file {}: is not a regular file", token_file_));
   Result<std::string> text = ReadRequiredFile("--token-file", token_file_);
   if (!text.ok()) return text.status();
   address.token = text.value();
@@ -251,14 +257,15 @@ Status MonitorCommand::Run() {
   std::set<std::string> told_silent;
   const bool to_file = !output_path_.empty() && output_path_ != "-";
   if (!list_) {
+    // Before a file is created or replaced.
+    const Result<MetricsAddress> address = Address();
+    if (prometheus_ && !address.ok()) return address.status();
     if (to_file) {
       Result<PrivateFile> file = PrivateFile::Create(output_path_, force_);
       if (!file.ok()) return file.status();
       outputs.push_back(std::make_unique<FileLines>(std::move(file).value()));
     }
     if (prometheus_) {
-      const Result<MetricsAddress> address = Address();
-      if (!address.ok()) return address.status();
       Result<std::unique_ptr<MetricsServer>> server = MetricsServer::Start(address.value());
       if (!server.ok()) return server.status();
       if (!quiet_) {
