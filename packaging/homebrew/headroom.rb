@@ -1,4 +1,4 @@
-# A formula for Homebrew on Linux. packaging/build writes a copy with the sums of its
+# A formula for Homebrew: the reading side on macOS, the whole program on Linux. packaging/build writes a copy with the sums of its
 # files to build/packages/; point `url` at where you put them.
 class Headroom < Formula
   desc "Shows where the time of a training step goes, and what a change would buy"
@@ -6,7 +6,12 @@ class Headroom < Formula
   version "0.1.0"
   license "Apache-2.0"
 
-  depends_on :linux
+  on_macos do
+    on_arm do
+      url "https://headroom.invalid/headroom-0.1.0-macos-arm64.tar.gz"
+      sha256 "0000000000000000000000000000000000000000000000000000000000000000"
+    end
+  end
 
   on_linux do
     on_intel do
