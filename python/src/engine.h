@@ -7,6 +7,8 @@
    thread, except graphs (`graph` below). */
 #pragma once
 
+/* NOLINTBEGIN(modernize-*,readability-*): also C. */
+
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -149,3 +151,5 @@ int headroom_replay_column(const headroom_object* replay, const char* column,
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-*,readability-*) */
