@@ -23,10 +23,12 @@ def ms(value: float | None) -> str:
     return f"{value:.3g} ms" if abs(value) < 100 else f"{value:.0f} ms"
 
 
-def interval(times: dict[str, float] | None) -> str:
-    """Returns {low, mid, high} as "51.3 ms (45.0-57.6)"; a note for a missing forecast."""
+def interval(times: dict[str, float] | None, is_bound: bool = False) -> str:
+    """Returns {low, mid, high} as "51.3 ms (45.0-57.6)", or "up to 51.3 ms"; a note for a missing forecast."""
     if not times or times.get("mid") is None:
         return "no forecast"
+    if is_bound:
+        return f"up to {ms(times['mid'])}"
     low, high = times["low"], times["high"]
     if low is None or high is None or low == high:
         return ms(times["mid"])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Any, List, Optional
 
-from headroom._recorder import StepRecorder
+from headroom._recorder import RecordsSteps
 from headroom._trackers import experiment_of
 
 try:
@@ -14,7 +13,7 @@ except ImportError:
     from pytorch_lightning.callbacks import Callback
 
 
-class LightningCallback(Callback):  # type: ignore[misc]
+class LightningCallback(RecordsSteps, Callback):  # type: ignore[misc]
     """Records steps of `trainer.fit`, reports, and logs figures and page to the trainer's loggers.
 
         trainer = lightning.Trainer(callbacks=[headroom.callbacks.LightningCallback()], logger=...)
@@ -23,21 +22,7 @@ class LightningCallback(Callback):  # type: ignore[misc]
     loggers. After fit(), `.report` has the report and `.recorder.page` the path of the page.
     """
 
-    def __init__(
-        self,
-        steps: Tuple[int, int] = (20, 25),
-        folder: str | os.PathLike[str] = "headroom",
-        trackers: Iterable[Any] = (),
-        with_stack: bool = False,
-    ) -> None:
-        super().__init__()
-        self.recorder = StepRecorder(steps, folder, trackers, with_stack)
-        self._loggers: Optional[List[Any]] = None
-
-    @property
-    def report(self) -> Optional[Any]:
-        """The report; None before the last recorded step, and on other ranks than 0."""
-        return self.recorder.report
+    _loggers: Optional[List[Any]] = None
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         if self._loggers is None:  # A second fit() has the same ones.

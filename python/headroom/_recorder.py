@@ -75,12 +75,14 @@ class StepRecorder:
 
     def start(self) -> None:
         """Begins to count steps."""
-        self._guard(self._start)
+        self._guard("cannot record", self._start)
 
     def step(self) -> None:
         """Ends a step."""
         self._count += 1
-        if self._profiler is not None and (not self._guard(self._profiler.step) or self._count > self._steps[1]):
+        if self._profiler is not None and (
+            not self._guard("cannot record", self._profiler.step) or self._count > self._steps[1]
+        ):
             self.close()
 
     def close(self) -> None:
@@ -88,7 +90,7 @@ class StepRecorder:
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return
-        self._guard(profiler.stop)
+        self._guard("cannot write the trace", profiler.stop)
         if self._count <= self._steps[0]:
             warnings.warn(
                 f"headroom recorded nothing: the training ended after {self._count} steps, before {self._steps[0]}",
@@ -127,7 +129,7 @@ class StepRecorder:
         profiler.export_chrome_trace(str(self.trace))
         if _rank() != 0:
             return
-        self._guard(self._answer)
+        self._guard("cannot report", self._answer)
 
     def _answer(self) -> None:
         from headroom.results import Report
@@ -140,7 +142,7 @@ class StepRecorder:
         values = summary(report)
         markdown = _program.run("report", [str(self.trace)], {"md": True, "quiet": True})
         for run in self._trackers:
-            self._guard(lambda: self._log(run, values, markdown))
+            self._guard(f"cannot log to {type(run).__name__}", lambda: self._log(run, values, markdown))
 
     def _log(self, run: Any, values: Any, markdown: str) -> None:
         tracker = tracker_of(run)
@@ -148,14 +150,33 @@ class StepRecorder:
         tracker.metrics(values, step)
         tracker.page(str(self.page), markdown, step)
 
-    def _guard(self, work: Callable[[], Any]) -> bool:
+    def _guard(self, failure: str, work: Callable[[], Any]) -> bool:
         """Turns a failure into a warning: a measurement must not end a training. Returns true if there was none."""
         try:
             work()
         except Exception as error:
-            warnings.warn(f"headroom recorded no steps, or did not report on them: {error}", stacklevel=3)
+            warnings.warn(f"headroom: {failure}: {error}", stacklevel=3)
             return False
         return True
+
+
+class RecordsSteps:
+    """What the callbacks of trainers share: a StepRecorder with its arguments, and its report."""
+
+    def __init__(
+        self,
+        steps: Tuple[int, int] = (20, 25),
+        folder: str | os.PathLike[str] = "headroom",
+        trackers: Iterable[Any] = (),
+        with_stack: bool = False,
+    ) -> None:
+        super().__init__()
+        self.recorder = StepRecorder(steps, folder, trackers, with_stack)
+
+    @property
+    def report(self) -> Optional[Report]:
+        """The report; None before the last recorded step, and on other ranks than 0."""
+        return self.recorder.report
 
 
 def _rank() -> int:

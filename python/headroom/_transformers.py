@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Any, List
 
 from transformers import TrainerCallback
 
-from headroom._recorder import StepRecorder
+from headroom._recorder import RecordsSteps
 
 
-class TransformersCallback(TrainerCallback):  # type: ignore[misc]
+class TransformersCallback(RecordsSteps, TrainerCallback):  # type: ignore[misc]
     """Records steps of `trainer.train`, reports, and logs figures and page to the runs of `report_to`.
 
         trainer = transformers.Trainer(..., callbacks=[headroom.callbacks.TransformersCallback()])
@@ -21,20 +21,7 @@ class TransformersCallback(TrainerCallback):  # type: ignore[misc]
     and `.recorder.page` the path of the page.
     """
 
-    def __init__(
-        self,
-        steps: Tuple[int, int] = (20, 25),
-        folder: str | os.PathLike[str] = "headroom",
-        trackers: Iterable[Any] = (),
-        with_stack: bool = False,
-    ) -> None:
-        self.recorder = StepRecorder(steps, folder, trackers, with_stack)
-        self._writer: Any = None
-
-    @property
-    def report(self) -> Optional[Any]:
-        """The report; None before the last recorded step, and on other ranks than 0."""
-        return self.recorder.report
+    _writer: Any = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.is_world_process_zero:

@@ -18,6 +18,7 @@ from headroom import _html
 
 __all__ = ["Comparison", "Forecasts", "Loading", "Prediction", "Report", "Result", "Row", "Scaling"]
 
+_HARDWARE = ("gpu-speed", "host-speed", "network-speed")  # Scenarios of other machines.
 _PARTS = ("forward", "backward", "optimizer", "data_wait", "host_to_device", "communication", "callback", "other")
 
 
@@ -88,14 +89,10 @@ class Report(Result):
     _LIST = "findings"
 
     def headline(self) -> str:
-        """Returns the verdict, the time of a step and the first finding."""
-        words = [f"verdict {self['bottleneck']['verdict']}"]
+        """Returns the verdict as the text report says it, and the time of a step."""
         times = self["steps"]["corrected_step_ms"]
-        if times:
-            words.append(f"step {_html.ms(times['mid'])} without the profiler")
-        if self["findings"]:
-            words.append(f"first finding: {self['findings'][0]['title']}")
-        return "; ".join(words)
+        verdict: str = self["bottleneck"]["sentence"]
+        return f"{verdict} Step {_html.ms(times['mid'])} without the profiler." if times else verdict
 
     def parts(self) -> dict[str, float]:
         """Returns the parts of the mean whole step in ms, which sum to it; empty without whole steps."""
@@ -112,20 +109,20 @@ class Report(Result):
         steps, ranks = self["steps"], len(self["inputs"])
         times = steps["corrected_step_ms"]
         efficiency, throughput, memory = self["efficiency"] or {}, self["throughput"] or {}, self["memory"] or {}
-        peaks = [row["peak_bytes"] for row in memory.get("devices", []) if row["peak_bytes"]]
+        peaks = [row["peak_bytes"] for row in memory.get("devices", []) if row["device"] is not None]  # Of the GPUs.
         whole = [step for step in steps["list"] if step["whole"] and step["wall_ms"]]
         busy, wall = (sum(step[key] or 0 for step in whole) for key in ("gpu_busy_ms", "wall_ms"))
         rate, mfu = throughput.get("samples_per_s"), efficiency.get("mfu_pct")
         findings = [
             (
                 f"<b>{_html.escape(row['title'])}</b><br>{_html.escape(row['action'])}",
-                _html.interval(row["saves_ms"]) if row["saves_ms"] else "",
+                _html.interval(row["saves_ms"], row["saves_note"].startswith("at most")) if row["saves_ms"] else "",
             )
             for row in self["findings"][:5]
         ]
         return _html.block(
             _html.head(
-                f"Bottleneck: {_html.escape(self['bottleneck']['verdict'])}",
+                _html.escape(self["bottleneck"]["sentence"]),
                 _html.escape("; ".join(self["bottleneck"]["evidence"][:2])),
             ),
             _html.figures(
@@ -133,7 +130,7 @@ class Report(Result):
                     ("step without the profiler", _html.interval(times) if times else ""),
                     ("GPU busy", f"{100 * busy / wall:.0f} %" if busy and wall else ""),
                     ("MFU", f"{mfu:.3g} %" if mfu is not None else ""),
-                    ("peak memory", _html.gib(max(peaks, default=None))),
+                    ("peak GPU memory", _html.gib(max(peaks, default=None))),
                     ("samples/s", f"{rate:.4g}" if rate else ""),
                     ("ranks", str(ranks) if ranks > 1 else ""),
                     ("grade of the trace", _html.escape(self["health"]["grade"])),
@@ -150,14 +147,13 @@ class Forecasts(Result):
     _LIST = "scenarios"
 
     def headline(self) -> str:
-        """Returns the step time and the scenario that saves most."""
+        """Returns the step time and the change that saves most. Faster hardware does not count."""
         step = f"step {_html.ms(self['baseline']['corrected_step_ms'])}"
-        best = max(
-            (row for row in self["scenarios"] if row["saves_ms"]), key=lambda row: float(row["saves_ms"]), default=None
-        )
+        changes = [row for row in self["scenarios"] if row["saves_ms"] and not row["name"].startswith(_HARDWARE)]
+        best = max(changes, key=lambda row: float(row["saves_ms"]), default=None)
         if best is None or best["saves_ms"] <= 0:
-            return f"{step}; no scenario saves time"
-        return f"{step}; {best['name']} saves {_html.ms(best['saves_ms'])}"
+            return f"{step}; no change saves time"
+        return f"{step}; {best['name']} saves {'up to ' if best['upper_bound'] else ''}{_html.ms(best['saves_ms'])}"
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the step time of each scenario with its interval. Returns matplotlib's axes."""
@@ -171,7 +167,7 @@ class Forecasts(Result):
             (
                 _html.escape(row["name"]),
                 _html.interval(row["step_ms"]),
-                f"{row['speedup']:.2f}&times;" if row["speedup"] else "",
+                f"{'up to ' if row['upper_bound'] else ''}{row['speedup']:.2f}&times;" if row["speedup"] else "",
                 _html.escape(row["why"]),
             )
             for row in self["scenarios"]

@@ -76,7 +76,7 @@ class Jupyter(FrameworkTest):
             "".join("".join(output["data"]["text/plain"]) for output in cell["outputs"])
             for cell in json.loads(path.read_text())["cells"]
         ]
-        self.assertIn("<headroom.Report: verdict gpu-compute", texts[3])
+        self.assertIn("<headroom.Report: GPU-bound: the GPU works", texts[3])
         self.assertEqual(texts[0], "")
         self.assertIn(SAMPLE.name, texts[1])
         self.assertEqual(float(texts[2]), self.report(SAMPLE)["steps"]["p50_ms"])
@@ -124,7 +124,7 @@ class Jupyter(FrameworkTest):
         seen = json.loads(shown.text.splitlines()[-1])
         self.assertEqual(seen["errors"], [])
         self.assertGreaterEqual(seen["bars"], 3)
-        for words in ("Bottleneck: gpu-compute", "what to do", "NVIDIA L4", "peak memory"):
+        for words in ("GPU-bound: the GPU works", "what to do", "NVIDIA L4", "peak memory"):
             self.assertIn(words, seen["notebook"])
         for words in ("Headroom", "What if", "GPU-bound"):
             self.assertIn(words, seen["frame"])

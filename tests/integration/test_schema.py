@@ -131,6 +131,7 @@ REPORT: dict[str, Any] = {
     },
     "bottleneck": {
         "verdict": "host",
+        "sentence": "Host-bound: the GPU idles 50 % of the mean step.",
         "share_pct": 50,
         "confidence": "high",
         "confidence_reason": None,

@@ -85,8 +85,8 @@ class Answers(unittest.TestCase):
         for answer, words, cells in (
             (
                 headroom.report(RESNET),
-                "verdict gpu-compute; step 79.6 ms",
-                ("Bottleneck: gpu-compute", "backward", "tensor cores"),
+                "GPU-bound: the GPU works 95.4 % of the mean step",
+                ("GPU-bound: the GPU works", "backward", "tensor cores"),
             ),
             (headroom.whatif(RESNET), "step 79.6 ms; amp saves", ("fused-optimizer", "speedup")),
             (headroom.predict(RESNET, gpu=["A100-80", "L4"]), "fastest: A100-80", ("NVIDIA L4", "peak memory")),
@@ -142,8 +142,15 @@ class Answers(unittest.TestCase):
         self.assertEqual(_html.interval({"low": 1234.5, "mid": 1500, "high": 2000}), "1.5 s (1.23&ndash;2)")
         self.assertEqual(_html.interval({"low": 1, "mid": 2, "high": None}), "2 ms")
         report = headroom.report(RESNET)
-        report["memory"] = {"devices": [{"peak_bytes": 2**31}, {"peak_bytes": None}]}
+        devices = [{"device": 0, "peak_bytes": 2**31}, {"device": None, "peak_bytes": 2**40}]  # The last: the host.
+        report["memory"] = {"devices": devices}
         self.assertIn("2 GiB", report._repr_html_())
+        # The words of the command line: a bound is no saving, and faster hardware no change.
+        bert = headroom.whatif(BERT)
+        self.assertIn("saves up to 33.8 ms", str(bert))
+        bert.scenarios[:] = [row for row in bert.scenarios if row.name in ("host-speed", "fused-optimizer")]
+        self.assertIn("fused-optimizer saves 15 ms", str(bert))
+        self.assertIn("up to 33.8 ms", headroom.report(BERT)._repr_html_())
 
     def test_a_gate_is_a_result(self):
         passed = headroom.diff(BERT, BERT, gate="gpu_tasks<=+0%")

@@ -5,6 +5,7 @@
 #include "analysis/steps/step_kind.h"
 #include "answers/report/columns.h"
 #include "answers/report/memory_json.h"
+#include "answers/report/phrases.h"
 #include "answers/report/ranks_json.h"
 #include "render/json_writer.h"
 
@@ -216,6 +217,7 @@ void WriteBottleneck(JsonWriter& json, const JobReport& job) {
   const Bottleneck& bottleneck = job.slowest().bottleneck;
   json.Key("bottleneck").BeginObject(Layout::kLines);
   json.Key("verdict").String(NameOf(bottleneck.verdict));
+  json.Key("sentence").String(VerdictSentence(bottleneck));
   json.Key("share_pct").Number(bottleneck.share_pct);
   json.Key("confidence").StringOrNull(bottleneck.confidence);
   json.Key("confidence_reason").StringOrNull(bottleneck.confidence_reason);

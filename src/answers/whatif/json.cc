@@ -87,6 +87,7 @@ std::string RenderForecastJson(const ForecastReport& report) {
     json.Key("speedup").Number(known(forecast.speedup));
     json.Key("saves_ms").Number(known(forecast.saves_ms));
     json.Key("at_best").Raw(forecast.at_best ? "true" : "false");
+    json.Key("upper_bound").Bool(IsUpperBound(forecast));
     json.Key("memory_delta_bytes").Integer(forecast.memory_delta_bytes);
     json.Key("applies").Raw(forecast.applies ? "true" : "false");
     json.Key("why").String(forecast.why);
