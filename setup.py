@@ -2,7 +2,7 @@
 
 The wheel serves every CPython from 3.9 on: the timer keeps to the stable ABI, and ctypes calls the engine.
 
-  HEADROOM_TIMERS_ONLY=1   leaves out the engine and the program; needs a C compiler alone
+  HEADROOM_TIMERS_ONLY=1   leaves out the engine and the program; requires only a C compiler
   HEADROOM_BUILD=FOLDER    packs what a build folder of CMake holds, instead of building (packaging/build)
   HEADROOM_PLATFORM=TAG    platform tag of the wheel, such as manylinux_2_28_x86_64
 """
@@ -68,7 +68,7 @@ class BuildParts(build_ext):
             sys.exit(
                 f"headroom: the program cannot be built here: {error}.\n"
                 "It needs cmake, a C++20 compiler and the libraries of docs/dependencies.md; tools/setup has them.\n"
-                "HEADROOM_TIMERS_ONLY=1 pip install ... installs the timers alone, without the command."
+                "HEADROOM_TIMERS_ONLY=1 pip install ... installs only the timers, without the command."
             )
         return folder
 

@@ -6,12 +6,15 @@
 #
 # BASELINE: a name in .headroom/baselines, saved once on the main branch and committed:
 #   headroom baseline save main run1.json.gz run2.json.gz run3.json.gz
-# TRACE: a trace of the change, from the same machine. Three runs show more than one long run.
+# TRACE: a trace of the change, from the same machine. Three short runs show the noise
+#   between runs; one long run does not.
 # GATE_RULES: a file of rules (default: rules.toml next to this script).
-# GATE_INCONCLUSIVE: `pass` accepts a change whose noise hides whether a rule holds.
+# GATE_INCONCLUSIVE: result of an inconclusive gate, `pass` or `fail` (default: fail).
 #
-# Exit code: 0 the gate passes; 1 it fails, is inconclusive, lacks a figure, or the runs are not
-# comparable; otherwise the exit code of headroom diff.
+# Exit code:
+#   0: the gate passes, or is inconclusive and GATE_INCONCLUSIVE=pass.
+#   1: it fails, is inconclusive, a figure is missing, or the runs are not comparable.
+#   Otherwise: the exit code of headroom diff.
 set -eu
 
 verdict() { if [ -n "${GITHUB_OUTPUT:-}" ]; then echo "verdict=$1" >>"$GITHUB_OUTPUT"; fi; } # For later steps.

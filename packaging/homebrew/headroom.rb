@@ -1,7 +1,7 @@
-# A formula for Homebrew: the reading side on macOS, the whole program on Linux. packaging/build writes a copy with the sums of its
-# files to build/packages/; point `url` at where you put them.
+# A formula for Homebrew: everything except record, monitor and doctor on macOS, the whole program on Linux. packaging/build writes a
+# copy with the SHA-256 checksums of the tarballs to build/packages/; set `url` to the place where you put them.
 class Headroom < Formula
-  desc "Shows where the time of a training step goes, and what a change would buy"
+  desc "Shows where a training step spends its time and what a change would save"
   homepage "https://headroom.invalid"
   version "0.1.0"
   license "Apache-2.0"

@@ -10,7 +10,7 @@ COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8
 
 
 def escape(text: Any) -> str:
-    """Returns text for HTML; nothing for None."""
+    """Returns text for HTML, an empty string for None."""
     return "" if text is None else html.escape(str(text))
 
 
@@ -24,7 +24,7 @@ def ms(value: float | None) -> str:
 
 
 def interval(times: dict[str, float] | None, is_bound: bool = False) -> str:
-    """Returns {low, mid, high} as "51.3 ms (45.0-57.6)", or "up to 51.3 ms"; a note for a missing forecast."""
+    """Returns {low, mid, high} as "51.3 ms (45.0-57.6)", or "up to 51.3 ms"; "no forecast" if there is none."""
     if not times or times.get("mid") is None:
         return "no forecast"
     if is_bound:
@@ -32,7 +32,7 @@ def interval(times: dict[str, float] | None, is_bound: bool = False) -> str:
     low, high = times["low"], times["high"]
     if low is None or high is None or low == high:
         return ms(times["mid"])
-    unit = 1000 if abs(times["mid"]) >= 1000 else 1  # That of the middle.
+    unit = 1000 if abs(times["mid"]) >= 1000 else 1  # The unit of mid.
     return f"{ms(times['mid'])} ({low / unit:.3g}&ndash;{high / unit:.3g})"
 
 
@@ -59,7 +59,7 @@ def figures(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def bar(parts: Sequence[tuple[str, float]]) -> str:
-    """Returns one stacked bar of times in ms, with its legend. Parts of no time are left out."""
+    """Returns one stacked bar of times in ms, with its legend. Omits parts without time."""
     shown = [(name, value) for name, value in parts if value > 0]
     whole = sum(value for _, value in shown)
     if not whole:
@@ -83,7 +83,7 @@ def bar(parts: Sequence[tuple[str, float]]) -> str:
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
     """Returns a table. Cells are HTML.
 
-    numbers: places of the columns that are aligned to the right
+    numbers: indexes of the right-aligned columns
     """
 
     def cell(tag: str, place: int, text: str) -> str:

@@ -30,7 +30,7 @@ class Page:
         return f"<headroom.Page of {len(self.text):,} characters; .save('page.html') writes it>"
 
     def _repr_html_(self) -> str:
-        # A frame of its own: the page's styles and scripts do not meet those of the notebook.
+        # The iframe isolates the page's styles and scripts from the notebook's.
         return (
             f'<iframe srcdoc="{html.escape(self.text)}" style="width:100%;height:{self.height}px;border:0" '
             'sandbox="allow-scripts allow-downloads allow-popups" title="Headroom"></iframe>'

@@ -1,4 +1,4 @@
-"""Plots of results by matplotlib. Private: the `plot` methods of headroom.results."""
+"""Plots of results by matplotlib. Private; used by the `plot` methods of headroom.results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stacked(parts: Mapping[str, float], ax: Any) -> Any:
         )
         left += value
     ax.set_yticks([])
-    ax.set_xlabel("ms of a step")
+    ax.set_xlabel("ms per step")
     if left:
         ax.set_xlim(0, left)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.35), ncol=4, frameon=False)
@@ -48,7 +48,7 @@ def intervals(
         ax.errorbar([mid], [place], xerr=[[max(mid - low, 0)], [max(high - mid, 0)]], color="black", capsize=3)
     ax.set_yticks(range(len(known)), [name for name, _ in known])
     ax.invert_yaxis()
-    ax.set_xlabel("ms of a step")
+    ax.set_xlabel("step time (ms)")
     if baseline is not None:
         ax.axvline(baseline, color=COLORS[5], linestyle="--", label=f"{label}: {ms(baseline)}")
         ax.legend(loc="best", frameon=False)
@@ -56,7 +56,7 @@ def intervals(
 
 
 def scaling(points: Sequence[Mapping[str, Any]], ax: Any) -> Any:
-    """Draws throughput over GPUs, one line a network, and perfect scaling."""
+    """Draws throughput over GPUs, one line per network, and perfect scaling."""
     ax = _axes(ax, 6, 4)
     networks: dict[str, list[Mapping[str, Any]]] = {}
     for point in points:
@@ -95,5 +95,5 @@ def waterfall(a: float, changes: Sequence[tuple[str, float]], b: float, ax: Any,
     ax.bar([len(shown) + 1], [b], color=COLORS[7])
     names = ["A", *(name for name, _ in shown), "B"]
     ax.set_xticks(range(len(names)), names, rotation=30, ha="right")
-    ax.set_ylabel("ms of a step")
+    ax.set_ylabel("step time (ms)")
     return ax

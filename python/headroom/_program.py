@@ -1,4 +1,6 @@
-"""Runs the program `headroom` of this installation and returns its JSON. Private: the functions of the package."""
+"""Runs the program `headroom` of this installation and returns its JSON. Private; used by the functions of the
+package.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def program() -> str:
     found = find_program()
     if found is None:
         raise ImportError(
-            "this installation of headroom has no program; install a wheel that holds it (docs/install.md)"
+            "this installation has only the Python module; install a wheel that includes the `headroom` program "
+            "(docs/install.md)"
         )
     return str(found)
 
@@ -81,20 +84,20 @@ def run(command: str, arguments: Sequence[str], options: Mapping[str, Any]) -> s
     message = "\n".join(lines)
     message = message[message.rfind("headroom: ") + len("headroom: ") :] if "headroom: " in message else message
     kind = {_USAGE: ValueError, _BAD_INPUT: TraceError}.get(done.returncode, RuntimeError)
-    raise kind(message or f"headroom {command} ended with {done.returncode}")
+    raise kind(message or f"headroom {command} failed with exit code {done.returncode}")
 
 
 def ask(command: str, arguments: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the object that `headroom COMMAND --json` prints."""
     for name in ("json", "output", "help", "full", "md"):
         if name in options:
-            raise ValueError(f"{name}: selects the form of an answer, which is an object here")
+            raise ValueError(f"{name}: not supported here, because the result is always a dict; remove it")
     answer: dict[str, Any] = json.loads(run(command, arguments, {**options, "json": True, "quiet": True}))
     return answer
 
 
 def paths_of(traces: Any) -> list[str]:
-    """Returns paths: of one path or loaded trace, or of a list of them."""
+    """Returns the paths of one trace, or of a list of traces."""
     if isinstance(traces, (str, os.PathLike)):
         return [os.fspath(traces)]
     if hasattr(traces, "_absolute"):  # A headroom.Trace.
@@ -106,7 +109,7 @@ def paths_of(traces: Any) -> list[str]:
 
 @contextlib.contextmanager
 def as_file(table: Any) -> Iterator[str | None]:
-    """Yields a path: that of a path, or of a temporary CSV file with the rows of a pandas DataFrame."""
+    """Yields the path itself, the path of a temporary CSV file for a DataFrame, or None for None."""
     if table is None or isinstance(table, (str, os.PathLike)):
         yield None if table is None else os.fspath(table)
         return

@@ -1,4 +1,4 @@
-"""Records some steps of a running training by PyTorch's profiler, reports on them and logs the result. Private: use
+"""Records some steps of a training run by PyTorch's profiler, reports on them and logs the result. Private: use
 headroom.callbacks.
 """
 
@@ -17,7 +17,7 @@ from headroom._trackers import tracker_of
 if TYPE_CHECKING:
     from headroom.results import Report
 
-WARM_UP_STEPS = 1  # The profiler's first step holds its own start.
+WARM_UP_STEPS = 1  # The profiler's first step includes its start-up cost.
 
 
 class StepRecorder:
@@ -30,8 +30,8 @@ class StepRecorder:
         recorder.report.bottleneck.verdict
 
     After the last recorded step, rank 0 reports: the page is `folder`/headroom.html, and `trackers` get the figures of
-    headroom.log_summary() and the page. This takes about a second for ten megabytes of trace. Other steps run without a
-    profiler. A failure of the profiler, the report or a tracker is a warning; the training goes on.
+    headroom.log_summary() and the page. If the profiler, the report or a tracker fails, the recorder warns and training
+    continues.
 
     steps: numbers of the first and last step, inclusive, counted from 0 in this process; the first should come after
     warm-up
@@ -55,7 +55,7 @@ class StepRecorder:
         self._steps, self._with_stack = (first, last), with_stack
         self._trackers: List[Any] = list(trackers)
         for tracker in self._trackers:
-            tracker_of(tracker)  # Raises for an object that cannot log, before the training begins.
+            tracker_of(tracker)  # Raises for an object that cannot log, before training begins.
         self._profiler: Any = None
         self._count = 0
 
@@ -86,14 +86,15 @@ class StepRecorder:
             self.close()
 
     def close(self) -> None:
-        """Ends the recording. Warns if the training ended before the first step of the range."""
+        """Ends the recording. Warns if training ended before the first step of the range was complete."""
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return
         self._guard("cannot write the trace", profiler.stop)
         if self._count <= self._steps[0]:
             warnings.warn(
-                f"headroom recorded nothing: the training ended after {self._count} steps, before {self._steps[0]}",
+                f"headroom recorded nothing: training ended after {self._count} steps, before step {self._steps[0]} "
+                "was complete; pass smaller steps=(first, last)",
                 stacklevel=2,
             )
 
@@ -136,7 +137,7 @@ class StepRecorder:
 
         _program.run("report", [str(self.trace)], {"html": self.page, "quiet": True})
         report = self.report = Report(_program.ask("report", [str(self.trace)], {}))
-        print(f"headroom: {report.headline()}; page: {self.page}", file=sys.stderr)
+        print(f"headroom: {report.headline()} Page: {self.page}", file=sys.stderr)
         if not self._trackers:
             return
         values = summary(report)
@@ -151,7 +152,7 @@ class StepRecorder:
         tracker.page(str(self.page), markdown, step)
 
     def _guard(self, failure: str, work: Callable[[], Any]) -> bool:
-        """Turns a failure into a warning: a measurement must not end a training. Returns true if there was none."""
+        """Returns True if `work` succeeded. Turns a failure into a warning: a measurement must not end training."""
         try:
             work()
         except Exception as error:
@@ -161,7 +162,7 @@ class StepRecorder:
 
 
 class RecordsSteps:
-    """What the callbacks of trainers share: a StepRecorder with its arguments, and its report."""
+    """Base class of the trainer callbacks: a StepRecorder with its arguments, and its report."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ def needed_by(name: str) -> Iterator[None]:
         if error.name == "headroom._engine":
             raise ImportError(
                 f"headroom.{name} requires the engine, which this installation lacks; measuring works without it. "
-                "Install a wheel of Headroom that holds the program (docs/install.md)"
+                "Install a wheel that includes the `headroom` program (docs/install.md)"
             ) from error
         if error.name == "numpy":
             raise ImportError(

@@ -1,4 +1,6 @@
-"""Experiment trackers by one interface: metrics and the page of a report. Private: log_summary and the callbacks."""
+"""Experiment trackers by one interface: metrics and the page of a report. Private; used by log_summary and the
+callbacks.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ def _summary_writer(writer: Any) -> Tracker:
         for name, value in values.items():
             writer.add_scalar(name, value, step)
 
-    # TensorBoard shows no foreign page, so it gets the text.
+    # TensorBoard cannot show HTML, so it gets the report as Markdown.
     return Tracker(metrics, lambda page, markdown, step: writer.add_text("headroom", markdown, step))
 
 

@@ -37,7 +37,7 @@ class TransformersCallback(RecordsSteps, TrainerCallback):  # type: ignore[misc]
             self._writer.close()
 
     def _runs_of(self, args: Any) -> List[Any]:
-        """Returns the runs that the Trainer's own callbacks have begun: they come before this one."""
+        """Returns the runs that are open: the Trainer's callbacks run before this one."""
         runs: List[Any] = []
         wandb, mlflow = sys.modules.get("wandb"), sys.modules.get("mlflow")
         if "wandb" in args.report_to and wandb is not None and wandb.run is not None:

@@ -1,8 +1,8 @@
-"""The questions of the command line as functions: predict, scale, diff, data and slice.
+"""The commands predict, scale, diff, data and slice as functions.
 
-Each runs the program of this installation, so figures and messages are those of the command line, and a trace that does
-not fit into the memory of this process does not end it. Further keywords are its flags: `total_steps=90000` is
-`--total-steps 90000` (docs/commands.md).
+Each runs the installed program in a child process and returns the command line's figures and messages. A trace too
+large for memory ends only that process. Other keywords are flags: `total_steps=90000` is `--total-steps 90000`
+(docs/commands.md).
 """
 
 from __future__ import annotations
@@ -42,12 +42,10 @@ def predict(trace: Traces = (), *, gpu: str | Sequence[str], ops: Table = None, 
 
 
 def predict_kernels(table: Table, *, source: str, target: str, **flags: Any) -> Any:
-    """Returns a table of measured kernels with one more column, `predicted_ms`: the latency of each on another GPU.
+    """Returns a DataFrame: the measured kernels with one more column, `predicted_ms`, the latency on the target GPU.
 
     table: a path of a CSV file, or a DataFrame; docs/predict.md has its columns
     source, target: the GPU of the measurements, and the GPU to predict
-
-    Returns a pandas DataFrame.
     """
     import tempfile
 
@@ -103,7 +101,7 @@ def data(trace: Traces, changes: str | Sequence[str] = (), **flags: Any) -> Load
 def slice(trace: Traces, output: str | os.PathLike[str], **flags: Any) -> pathlib.Path:
     """Writes a part of a trace to `output` and returns its path (docs/export.md).
 
-    steps=(5, 6), time=(120, 180) in ms after the first event, or rank=3; the ending of the name selects the format.
+    steps=(5, 6), time=(120, 180) in ms after the first event, or rank=3; the file extension selects the format.
     """
     _program.run("slice", _program.paths_of(trace), {"output": output, "quiet": True, **flags})
     return pathlib.Path(output)

@@ -1,4 +1,4 @@
-"""Callbacks of training frameworks: some that record and report, and the time that others take.
+"""Callbacks that record and report, and timing of other callbacks.
 
     trainer = lightning.Trainer(callbacks=[headroom.callbacks.LightningCallback()])      # records steps 20 to 25
     trainer = transformers.Trainer(..., callbacks=[headroom.callbacks.TransformersCallback()])

@@ -1,4 +1,4 @@
-"""The type of the module headroom.data, which is a function too."""
+"""The type of the module headroom.data, which is also callable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class DataModule(types.ModuleType):
-    """`headroom.data(trace)` answers and `headroom.data.bench(loader)` measures, as on the command line."""
+    """`headroom.data(trace)` analyses a recording; `headroom.data.bench(loader)` measures a loader."""
 
     def __call__(self, trace: Traces, changes: str | Sequence[str] = (), **flags: Any) -> Loading:
         """Returns what limits the input pipeline; see headroom.answers.data."""

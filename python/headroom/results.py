@@ -1,4 +1,4 @@
-"""Answers as objects: the JSON of the command line with attributes, tables for notebooks, frames and plots.
+"""Results of the command line as objects: dicts with attributes, HTML for notebooks, DataFrames and plots.
 
     report = headroom.report("trace.json.gz")
     report.bottleneck.verdict                 # the same as report["bottleneck"]["verdict"]
@@ -44,7 +44,7 @@ def _rows(value: Any) -> Any:
 
 
 class Result(Row):
-    """An answer. `str()` is its headline; `to_dict()` has neither attributes nor HTML."""
+    """An answer. `str()` is its headline; `to_dict()` returns a plain dict."""
 
     _LIST: ClassVar[str] = ""  # The list that to_pandas() takes by default.
 
@@ -59,7 +59,7 @@ class Result(Row):
     def to_pandas(self, key: str | None = None) -> Any:
         """Returns one list of the answer as a DataFrame; inner objects become columns such as `step_ms.mid`.
 
-        key: the list; by default the main one. Raises KeyError for another key. Requires pandas.
+        key: name of a list; default: the main list. Raises KeyError if the key is not a list. Requires pandas.
         """
         from headroom.arrays import pandas
 
@@ -70,7 +70,7 @@ class Result(Row):
         return pandas().json_normalize(self.to_dict()[key])
 
     def headline(self) -> str:
-        """Returns the answer in one sentence."""
+        """Returns the headline."""
         return str(self.get("schema", "an answer"))
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class Result(Row):
 
 
 class Report(Result):
-    """What holds the job back (headroom.report/1, docs/report.md)."""
+    """The limit of the job (headroom.report/1, docs/report.md)."""
 
     _LIST = "findings"
 
@@ -95,7 +95,7 @@ class Report(Result):
         return f"{verdict} Step {_html.ms(times['mid'])} without the profiler." if times else verdict
 
     def parts(self) -> dict[str, float]:
-        """Returns the parts of the mean whole step in ms, which sum to it; empty without whole steps."""
+        """Returns the parts of the mean step in ms; they sum to the step time. Empty if the trace has no whole step."""
         split = self["step_breakdown"]
         return {name: split[f"{name}_ms"] for name in _PARTS} if split else {}
 
@@ -142,7 +142,7 @@ class Report(Result):
 
 
 class Forecasts(Result):
-    """What changes would buy (headroom.whatif/1, docs/scenarios.md)."""
+    """Forecasts of changes (headroom.whatif/1, docs/scenarios.md)."""
 
     _LIST = "scenarios"
 
@@ -263,7 +263,7 @@ class Scaling(Result):
 
 
 def _part(row: Row) -> str:
-    """Returns the name of a part of the account: an operator's own, or words."""
+    """Returns the display name of a part."""
     name: str = row["part"]
     return name if row["is_operator"] else name.replace("_", " ")
 
@@ -275,7 +275,7 @@ class Comparison(Result):
 
     @property
     def passed(self) -> bool | None:
-        """True if the gate passed, False if it failed or could not decide, None without rules."""
+        """True if the gate's verdict is `pass`, False for any other verdict, None without a gate."""
         return None if self["gate"] is None else self["gate"]["verdict"] == "pass"
 
     def headline(self) -> str:
@@ -291,7 +291,7 @@ class Comparison(Result):
         return words if self["gate"] is None else f"{words}; gate: {self['gate']['verdict']}"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the account of the change: A, the parts that changed most, B. Returns matplotlib's axes."""
+        """Draws a waterfall chart from A to B with the parts that changed most. Returns matplotlib's axes."""
         from headroom import _plots
 
         return _plots.waterfall(
@@ -325,7 +325,7 @@ class Loading(Result):
         """Returns the share of the step that waits for data, and the best setting."""
         loop, forecast = self["loop"] or {}, self["forecast"] or {}
         share = loop.get("wait_share_pct")
-        words = {"none": "not bound by the input", "unknown": "unknown what bounds the loop"}.get(
+        words = {"none": "not input-bound", "unknown": "limit of the loop unknown"}.get(
             self["bound"], f"bound by {self['bound']}"
         )
         if share is not None:

@@ -1,5 +1,5 @@
-/* The engine as functions of C, which python/headroom/_engine.py calls by ctypes: one library
-   serves every Python.
+/* The engine's C API, which python/headroom/_engine.py calls through ctypes. One library serves
+   every Python version.
 
    Private to the package: it may change with any version. Each function returns a headroom_code;
    `headroom_message()` of the same thread then describes the failure. Results are written to
@@ -25,7 +25,7 @@ enum headroom_code {
   HEADROOM_DOES_NOT_APPLY = 4, /* The trace lacks data that the scenario requires. */
 };
 
-/* Something of the engine. The kind is that of the function that made it. */
+/* An opaque engine object. Its type depends on the function that created it. */
 typedef struct headroom_object headroom_object;
 
 /* Values in memory that `owner` keeps; null and 0 rows for an empty column. */
@@ -37,14 +37,14 @@ typedef struct {
   headroom_object* owner;
 } headroom_array;
 
-/* Distinct texts, one behind the other: text i is bytes[ends[i - 1] : ends[i]]. `codes` refers to
- * them by number; -1: no text. */
+/* Distinct texts, concatenated: text i is bytes[ends[i - 1] : ends[i]]. `codes` refers to them by
+ * number; -1: no text. */
 typedef struct {
   headroom_array codes, bytes, ends;
 } headroom_texts;
 
-/* Options with the meaning of the flags of `headroom report`; a missing text is empty, a missing
- * number has its flag 0. */
+/* Options with the meaning of the flags of `headroom report`; a missing text is empty; for a
+ * missing number its has_ flag is 0. */
 typedef struct {
   int64_t first_step, last_step, rank;
   double measured_step_ms;
@@ -52,7 +52,7 @@ typedef struct {
   int32_t has_steps, has_rank, has_measured_step_ms, local_state;
 } headroom_options;
 
-/* A missing text is null, a missing number has its flag 0. */
+/* A missing text is null; for a missing number its has_ flag is 0. */
 typedef struct {
   const char *kernel, *op, *layer, *phase, *family;
   int64_t stream, device, step;
@@ -78,13 +78,13 @@ int headroom_trace_rows(const headroom_object* trace, int64_t table, int64_t* ro
 int headroom_trace_column(const headroom_object* trace, int64_t table, int64_t column,
                           headroom_array* values);
 int headroom_trace_text_count(const headroom_object* trace, int64_t* texts);
-/* codes[i] of the result is i. */
+/* Writes text ids[i] as text i; codes[i] is i. */
 int headroom_trace_texts(const headroom_object* trace, const uint32_t* ids, int64_t count,
                          headroom_texts* texts);
 /* Writes -1 if the trace has no such text. */
 int headroom_trace_text_id(const headroom_object* trace, const char* text, int64_t bytes,
                            int64_t* id);
-/* Ends a statement from another thread. */
+/* headroom_stop() cancels the query that received `stop`, from any thread. */
 int headroom_stop_new(headroom_object** stop);
 int headroom_stop(headroom_object* stop);
 /* Runs one statement. A limit of 0 means no limit. */
@@ -92,7 +92,8 @@ int headroom_trace_query(const headroom_object* trace, const char* sql, double t
                          int64_t memory_mb, const headroom_object* stop, headroom_object** result);
 /* JSON: {"names": [...], "rows": N} */
 int headroom_query_head(const headroom_object* result, headroom_object** json);
-/* kinds: 0 null, 1 integer, 2 real (its bits), 3 text, 4 bytes (numbers of the texts). */
+/* kinds: 0 null, 1 integer, 2 real (its bits), 3 text, 4 bytes; values of kinds 3 and 4 are indexes
+ * into headroom_query_texts(). */
 int headroom_query_column(const headroom_object* result, int64_t column, headroom_array* kinds,
                           headroom_array* values);
 int headroom_query_texts(const headroom_object* result, headroom_texts* texts);

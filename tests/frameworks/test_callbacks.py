@@ -171,7 +171,7 @@ class Callbacks(FrameworkTest):
     def test_failures_do_not_end_a_training(self):
         warned, refused = self.answer(UNUSUAL)
         self.assertEqual(len(warned), 2)
-        self.assertIn("the training ended after 3 steps, before 20", warned[0])
+        self.assertIn("training ended after 3 steps, before step 20 was complete", warned[0])
         self.assertIn("no space left", warned[1])
         self.assertIn("requires 1 <= first <= last", refused[0])
         self.assertIn("int is not a supported tracker", refused[1])

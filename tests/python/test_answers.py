@@ -134,7 +134,7 @@ class Answers(unittest.TestCase):
         loading = headroom.data(LOADER, "workers=3")
         self.assertIn("workers=3", loading._repr_html_())
         loading["bound"], loading["forecast"], loading["no_forecast"] = "none", None, "no loader"
-        self.assertIn("not bound by the input", str(loading))
+        self.assertIn("not input-bound", str(loading))
         self.assertIn("no loader", loading._repr_html_())
         several = headroom.predict([RESNET, BERT], gpu=["L4", "A100-80"])
         self.assertIn("several jobs", str(several))
@@ -166,7 +166,7 @@ class Answers(unittest.TestCase):
             (headroom.TraceError, "nowhere.json: cannot open", lambda: headroom.predict("nowhere.json", gpu="L4")),
             (headroom.TraceError, "-dash.json: cannot open", lambda: headroom.data("-dash.json")),
             (ValueError, "requires a trace for each of a and b", lambda: headroom.diff([], RESNET)),
-            (ValueError, "output: selects the form", lambda: headroom.predict(RESNET, gpu="L4", output="x")),
+            (ValueError, "output: not supported here", lambda: headroom.predict(RESNET, gpu="L4", output="x")),
             (TypeError, "or a list of them, not int", lambda: headroom.data(3)),  # type: ignore[arg-type]
             (TypeError, "a path or a pandas DataFrame, not list", lambda: headroom.predict(gpu="L4", ops=[1])),
             (
@@ -178,7 +178,7 @@ class Answers(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 ask()
         with unittest.mock.patch("headroom.__main__.find_program", return_value=None):
-            with self.assertRaisesRegex(ImportError, "has no program"):
+            with self.assertRaisesRegex(ImportError, "has only the Python module"):
                 headroom.data(LOADER)
 
     def test_flags(self):

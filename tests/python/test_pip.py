@@ -1,5 +1,5 @@
 """Tests `pip install .`, offline: the timer is built and packed with its type information. Without CMake the
-installation fails, unless the timers alone are wanted.
+installation fails, unless only the timers are wanted.
 """
 import importlib.util
 import os
