@@ -129,6 +129,29 @@ REPORT: dict[str, Any] = {
         "median": {**SPLIT, "forward_ms": 0.002},
         "p90": {**SPLIT, "forward_ms": 0.002},
     },
+    "summary": {
+        "step_ms": {"low": 0.001, "mid": 0.002, "high": 0.003},
+        "recorded_ms": 0.002,
+        "gpu_busy_ms": 0.001,
+        "samples_per_s": 1,
+        "tokens_per_s": 1,
+        "peak_memory_bytes": 1,
+        "parts_of": "step",
+        "parts": [{"name": "forward", "share_pct": 100, "busy_pct": 50}],
+        "actions": [
+            {
+                "finding": "late-launches",
+                "title": "Fewer launches: torch.compile, CUDA graphs",
+                "saves_ms": {"low": 0, "mid": 0.001, "high": 0.001},
+                "upper_bound": True,
+                "speedup": 2,
+                "scenario": "cuda-graph",
+                "command": "headroom whatif t.json cuda-graph",
+            }
+        ],
+        "no_action": "No change was found.",
+        "caveat": "No steps were found.",
+    },
     "bottleneck": {
         "verdict": "host",
         "sentence": "Host-bound: the GPU idles 50 % of the mean step.",
@@ -561,6 +584,8 @@ DIFF: dict[str, Any] = {
     "schema": "headroom.diff/1",
     "a": SIDE,
     "b": {**SIDE, "baseline": "main"},
+    "sentence": "2 ms -> 3 ms",
+    "noise": "The change is beyond noise.",
     "comparable": True,
     "facts": [
         {"name": "gpu", "state": "different", "a": "x", "b": None, "blocks": True, "accepted": True, "cost": None}
@@ -568,7 +593,7 @@ DIFF: dict[str, Any] = {
     "step_ms": CHANGE,
     "corrected_step_ms": CHANGE,
     "changed": True,
-    "account": [{"part": "aten::mm", "is_operator": True, "a_ms": 2, "b_ms": 3, "change_ms": 1}],
+    "account": [{"part": "aten::mm", "is_operator": True, "label": "aten::mm", "a_ms": 2, "b_ms": 3, "change_ms": 1}],
     "metrics": [{"name": "step_ms", **CHANGE}],
     "operators": [{**CHANGED_ROW, "operator": None}],
     "kernels": [CHANGED_ROW],
@@ -658,12 +683,16 @@ ANSWERS: tuple[dict[str, Any], ...] = (
         "scenarios": [
             {
                 "name": "amp",
+                "title": "Mixed precision",
+                "group": "usual",
                 "summary": "s",
                 "ranked": True,
                 "keys": [{"name": "dtype", "kind": "choice", "choices": "fp16|bf16", "otherwise": "fp16"}],
             },
             {
                 "name": "batch-size",
+                "title": "Batch size",
+                "group": "usual",
                 "summary": "s",
                 "ranked": False,
                 "keys": [{"name": "n", "kind": "count", "choices": None, "otherwise": None}],
@@ -737,6 +766,7 @@ class Answers(unittest.TestCase):
         self.assertTrue(self.refused(error, (), lambda row: row.update(error="")))
         for path, key, value in (
             (("scenarios", 0), "name", "Am p"),
+            (("scenarios", 0), "group", "other"),
             (("scenarios", 0, "keys", 0), "kind", "date"),
             (("scenarios", 0, "keys", 0), "choices", None),
             (("scenarios", 1, "keys", 0), "choices", "1|2"),

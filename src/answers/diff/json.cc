@@ -170,6 +170,8 @@ std::string RenderDiffJson(const DiffReport& report) {
   WriteSide(diff.a, json);
   json.Key("b");
   WriteSide(diff.b, json);
+  json.Key("sentence").String(StepSentence(diff));
+  json.Key("noise").String(NoiseSentence(diff));
   json.Key("comparable").Bool(diff.comparable);
   json.Key("facts");
   WriteFacts(diff.facts, json);
@@ -190,6 +192,7 @@ std::string RenderDiffJson(const DiffReport& report) {
     json.BeginObject();
     json.Key("part").String(row.name);
     json.Key("is_operator").Bool(row.of_operator);
+    json.Key("label").String(AccountLabel(row));
     json.Key("a_ms").Number(row.a_ms);
     json.Key("b_ms").Number(row.b_ms);
     json.Key("change_ms").Number(row.change_ms());

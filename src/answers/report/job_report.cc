@@ -90,15 +90,6 @@ std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files,
   return joined;
 }
 
-std::string ShellCommand(const std::vector<std::string>& words) {
-  std::string command;
-  for (const std::string& word : words) {
-    if (!command.empty()) command.push_back(' ');
-    command += ShellQuote(word);
-  }
-  return command;
-}
-
 /// Returns the time by which a list orders its rows.
 template <typename Row>
 DurationNs SizeOf(const Row& row) {
@@ -307,6 +298,15 @@ std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& f
   words.insert(words.end(), {"--only", finding.check_section});
   words.insert(words.end(), options.check_arguments.begin(), options.check_arguments.end());
   return words;
+}
+
+std::string ShellCommand(const std::vector<std::string>& words) {
+  std::string command;
+  for (const std::string& word : words) {
+    if (!command.empty()) command.push_back(' ');
+    command += ShellQuote(word);
+  }
+  return command;
 }
 
 std::string CheckCommand(const Finding& finding, const TraceReport& file,

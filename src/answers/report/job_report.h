@@ -127,6 +127,9 @@ std::string_view NameOf(StepSource source);
 std::string_view NameOf(StepKind kind);
 std::string_view NameOf(Severity severity);
 
+/// Returns the words of a command, quoted for a shell.
+std::string ShellCommand(const std::vector<std::string>& words);
+
 /// Returns the unquoted words of a command that prints the section with a finding's figure.
 std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& file,
                                     const ReportOptions& options);

@@ -7,6 +7,7 @@
 #include "answers/report/memory_json.h"
 #include "answers/report/phrases.h"
 #include "answers/report/ranks_json.h"
+#include "answers/report/summary.h"
 #include "render/json_writer.h"
 
 namespace headroom {
@@ -213,6 +214,46 @@ void WriteStretch(JsonWriter& json, const JobReport& job) {
   json.EndObject();
 }
 
+/// Columns of an action's title.
+constexpr std::size_t kTitleWidth = 64;
+
+void WriteSummary(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
+  const Summary summary = SummaryOf(job, options);
+  json.Key("summary").BeginObject(Layout::kLines);
+  WriteMsInterval(json, "step_ms", summary.step_ms);
+  json.Key("recorded_ms").Milliseconds(summary.recorded);
+  json.Key("gpu_busy_ms").Milliseconds(summary.gpu_busy);
+  json.Key("samples_per_s").Number(summary.samples_per_s);
+  json.Key("tokens_per_s").Number(summary.tokens_per_s);
+  json.Key("peak_memory_bytes").Integer(summary.peak_memory_bytes);
+  json.Key("parts_of").String(summary.parts_of == PartsOf::kStep ? "step" : "gpu_time");
+  json.Key("parts").BeginArray(Layout::kLines);
+  for (const SummaryPart& part : summary.parts) {
+    json.BeginObject();
+    json.Key("name").String(part.name);
+    json.Key("share_pct").Number(part.share_pct);
+    json.Key("busy_pct").Number(part.busy_pct);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("actions").BeginArray(Layout::kLines);
+  for (const SummaryAction& action : summary.actions) {
+    json.BeginObject();
+    json.Key("finding").String(action.finding->id);
+    json.Key("title").String(Sentence(ActionTitle(*action.finding, kTitleWidth)));
+    WriteMsInterval(json, "saves_ms", action.finding->saves_ms);
+    json.Key("upper_bound").Bool(action.upper_bound);
+    json.Key("speedup").Number(action.speedup);
+    json.Key("scenario").StringOrNull(action.finding->scenario);
+    json.Key("command").String(ShellCommand(action.command));
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("no_action").StringOrNull(summary.no_action);
+  json.Key("caveat").StringOrNull(summary.caveat);
+  json.EndObject();
+}
+
 void WriteBottleneck(JsonWriter& json, const JobReport& job) {
   const Bottleneck& bottleneck = job.slowest().bottleneck;
   json.Key("bottleneck").BeginObject(Layout::kLines);
@@ -382,6 +423,7 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteByFile(json, "idle", columns::Idle(), &TraceReport::idle, job);
   WriteStretch(json, job);
   WriteBreakdown(json, job);
+  WriteSummary(json, job, options);
   WriteBottleneck(json, job);
   WriteEngineWindow(json, job);
   WriteFindings(json, job, options);

@@ -70,6 +70,7 @@ TEST(RenderJson, HasTheKeysOfTheContractInOrder) {
                                          "idle",
                                          "stretch",
                                          "step_breakdown",
+                                         "summary",
                                          "bottleneck",
                                          "engine_window",
                                          "findings",
