@@ -11,12 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "answers/report/html.h"
 #include "render/escape.h"
 #include "render/json_writer.h"
 #include "serve/access.h"
 #include "serve/answer_cache.h"
 #include "serve/bounded_server.h"
 #include "serve/loopback.h"
+#include "serve/page_answers.h"
 #include "serve/query.h"
 #include "serve/questions.h"
 #include "serve/replies.h"
@@ -128,7 +130,7 @@ std::string Known(const std::string& origin) { return origin.empty() ? "null" : 
 class Server final : public HttpServer {
  public:
   Server(LiveSession& source, RepeatedRun* run, std::span<const NamedText> page)
-      : source_(source), run_(run) {
+      : source_(source), run_(run), files_(page) {
     for (const NamedText& file : page) {
       const std::size_t slash = file.name.rfind('/');
       page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
@@ -238,6 +240,15 @@ class Server final : public HttpServer {
         response.set_content(RunJson(*run_), kJson);
       });
     }
+    server_.Get("/api/v1/file", [this](const httplib::Request&, httplib::Response& response) {
+      const LiveSession::State now = source_.Now();
+      Result<std::vector<PageAnswer>> answers = AnswersOfPage(*now.session);
+      const Result<std::string> html = answers.ok() ? RenderHtml(files_, answers.value())
+                                                    : Result<std::string>(answers.status());
+      Reply(html, "text/html; charset=utf-8", response);
+      if (html.ok())
+        response.set_header("Content-Disposition", "attachment; filename=\"headroom.html\"");
+    });
     for (const auto& [name, question] : Questions()) {
       AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
       server_.Get("/api/v1/" + name, [this, question = question, given](
@@ -299,6 +310,7 @@ class Server final : public HttpServer {
   LiveSession& source_;
   RepeatedRun* const run_;
   std::map<std::string, AnswerCache> given_;  ///< Cached answers, by request.
+  const std::span<const NamedText> files_;    ///< All files of the page.
   std::map<std::string, std::string_view> page_;
   BoundedServer server_;
   int port_ = -1;

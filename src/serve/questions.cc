@@ -33,6 +33,13 @@ Result<std::string> Traces(TraceSession& session, Query& query, const IsWanted&)
   return session.TracesJson();
 }
 
+Result<std::string> Diff(TraceSession& session, Query& query, const IsWanted&) {
+  constexpr std::int64_t kMax = 1'000'000;
+  const std::int64_t trace = query.Count("trace", kMax).value_or(2);
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.DiffJson(trace);
+}
+
 Result<std::string> Scenarios(TraceSession&, Query& query, const IsWanted&) {
   if (Status status = query.Finish(); !status.ok()) return status;
   return RenderScenariosJson();
@@ -114,6 +121,7 @@ Result<std::string> Clusters(TraceSession&, Query& query, const IsWanted&) {
 const std::map<std::string, Question>& Questions() {
   static const auto* const questions = new std::map<std::string, Question>{
       {"report", {.answer = Report, .is_kept = false}},
+      {"diff", {.answer = Diff}},
       {"traces", {.answer = Traces, .is_kept = false}},
       {"scenarios", {.answer = Scenarios, .is_kept = false}},
       {"whatif", {.answer = Whatif, .is_kept = false}},

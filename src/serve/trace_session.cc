@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "answers/data/render.h"
+#include "answers/diff/answer.h"
+#include "answers/diff/render.h"
 #include "answers/predict/answer.h"
+#include "answers/predict/render.h"
 #include "answers/report/answer.h"
 #include "answers/report/json.h"
 #include "answers/whatif/answer.h"
@@ -84,6 +87,33 @@ Result<std::string> TraceSession::ReportJson(std::int64_t trace) const {
   if (trace < 1 || trace > traces)
     return Status::Usage(fmt::format("trace {}: must be from 1 to {}", trace, traces));
   return trace == 1 ? report_json_ : others_[static_cast<std::size_t>(trace - 2)].report_json;
+}
+
+Result<JobProfile> TraceSession::Profile() const {
+  Result<ProfiledTrace> profiled =
+      ProfileTrace(*store_, path(), *reference_,
+                   {.analysis = options_.analysis,
+                    .calibration = options_.calibration,
+                    .measured_step_ms = options_.measured_step_ms});
+  if (!profiled.ok()) return profiled.status();
+  std::vector<ProfiledTrace> runs;
+  runs.push_back(std::move(profiled).value());
+  return JoinTraces(std::move(runs));
+}
+
+Result<std::string> TraceSession::DiffJson(std::int64_t trace) {
+  const auto traces = static_cast<std::int64_t>(others_.size()) + 1;
+  if (trace < 2 || trace > traces)
+    return Status::Usage(fmt::format("trace {}: must be from 2 to {}", trace, traces));
+  const Other& other = others_[static_cast<std::size_t>(trace - 2)];
+  if (!other.profile.ok()) return other.profile.status();
+  const std::lock_guard<std::mutex> lock(profile_mutex_);
+  if (!profile_) profile_ = Profile();
+  if (!profile_->ok()) return profile_->status();
+  const JobProfile& own = profile_->value();
+  JobDiff diff = other.is_earlier ? Compare(other.profile.value(), own, {})
+                                  : Compare(own, other.profile.value(), {});
+  return RenderDiffJson({.diff = std::move(diff), .gate = std::nullopt});
 }
 
 std::string TraceSession::MetricsJson() const {
@@ -252,6 +282,7 @@ Result<std::string> TraceSession::GpusJson() {
     json.Key("memory_type").StringOrNull(device.memory_type);
     json.Key("tdp_w").Number(device.tdp_w);
     json.Key("recorded").Bool(device.short_name == recorded);
+    json.Key("current").Bool(IsCurrentGpu(device.short_name));
     json.EndObject();
   }
   json.EndArray();
@@ -287,6 +318,8 @@ std::string RenderScenariosJson() {
   for (const Scenario& scenario : Catalogue()) {
     json.BeginObject();
     json.Key("name").String(scenario.name);
+    json.Key("title").String(scenario.title);
+    json.Key("group").String(NameOf(scenario.group));
     json.Key("summary").String(scenario.summary);
     json.Key("ranked").Bool(!scenario.by_name_only);
     json.Key("keys").BeginArray();

@@ -18,6 +18,7 @@
 #include "answers/scale/network_choice.h"
 #include "base/status.h"
 #include "base/wanted.h"
+#include "compare/job_profile.h"
 #include "ingest/open_trace.h"
 #include "predict/gpu_models.h"
 #include "serve/timeline_answers.h"
@@ -44,10 +45,11 @@ class TraceSession {
   /// replay is impossible, forecasts give the reason.
   static Result<std::unique_ptr<TraceSession>> Open(const Options& options);
 
-  /// Another trace, of which only the report is available.
+  /// Another trace. Its events are no longer in memory.
   struct Other {
     std::string path;
     std::string report_json;
+    Result<JobProfile> profile;
     /// True: the comparison goes from this trace to the job; false: from the job to this trace.
     bool is_earlier = false;
   };
@@ -60,6 +62,12 @@ class TraceSession {
   /// Returns the report of trace number `trace`; number 1 is the job. Fails (kUsage) if there is no
   /// such trace.
   Result<std::string> ReportJson(std::int64_t trace) const;
+  /// Returns the figures that a comparison requires. Fails (kNoAnswer) if no step is whole.
+  Result<JobProfile> Profile() const;
+  /// Returns headroom.diff/1, as `headroom diff --json` prints it, from the earlier to the later of
+  /// the job and trace number `trace`. Fails (kUsage) if there is no such other trace, and as
+  /// Profile() does.
+  Result<std::string> DiffJson(std::int64_t trace);
   /// Returns true if the trace has events of a program, a mark or a counter. Metrics of the machine
   /// alone do not count.
   bool HasWork() const;
@@ -112,6 +120,8 @@ class TraceSession {
   std::optional<Forecaster> forecaster_;
   std::mutex models_mutex_;  ///< Guards the reading of the models.
   std::optional<GpuModels> models_;
+  std::mutex profile_mutex_;
+  std::optional<Result<JobProfile>> profile_;  ///< Computed at the first comparison.
   std::mutex data_mutex_;
   std::optional<DataAnswer> data_;
 };

@@ -54,7 +54,7 @@ test("a question survives a reload", async () => {
   await visit.page.reload();
   await visit.settle();
   expect(await visit.page.locator(".answer").innerText()).toBe(shown);
-  expect(await visit.page.getByRole("checkbox", { name: "cuda-graph" }).isChecked()).toBe(true);
+  expect(await visit.page.getByRole("checkbox", { name: "CUDA graphs" }).isChecked()).toBe(true);
   await visit.close();
 });
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { headroom, ROOT, reportOf, startUi, startUiIn, type Ui, withScratch } from "./support/program";
-import { BERT, LOADER, RESNET, WITHOUT_STEPS } from "./support/traces";
+import { BERT, LOADER, RESNET } from "./support/traces";
 import { launch, Visit } from "./support/visit";
 
 const NO_STEP = join(ROOT, "tests/golden/no-host/trace.json");
@@ -72,22 +72,22 @@ test("without steps, Compare holds shares against each other", () =>
 
 test("Compare shows no answer under another trace's name", () =>
   withScratch(async (folder) => {
-    const ui = await startUiIn(folder, RESNET, BERT, WITHOUT_STEPS);
+    const ui = await startUiIn(folder, RESNET, BERT, LOADER);
     const visit = await Visit.open(browser, `${ui.link}#compare`);
     const pair = visit.page.locator(".compare-pair");
     expect(await pair.innerText()).toContain(BERT);
     let answer = () => {};
     const held = new Promise<void>((done) => (answer = done));
-    await visit.page.route(/report\?trace=/, async (route) => {
+    await visit.page.route(/diff\?trace=/, async (route) => {
       await held;
       await route.continue();
     });
-    await visit.page.getByRole("combobox", { name: "Compared with" }).selectOption({ label: WITHOUT_STEPS });
-    await visit.page.getByText("Reading the other report").waitFor();
+    await visit.page.getByRole("combobox", { name: "Compared with" }).selectOption({ label: LOADER });
+    await visit.page.getByText("Comparing …").waitFor();
     expect(await pair.count()).toBe(0);
     answer();
-    await visit.page.getByText("Two recordings").waitFor();
-    expect(await pair.innerText()).toContain(WITHOUT_STEPS);
+    await pair.waitFor();
+    expect(await pair.innerText()).toContain(LOADER);
     await Promise.all([visit.close(), ui.stop()]);
   }));
 
@@ -249,8 +249,11 @@ test("advice on flags names the command that takes them", async () => {
 });
 
 test("a finding about the input leads to Data", async () => {
-  const visit = await openWith("Overview", "report", (report) => (report.findings[0].id = "data-wait"));
-  await visit.page.getByRole("link", { name: "the view Data" }).click();
+  const visit = await openWith("Overview", "report", ({ findings, summary }) => {
+    findings[0].id = "data-wait";
+    summary.actions[0] = { ...summary.actions[0], finding: "data-wait", scenario: null };
+  });
+  await visit.page.getByRole("link", { name: "View Data" }).click();
   await visit.settle();
   expect(await visit.current()).toBe("Data");
   await visit.close();

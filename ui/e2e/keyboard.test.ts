@@ -126,7 +126,7 @@ async function walk(page: Page): Promise<Set<string>> {
 
 test("Space switches a change on and off, and the answer follows", async () => {
   const visit = await Visit.open(browser, `${ui.link}#what-if`);
-  const box = visit.page.getByRole("checkbox", { name: "tf32" });
+  const box = visit.page.getByRole("checkbox", { name: "TF32" });
   await box.focus();
   await visit.page.keyboard.press("Space");
   await visit.page.locator(".answer").waitFor();
@@ -159,10 +159,7 @@ test("a view that is opened begins at its top, with the focus on its heading; th
   const visit = await Visit.open(browser, ui.link, { viewport: NARROW });
   const place = () => visit.page.evaluate(() => ({ at: document.activeElement?.tagName, scrolled: scrollY }));
   expect(await place()).toEqual({ at: "BODY", scrolled: 0 });
-  await visit.page
-    .getByRole("button", { name: /^Try it/ })
-    .first()
-    .click();
+  await visit.page.getByRole("button", { name: "Forecast it" }).first().click();
   await visit.settle();
   expect(await place()).toEqual({ at: "H2", scrolled: 0 });
   await visit.show("Timeline");

@@ -1,7 +1,7 @@
 // The page shows the same figures as the command line.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { headroom, reportOf, startUi, type Ui, whatIfOf } from "./support/program";
+import { headroom, ROOT, reportOf, startUi, startUiIn, type Ui, whatIfOf } from "./support/program";
 import { BERT, LOADER, RESNET } from "./support/traces";
 import { launch, Visit } from "./support/visit";
 
@@ -36,9 +36,9 @@ test("the overview is headroom report --json", async () => {
   const step = await visit.page.locator("section", { has: visit.page.locator("#step") }).innerText();
   for (const key of ["step_time_ms", "p50_ms", "min_ms", "max_ms"]) expectShown(step, report.steps[key], "ms");
   expectShown(step, report.steps.corrected_step_ms.mid, "ms");
-  const rows = await visit.page.locator("section:has(#step) tbody tr").allInnerTexts();
+  const rows = await visit.page.locator(".step-bar-parts li").allInnerTexts();
   const parts = Object.entries<number>(report.step_breakdown).filter(
-    ([key]) => key.endsWith("_ms") && key !== "wall_ms" && key !== "of_ms",
+    ([key, ms]) => key.endsWith("_ms") && key !== "wall_ms" && key !== "of_ms" && ms > 0,
   );
   expect(rows.length).toBe(parts.length);
   parts.forEach(([, ms], row) => {
@@ -46,6 +46,21 @@ test("the overview is headroom report --json", async () => {
     if (ms > 0.001 * report.step_breakdown.wall_ms)
       expectShown(rows[row] ?? "", (100 * ms) / report.step_breakdown.wall_ms, "%");
   });
+  const { summary } = report;
+  const figures = await visit.page.locator(".figures").innerText();
+  for (const ms of [summary.step_ms.low, summary.step_ms.mid, summary.step_ms.high, summary.gpu_busy_ms])
+    expectShown(figures, ms, "ms");
+  expectShown(figures, report.efficiency.mfu_pct, "%");
+  expectShown(figures, summary.samples_per_s, "samples/s");
+  const actions = await visit.page.locator(".action").allInnerTexts();
+  expect(actions.length).toBe(Math.min(3, summary.actions.length));
+  actions.forEach((text, index) => {
+    expect(text).toContain(summary.actions[index].title);
+    expectShown(text, summary.actions[index].saves_ms.mid, "ms");
+    if (summary.actions[index].speedup !== null) expectShown(text, summary.actions[index].speedup, "x");
+  });
+  expect(await visit.page.locator("#verdict").innerText()).toBe(report.bottleneck.sentence);
+  expectShown(await visit.page.locator(".header-step").innerText(), summary.step_ms.mid, "ms");
   const page = await visit.page.locator("main").innerText();
   for (const finding of report.findings) {
     expect(page.toLowerCase()).toContain(finding.title.toLowerCase());
@@ -87,12 +102,36 @@ test("another setting of a loader is headroom data --json, also while a slider m
   await Promise.all([visit.close(), loader.stop()]);
 });
 
+test("Compare is headroom diff --json", async () => {
+  const compared = await startUiIn(ROOT, BERT, RESNET);
+  const diff = JSON.parse(headroom("diff", BERT, RESNET, "--json", "-q", "--no-local-state"));
+  const visit = await Visit.open(browser, `${compared.link}#compare`);
+  const whole = await visit.page.locator("section:has(#whole)").innerText();
+  const step = diff.corrected_step_ms ?? diff.step_ms;
+  for (const ms of [step.a, step.b, step.change, step.low, step.high]) expectShown(whole, Math.abs(ms), "ms");
+  for (const fact of diff.facts) if (fact.blocks) expect(whole).toContain(`${fact.a} → ${fact.b}`);
+  const account = await visit.page.locator("section:has(#account)").innerText();
+  expectShown(account, diff.step_ms.a, "ms");
+  expectShown(account, diff.step_ms.b, "ms");
+  const [largest] = [...diff.account].sort((a, b) => Math.abs(b.change_ms) - Math.abs(a.change_ms));
+  expect(account).toContain(largest.label);
+  for (const table of ["operators", "kernels"]) {
+    await visit.page.getByRole("radio", { name: table }).check();
+    const row = diff[table][0];
+    const shown = await visit.page.locator("section:has(#rows) tbody tr").first().innerText();
+    expect(shown).toContain(row.name.slice(0, 40));
+    for (const ms of [row.ms.a, row.ms.b, row.ms.change, row.by_count_ms, row.by_time_ms])
+      expectShown(shown, Math.abs(ms), "ms");
+  }
+  await Promise.all([visit.close(), compared.stop()]);
+});
+
 test("each change alone saves what the ranking says", async () => {
   const visit = await Visit.open(browser, `${resnet.link}#what-if`);
   for (const forecast of whatIfOf(RESNET).scenarios) {
     if (forecast.saves_ms === null || forecast.name.includes("+")) continue;
     const name = forecast.name.split(":")[0];
-    const row = visit.page.locator(".changes > li", { has: visit.page.getByRole("checkbox", { name, exact: true }) });
+    const row = visit.page.locator(`.changes > li[data-scenario="${name}"]`);
     const text = await row.innerText();
     expectShown(text, Math.abs(forecast.saves_ms), "ms");
     expect(text).toContain(forecast.saves_ms < 0 ? "costs" : "saves");

@@ -96,10 +96,10 @@ test("each change alone answers, a combination says that it needs headroom ui", 
       expect(await visit.page.locator("main").innerText(), `change ${index}`).not.toContain("headroom ui TRACE");
       await boxes.nth(index).uncheck();
     }
-    await visit.page.getByRole("checkbox", { name: "tf32" }).check();
+    await visit.page.getByRole("checkbox", { name: "TF32" }).check();
     await visit.settle();
     expect(await visit.page.locator("main").innerText()).not.toContain("headroom ui TRACE");
-    await visit.page.getByRole("checkbox", { name: "amp" }).check();
+    await visit.page.getByRole("checkbox", { name: "Mixed precision" }).check();
     await visit.settle();
     expect(await visit.page.locator("main").innerText()).toContain("headroom ui TRACE");
     expect(visit.faults).toEqual([]);

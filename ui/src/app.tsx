@@ -1,12 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
 import { askOf, fetchReport, fetchScenarios, whenReadAgain } from "./api/client";
-import type { Report, Scenario } from "./api/types";
+import type { OpenTrace, Report, Scenario } from "./api/types";
+import { useAnswer } from "./api/use_answer";
 import { useRun } from "./api/use_run";
 import { useStateOfFiles } from "./api/use_state_of_files";
 import { Boundary } from "./components/boundary";
+import { Header } from "./components/header";
 import { RunButton, RunPanel } from "./components/run_panel";
 import { useViewFocus } from "./components/use_view_focus";
-import { readState, type UrlState, withView, writeState } from "./model/url_state";
+import { readState, type UrlState, writeState } from "./model/url_state";
 import { VIEW_IDS, VIEWS } from "./views/registry";
 
 export function App() {
@@ -55,26 +57,14 @@ export function App() {
   useEffect(() => {
     document.title = path === "" ? "Headroom" : `Headroom: ${path.split("/").pop()}`;
   }, [path]);
+  const traces = useAnswer<{ traces: OpenTrace[] }>(report === null ? null : "traces").answer?.traces.length ?? 1;
   const shown = VIEWS.find((view) => view.id === state.view);
 
   return (
     <>
-      <header>
-        <h1>Headroom</h1>
-        <p class="dim path">{path}</p>
+      <Header report={report} state={state} shown={shown} traces={traces}>
         <RunButton state={run} />
-        <nav aria-label="Views">
-          {VIEWS.map((view) => (
-            <a
-              key={view.id}
-              href={writeState(withView(state, view.id))}
-              aria-current={view === shown ? "page" : undefined}
-            >
-              {view.title}
-            </a>
-          ))}
-        </nav>
-      </header>
+      </Header>
       <main>
         {error !== "" && (
           <p class="card error" role="alert">

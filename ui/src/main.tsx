@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { App } from "./app";
-import "./style.css";
+import "./style/tokens.css";
+import "./style/base.css";
 
 const root = document.getElementById("app");
 if (root !== null) {

@@ -175,8 +175,9 @@ TEST(ScenarioList, ShowsKeysAndDefaults) {
                                           {"factor", KeyKind::kFactor},
                                           {"name", KeyKind::kRegex, {}, ".*"},
                                           {"batch", KeyKind::kCount}};
-  const Scenario kScenarios[] = {{"amp", "Mixed precision", kKeys, nullptr},
-                                 {"no-sync", "Without waits", {}, nullptr}};
+  const Scenario kScenarios[] = {
+      {"amp", "Mixed precision", ScenarioGroup::kUsual, "Mixed precision", kKeys, nullptr},
+      {"no-sync", "No waits", ScenarioGroup::kUsual, "Without waits", {}, nullptr}};
   EXPECT_EQ(RenderScenarioList(kScenarios, PageStyle()),
             "  NAME[:key=value,...]; a key with a default in brackets may be left out\n"
             "\n"

@@ -173,6 +173,7 @@ Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll(
     if (other.ok()) {
       others.push_back({.path = trace,
                         .report_json = other.value()->ReportJson(),
+                        .profile = other.value()->Profile(),
                         .is_earlier = is_recorded_here});
     } else if (!is_recorded_here) {
       return other.status();

@@ -122,9 +122,24 @@ struct Effect {
   }
 };
 
+/// The purpose of a scenario.
+enum class ScenarioGroup : std::uint8_t {
+  kUsual,     ///< Common changes that keep the training as it is.
+  kTraining,  ///< Other data, parameters or updates per step.
+  kMemory,    ///< Trades time for memory.
+  kManyGpus,
+  kResearch,  ///< Published, but in no framework.
+  kBound,     ///< States a speedup, not how to get it.
+};
+
+/// Returns "usual", "training", "memory", "many-gpus", "research" or "bound".
+std::string_view NameOf(ScenarioGroup group);
+
 /// A row of the catalogue.
 struct Scenario {
   std::string_view name;
+  std::string_view title;  ///< The change in a few words, for people.
+  ScenarioGroup group = ScenarioGroup::kUsual;
   std::string_view summary;
   std::span<const ScenarioKey> keys;
   Effect (*apply)(const Job& job, const Arguments& arguments, Edit& edit);

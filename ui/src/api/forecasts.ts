@@ -75,6 +75,7 @@ export interface Gpu {
   name: string;
   memory_bytes: number | null;
   recorded: boolean;
+  current: boolean; // Commonly bought or rented today.
 }
 
 export interface Cluster {

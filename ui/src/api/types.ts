@@ -62,12 +62,40 @@ export interface RunPart {
   longest: string | null;
 }
 
+/** A change to make. */
+export interface Action {
+  finding: string; // id of the finding.
+  title: string;
+  saves_ms: Interval | null;
+  upper_bound: boolean;
+  speedup: number | null;
+  scenario: string | null;
+  command: string;
+}
+
+/** The figures of the first screen. */
+export interface Summary {
+  step_ms: Interval | null; // Without the profiler; without steps, of the recording.
+  recorded_ms: number | null;
+  gpu_busy_ms: number | null;
+  samples_per_s: number | null;
+  tokens_per_s: number | null;
+  peak_memory_bytes: number | null;
+  parts_of: "step" | "gpu_time";
+  parts: { name: string; share_pct: number; busy_pct: number }[];
+  actions: Action[];
+  no_action: string | null;
+  caveat: string | null;
+}
+
 export interface Report extends ReportTables {
   schema: string;
   inputs: {
     path: string;
     events: number;
-    devices: { id: number; name: string | null; memory_bytes: number | null }[];
+    rank: number | null;
+    world_size: number | null;
+    devices: { id: number; name: string | null; model: string | null; memory_bytes: number | null }[];
   }[];
   health: { grade: string; issues: HealthIssue[] };
   steps: {
@@ -80,14 +108,17 @@ export interface Report extends ReportTables {
     corrected_step_ms: { low: number; mid: number; high: number } | null;
     /** The main kind first; empty or missing: there is only one kind. */
     kinds?: StepKind[];
+    list: { index: number }[];
   };
   /** Time of the recording by part; the main kind of steps first. */
   run?: { wall_ms: number; parts: RunPart[] } | null;
   /** Time that the breakdown covers in a recording without steps. */
   stretch?: { wall_ms: number } | null;
   step_breakdown: StepBreakdown | null;
+  summary: Summary;
   bottleneck: {
     verdict: string;
+    sentence: string;
     share_pct: number | null;
     confidence: string | null;
     confidence_reason: string | null;
@@ -146,8 +177,12 @@ export interface ScenarioKey {
   otherwise: string | null;
 }
 
+export type ScenarioGroup = "usual" | "training" | "memory" | "many-gpus" | "research" | "bound";
+
 export interface Scenario {
   name: string;
+  title: string; // For people.
+  group: ScenarioGroup;
   summary: string;
   ranked: boolean;
   keys: ScenarioKey[];

@@ -16,7 +16,6 @@ import {
 } from "../model/chart";
 import { useDark } from "./use_dark";
 import "./chart.css";
-import "./palette.css";
 
 export interface ChartAxis {
   label: string;

@@ -12,7 +12,6 @@ import {
   ROW_PX,
 } from "../model/map_layout";
 import "./node_map.css";
-import "./palette.css";
 import { useWidth } from "./use_width";
 
 const TREEMAP_PX = 380;

@@ -1,6 +1,5 @@
 import { formatBytes, formatPercent } from "../format";
 import type { Purpose } from "../model/memory";
-import "./palette.css";
 import "./purposes.css";
 
 /** Parts of a whole by purpose: one bar of all parts, and one line per part. */

@@ -1,13 +1,26 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
-/** Returns true if the user prefers dark pages; follows later changes. */
+const query = () => matchMedia("(prefers-color-scheme: dark)");
+
+function isDark(): boolean {
+  const theme = document.documentElement.dataset.theme;
+  return theme === undefined ? query().matches : theme === "dark";
+}
+
+/** Returns true if the page is dark, by the user's choice or the browser's; follows later changes. */
 export function useDark(): boolean {
-  const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
-  const [dark, setDark] = useState(query.matches);
+  const [dark, setDark] = useState(isDark);
   useEffect(() => {
-    const follow = () => setDark(query.matches);
-    query.addEventListener("change", follow);
-    return () => query.removeEventListener("change", follow);
-  }, [query]);
+    const follow = () => setDark(isDark());
+    const preference = query();
+    const choice = new MutationObserver(follow);
+    choice.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    preference.addEventListener("change", follow);
+    follow();
+    return () => {
+      choice.disconnect();
+      preference.removeEventListener("change", follow);
+    };
+  }, []);
   return dark;
 }

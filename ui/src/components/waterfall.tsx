@@ -6,12 +6,14 @@ const HEIGHT = 18;
 interface WaterfallProps {
   baselineMs: number;
   bars: Bar[];
-  low: number;
+  low: number; // Range of the last step.
   high: number;
+  ends?: [string, string]; // Names of the first and the last step.
+  caption?: string;
 }
 
-/** Bars from the current step, over the saving or cost of each change, to the step with all changes and its range. */
-export function Waterfall({ baselineMs, bars, low, high }: WaterfallProps) {
+/** Bars from the first step, over the saving or cost of each change, to the last step and its range. */
+export function Waterfall({ baselineMs, bars, low, high, ends = ["now", "then"], caption }: WaterfallProps) {
   const end = bars.at(-1)?.toMs ?? baselineMs;
   const most = Math.max(baselineMs, high, ...bars.map((bar) => bar.toMs));
   const percent = (ms: number) => `${((100 * ms) / most).toFixed(3)}%`;
@@ -29,8 +31,9 @@ export function Waterfall({ baselineMs, bars, low, high }: WaterfallProps) {
   const whole = (ms: number) => <rect class="fall-whole" y="2" width={percent(ms)} height={HEIGHT - 4} rx="2" />;
   return (
     <table class="fall">
+      {caption !== undefined && <caption class="dim">{caption}</caption>}
       <tbody>
-        {row("now", "now", formatMs(baselineMs), whole(baselineMs))}
+        {row("first", ends[0], formatMs(baselineMs), whole(baselineMs))}
         {bars.map((bar) => {
           const from = Math.min(bar.fromMs, bar.toMs);
           const saves = bar.toMs <= bar.fromMs;
@@ -52,14 +55,18 @@ export function Waterfall({ baselineMs, bars, low, high }: WaterfallProps) {
           );
         })}
         {row(
-          "then",
-          "then",
+          "last",
+          ends[1],
           formatMs(end),
           <>
             {whole(end)}
-            <line class="fall-range" x1={percent(low)} x2={percent(high)} y1={HEIGHT / 2} y2={HEIGHT / 2} />
-            <line class="fall-range" x1={percent(low)} x2={percent(low)} y1="4" y2={HEIGHT - 4} />
-            <line class="fall-range" x1={percent(high)} x2={percent(high)} y1="4" y2={HEIGHT - 4} />
+            {high > low && (
+              <>
+                <line class="fall-range" x1={percent(low)} x2={percent(high)} y1={HEIGHT / 2} y2={HEIGHT / 2} />
+                <line class="fall-range" x1={percent(low)} x2={percent(low)} y1="4" y2={HEIGHT - 4} />
+                <line class="fall-range" x1={percent(high)} x2={percent(high)} y1="4" y2={HEIGHT - 4} />
+              </>
+            )}
           </>,
         )}
       </tbody>

@@ -1,119 +1,84 @@
 import { expect, test } from "vitest";
-import { type ComparedReport, doubtsOf, hasSteps, partDifferences, rowDifferences, stepsOf } from "./compare";
+import type { AccountRow, Change } from "../api/diff";
+import { accountBars, type ComparedReport, changeOf, shareDifferences, stepsOf } from "./compare";
 
-const PARTS = {
-  data_wait_ms: 0,
-  host_to_device_ms: 0,
-  forward_ms: 0,
-  backward_ms: 0,
-  optimizer_ms: 0,
-  communication_ms: 0,
-  callback_ms: 0,
-  other_ms: 0,
-};
-
-function report(forwardMs: number, kernels: [string, number, number | null][], steps = 2): ComparedReport {
-  const rows = kernels.map(([name, total_us, rank]) => ({ name, rank, total_us, share_pct: (total_us ?? 0) / 100 }));
+function report(stepMs: number | null, kernels: [string, number | null, number | null][]): ComparedReport {
   return {
-    inputs: [{ path: "a", devices: [{ name: "H200" }] }],
     steps: {
       source: "",
-      count: steps,
-      p50_ms: forwardMs,
-      min_ms: forwardMs,
-      max_ms: forwardMs,
-      step_time_ms: forwardMs,
+      count: 2,
+      p50_ms: stepMs,
+      min_ms: stepMs,
+      max_ms: stepMs,
+      step_time_ms: stepMs,
       corrected_step_ms: null,
+      list: [],
     },
-    step_breakdown: { ...PARTS, forward_ms: forwardMs, gpu: PARTS, wall_ms: forwardMs },
-    bottleneck: { verdict: "host", share_pct: null, confidence: null, confidence_reason: null, evidence: [] },
-    throughput: { batch_size: 4 },
     classes: [],
-    kernels: rows,
+    kernels: kernels.map(([name, share_pct, rank]) => ({ name, rank, share_pct })),
     operators: [],
   };
 }
 
-test("parts that neither step has are left out", () => {
-  expect(partDifferences(report(10, []), report(12, []))).toEqual([
-    { name: "forward", before: 10, after: 12, delta: 2 },
-  ]);
-  expect(partDifferences(report(10, []), { ...report(12, []), step_breakdown: null })).toBeNull();
+const change = (a: number, b: number): Change => ({
+  a,
+  b,
+  change: b - a,
+  change_pct: null,
+  low: null,
+  high: null,
+  noise: false,
 });
 
-test("kernels of a step, those that differ most first", () => {
-  const before = report(10, [
-    ["a", 4000, null],
-    ["b", 2000, null],
-    ["gone", 1000, null],
-  ]);
-  const after = report(
-    10,
-    [
-      ["a", 8000, null],
-      ["b", 4000, null],
-      ["new", 20000, null],
-    ],
-    4,
-  );
-  expect(rowDifferences(before, after, "kernels")).toEqual([
-    { name: "new", before: null, after: 5, delta: 5 },
-    { name: "gone", before: 0.5, after: null, delta: -0.5 },
-    { name: "a", before: 2, after: 2, delta: 0 },
-    { name: "b", before: 1, after: 1, delta: 0 },
-  ]);
+const part = (label: string, change_ms: number): AccountRow => ({
+  part: label,
+  label,
+  is_operator: true,
+  a_ms: 0,
+  b_ms: change_ms,
+  change_ms,
 });
 
-test("ranks count as one each", () => {
-  const [row] = rowDifferences(
-    report(10, [
-      ["a", 4000, 0],
-      ["a", 4000, 1],
-    ]),
-    report(10, [["a", 4000, 0]]),
-    "kernels",
-  );
-  expect(row).toEqual({ name: "a", before: 2, after: 2, delta: 0 });
-});
-
-test("without steps, shares are compared, not a whole trace with a step", () => {
-  const whole = report(
-    10,
-    [
-      ["a", 4000, 0],
-      ["a", 6000, 1],
-    ],
-    0,
-  );
-  const steps = report(
-    10,
-    [
-      ["a", 1000, null],
-      ["b", 9000, null],
-    ],
-    3,
-  );
-  expect(hasSteps(whole, steps)).toBe(false);
-  expect(rowDifferences(whole, steps, "kernels")).toEqual([
-    { name: "b", before: null, after: 90, delta: 90 },
-    { name: "a", before: 50, after: 10, delta: -40 },
+test("shares, those that differ most first; several ranks count once", () => {
+  const before = report(null, [
+    ["a", 40, 0],
+    ["a", 20, 1],
+    ["gone", 10, 0],
+  ]);
+  const after = report(null, [
+    ["a", 30, 0],
+    ["new", 50, 0],
+  ]);
+  expect(shareDifferences(before, after, "kernels")).toEqual([
+    { name: "new", before: null, after: 50, delta: 50 },
+    { name: "gone", before: 5, after: null, delta: -5 },
+    { name: "a", before: 30, after: 30, delta: 0 },
   ]);
 });
 
-test("steps with and without the profiler are not mixed", () => {
-  const corrected = (ms: number) => ({
-    ...report(ms, []),
-    steps: { ...report(ms, []).steps, corrected_step_ms: { low: ms - 2, mid: ms - 1, high: ms } },
-  });
-  expect(stepsOf(corrected(10), corrected(8))).toEqual({ beforeMs: 9, afterMs: 7, corrected: true });
-  expect(stepsOf(corrected(10), report(8, []))).toEqual({ beforeMs: 10, afterMs: 8, corrected: false });
+test("the step without the profiler, if both have it", () => {
+  const corrected = (mid: number) => ({ low: mid, mid, high: mid });
+  const [one, other] = [report(10, []), report(5, [])];
+  expect(stepsOf(one, other)).toEqual({ beforeMs: 10, afterMs: 5, corrected: false });
+  one.steps.corrected_step_ms = corrected(8);
+  expect(stepsOf(one, other)?.corrected).toBe(false);
+  other.steps.corrected_step_ms = corrected(4);
+  expect(stepsOf(one, other)).toEqual({ beforeMs: 8, afterMs: 4, corrected: true });
+  expect(stepsOf(report(null, []), other)).toBeNull();
+  expect(changeOf({ step_ms: change(10, 5), corrected_step_ms: change(8, 4) }).a).toBe(8);
+  expect(changeOf({ step_ms: change(10, 5), corrected_step_ms: null }).a).toBe(10);
 });
 
-test("what makes them hard to compare", () => {
-  expect(doubtsOf(report(1, []), report(1, []))).toEqual([]);
-  const other = { ...report(1, []), inputs: [{ path: "b", devices: [{ name: "L4" }] }], throughput: { batch_size: 8 } };
-  expect(doubtsOf(report(1, []), other)).toEqual([
-    "Another GPU: H200, then L4.",
-    "Another batch: 4 samples per step, then 8.",
-  ]);
+test("bars of the account, largest first, lead from one step to the other", () => {
+  const bars = accountBars([part("mm", 1), part("host", -4), part("tiny", 0.001)], change(10, 7.001));
+  expect(bars.map((bar) => bar.label)).toEqual(["host", "mm"]);
+  expect(bars[0]).toMatchObject({ fromMs: 10, toMs: 6 });
+  expect(bars.at(-1)?.toMs).toBeCloseTo(7);
+});
+
+test("many parts end in one bar of all others", () => {
+  const account = Array.from({ length: 30 }, (_, index) => part(`part ${index}`, 1));
+  const bars = accountBars(account, change(10, 40));
+  expect(bars.length).toBe(9);
+  expect(bars.at(-1)).toMatchObject({ label: "all others", toMs: 40 });
 });

@@ -1,20 +1,21 @@
-// Compares two reports: the time of a step in each, from the whole step down to kernels.
+// Compares two recordings: the account of a step's change as a waterfall, and shares of GPU time where a recording has
+// no step.
+import type { AccountRow, Change, Diff } from "../api/diff";
 import type { TimedRow } from "../api/report_tables";
 import type { Report } from "../api/types";
-import { partsOf } from "./breakdown";
+import type { Bar } from "./waterfall";
 
 /** A row of a report's tables, with totals over the whole trace. */
-type TimeRow = Pick<TimedRow, "name" | "rank" | "total_us" | "share_pct">;
+type TimeRow = Pick<TimedRow, "name" | "rank" | "share_pct">;
 
 /** The parts of a report that the comparison reads. */
-export interface ComparedReport extends Pick<Report, "steps" | "step_breakdown" | "bottleneck" | "throughput"> {
-  inputs: { path: string; devices: { name: string | null }[] }[];
+export interface ComparedReport extends Pick<Report, "steps"> {
   classes: TimeRow[];
   kernels: TimeRow[];
   operators: TimeRow[];
 }
 
-/** A difference between two reports, in milliseconds per step or in percent of all GPU time. */
+/** A difference between two reports, in percent of all GPU time. */
 export interface Difference {
   name: string;
   before: number | null; // null: missing.
@@ -22,50 +23,24 @@ export interface Difference {
   delta: number; // A missing value counts as 0.
 }
 
-const US_PER_MS = 1000;
-
-const deltaOf = (name: string, before: number | null, after: number | null): Difference => ({
-  name,
-  before,
-  after,
-  delta: (after ?? 0) - (before ?? 0),
-});
-
-/** Returns the differences of the mean steps by part; null: one step has no breakdown. */
-export function partDifferences(before: ComparedReport, after: ComparedReport): Difference[] | null {
-  if (before.step_breakdown === null || after.step_breakdown === null) return null;
-  const later = partsOf(after.step_breakdown);
-  return partsOf(before.step_breakdown)
-    .map((part, index) => deltaOf(part.name, part.ms, later[index]?.ms ?? 0))
-    .filter((row) => row.before !== 0 || row.after !== 0);
-}
-
-/** Returns true if both reports have steps. Otherwise only shares are comparable. */
-export const hasSteps = (before: ComparedReport, after: ComparedReport): boolean =>
-  before.steps.count > 0 && after.steps.count > 0;
-
-/**
- * Returns values by name. With steps: the trace's total, including work between steps, divided by steps and ranks.
- * Without steps: the mean share over the ranks.
- */
-function valuesOf(report: ComparedReport, rows: TimeRow[], ofStep: boolean): Map<string, number> {
-  const values = new Map<string, number>();
+/** Returns shares by name: the mean over the ranks. */
+function sharesOf(rows: TimeRow[]): Map<string, number> {
+  const shares = new Map<string, number>();
   const ranks = Math.max(1, new Set(rows.map((row) => row.rank)).size);
-  const amountOf = (row: TimeRow) =>
-    ofStep ? (row.total_us ?? 0) / US_PER_MS / report.steps.count : (row.share_pct ?? 0);
-  for (const row of rows) values.set(row.name, (values.get(row.name) ?? 0) + amountOf(row) / ranks);
-  return values;
+  for (const row of rows) shares.set(row.name, (shares.get(row.name) ?? 0) + (row.share_pct ?? 0) / ranks);
+  return shares;
 }
 
 export type Table = "classes" | "kernels" | "operators";
 
-/** Returns the differences, largest first; in percent if hasSteps() is false. */
-export function rowDifferences(before: ComparedReport, after: ComparedReport, table: Table): Difference[] {
-  const ofStep = hasSteps(before, after);
-  const [earlier, later] = [valuesOf(before, before[table], ofStep), valuesOf(after, after[table], ofStep)];
-  const names = new Set([...earlier.keys(), ...later.keys()]);
-  return [...names]
-    .map((name) => deltaOf(name, earlier.get(name) ?? null, later.get(name) ?? null))
+/** Returns the differences of the shares of GPU time, largest first. */
+export function shareDifferences(before: ComparedReport, after: ComparedReport, table: Table): Difference[] {
+  const [earlier, later] = [sharesOf(before[table]), sharesOf(after[table])];
+  return [...new Set([...earlier.keys(), ...later.keys()])]
+    .map((name) => {
+      const [b, a] = [earlier.get(name) ?? null, later.get(name) ?? null];
+      return { name, before: b, after: a, delta: (a ?? 0) - (b ?? 0) };
+    })
     .sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
 }
 
@@ -81,17 +56,29 @@ export function stepsOf(
   return { beforeMs: b.step_time_ms, afterMs: a.step_time_ms, corrected: false };
 }
 
-/** Returns reasons why the two may not be comparable, such as another GPU or another batch. */
-export function doubtsOf(before: ComparedReport, after: ComparedReport): string[] {
-  const doubts: string[] = [];
-  const gpu = (report: ComparedReport) =>
-    [...new Set(report.inputs.flatMap((input) => input.devices.map((device) => device.name ?? "unknown GPU")))].join(
-      ", ",
-    );
-  const [one, other] = [gpu(before), gpu(after)];
-  if (one !== other) doubts.push(`Another GPU: ${one || "none"}, then ${other || "none"}.`);
-  const [batch, later] = [before.throughput?.batch_size ?? null, after.throughput?.batch_size ?? null];
-  if (batch !== null && later !== null && batch !== later)
-    doubts.push(`Another batch: ${batch} samples per step, then ${later}.`);
-  return doubts;
+/** Returns the step that the comparison is about: without the profiler if both sides have that. */
+export const changeOf = (diff: Pick<Diff, "step_ms" | "corrected_step_ms">): Change =>
+  diff.corrected_step_ms ?? diff.step_ms;
+
+const MAX_BARS = 9;
+/** Parts below this share of the larger step are joined. */
+const WORTH_A_BAR = 0.001;
+
+/**
+ * Returns the account as bars from A's median step to B's: the largest changes, and one bar for all others. They sum to
+ * the change.
+ */
+export function accountBars(account: AccountRow[], step: Change): Bar[] {
+  const least = WORTH_A_BAR * Math.max(step.a, step.b);
+  const sorted = [...account].sort((a, b) => Math.abs(b.change_ms) - Math.abs(a.change_ms));
+  const shown = sorted.slice(0, MAX_BARS - 1).filter((row) => Math.abs(row.change_ms) >= least);
+  const rest = sorted.filter((row) => !shown.includes(row)).reduce((sum, row) => sum + row.change_ms, 0);
+  const steps = shown.map((row): [string, number] => [row.label, row.change_ms]);
+  if (Math.abs(rest) >= least) steps.push(["all others", rest]);
+  let at = step.a;
+  return steps.map(([label, change]) => {
+    const bar = { label, fromMs: at, toMs: at + change };
+    at += change;
+    return bar;
+  });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PredictedGpu, Prediction } from "../api/forecasts";
-import { bestOf, comparable, doubtsOf, frontOf, type GpuRow, rowsOf, sorted, sortOf } from "./gpus";
+import { bestOf, comparable, doubtsOf, frontOf, type GpuRow, headlineOf, rowsOf, sorted, sortOf } from "./gpus";
 
 const row = (gpu: string, ms: number, money: number | null, more: Partial<GpuRow> = {}): GpuRow => ({
   gpu,
@@ -105,4 +105,17 @@ test("a row knows its instance and the recorded GPU", () => {
   const [only] = rowsOf(prediction, []);
   expect(only?.recorded).toBe(true);
   expect(only?.option).toBe(option);
+});
+
+test("what another GPU would gain, in one sentence", () => {
+  const recorded = row("H200", 100, 1, { recorded: true });
+  expect(headlineOf([recorded, row("B200", 80, 1, { speedup: 1.25 })], recorded)).toBe(
+    "Fastest: B200, 1.25x of H200 (80.00 ms)",
+  );
+  const host = row("H200", 100, 1, { recorded: true, limited_by: "host" });
+  expect(headlineOf([host, row("B200", 99, 1, { speedup: 1.01 })], host)).toContain("the host limits it");
+  expect(headlineOf([recorded, row("L4", 500, 1, { speedup: 0.2 })], recorded)).toBe(
+    "None of these GPUs is faster than H200",
+  );
+  expect(headlineOf([recorded], null)).toBe("This job on 1 GPU");
 });

@@ -1,5 +1,6 @@
 // Predictions for GPUs as rows of a table: sorted, filtered, and the best trade-offs.
 import type { Gpu, PredictedGpu, Prediction, PriceOption } from "../api/forecasts";
+import { formatMs, formatSpeedup } from "../format";
 
 export interface GpuRow extends PredictedGpu {
   spec: Gpu | null;
@@ -111,4 +112,19 @@ export function bestOf(rows: GpuRow[], value: (row: GpuRow) => number | null): G
     if (row.fits !== false && own !== null && (least === null || own < least)) best = row;
   }
   return best;
+}
+
+/** A smaller gain is not worth another GPU. */
+const WORTH_A_GPU = 1.05;
+
+/** Returns what other GPUs would gain, in one sentence. */
+export function headlineOf(rows: GpuRow[], recorded: GpuRow | null): string {
+  const best = bestOf(rows, (row) => row.step_ms.mid);
+  if (recorded === null || best === null) return `This job on ${rows.length === 1 ? "1 GPU" : `${rows.length} GPUs`}`;
+  const speedup = best.speedup ?? 1;
+  if (speedup >= WORTH_A_GPU)
+    return `Fastest: ${best.gpu}, ${formatSpeedup(speedup)} of ${recorded.gpu} (${formatMs(best.step_ms.mid)})`;
+  return recorded.limited_by === "host"
+    ? `No GPU makes this job faster: the host limits it`
+    : `None of these GPUs is faster than ${recorded.gpu}`;
 }

@@ -6,6 +6,7 @@ import {
   batchSeriesOf,
   copiesOf,
   curveOf,
+  headlineOf,
   modelledPurposes,
   moversOf,
   nameOf,
@@ -122,4 +123,14 @@ test("two processes on one GPU have two names", () => {
   expect(nameOf({ device: 0, rank: null, process: "11" })).toBe("GPU 0, process 11");
   expect(nameOf({ device: null, rank: 3, process: null })).toBe("Host of rank 3");
   expect(nameOf({ device: 1, rank: 3 })).toBe("GPU 1 of rank 3");
+});
+
+test("how much of the GPU the job needs", () => {
+  const use = (device: number | null, peak_bytes: number) => ({ device, peak_bytes }) as MemoryUse;
+  const modelled = { peak_bytes: 4e9 } as StepMemory;
+  expect(headlineOf([use(null, 9e9), use(0, 6e9)], modelled, 24e9)).toBe(
+    "The peak was 6.00 GB, 25.0 % of the GPU's 24.0 GB",
+  );
+  expect(headlineOf([use(null, 9e9)], modelled, null)).toBe("A step needs 4.00 GB");
+  expect(headlineOf([], null, 24e9)).toBe("Memory of the job");
 });

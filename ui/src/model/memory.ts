@@ -2,6 +2,7 @@
 import type { StepMemory } from "../api/forecasts";
 import type { AttributedRow, KernelRow, MemoryKind, MemoryUse } from "../api/report_tables";
 import type { Report } from "../api/types";
+import { formatBytes, formatPercent } from "../format";
 import type { ChartSeries } from "./chart";
 
 /** One purpose of memory at the peak. */
@@ -164,4 +165,18 @@ export function workingGpu(
 export function nameOf(use: Pick<MemoryUse, "device" | "rank" | "process">): string {
   const device = use.device === null ? "Host" : `GPU ${use.device}`;
   return `${device}${use.rank === null ? "" : ` of rank ${use.rank}`}${use.process == null ? "" : `, process ${use.process}`}`;
+}
+
+/**
+ * Returns how much of the GPU's memory the job needs: as recorded, else from the shapes.
+ *
+ * @param gpuBytes  memory of the GPU; null: unknown
+ */
+export function headlineOf(uses: MemoryUse[], modelled: StepMemory | null, gpuBytes: number | null): string {
+  const recorded = uses.find((use) => use.device !== null);
+  const bytes = recorded?.peak_bytes ?? modelled?.peak_bytes ?? null;
+  if (bytes === null) return "Memory of the job";
+  const of =
+    gpuBytes === null ? "" : `, ${formatPercent((100 * bytes) / gpuBytes)} of the GPU's ${formatBytes(gpuBytes)}`;
+  return `${recorded === undefined ? "A step needs" : "The peak was"} ${formatBytes(bytes)}${of}`;
 }

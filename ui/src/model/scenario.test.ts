@@ -1,31 +1,25 @@
 import { expect, test } from "vitest";
 import type { Scenario } from "../api/types";
-import {
-  bySavings,
-  choiceOf,
-  defaultsOf,
-  groupsOf,
-  isBound,
-  namesOf,
-  scenarioIn,
-  textOf,
-  valuesText,
-} from "./scenario";
+import { bySavings, choiceOf, defaultsOf, groupsOf, scenarioIn, textOf, titlesOf, valuesText } from "./scenario";
 
 const CATALOGUE: Scenario[] = [
   {
     name: "amp",
+    title: "Mixed precision",
+    group: "usual",
     summary: "",
     ranked: true,
     keys: [{ name: "dtype", kind: "choice", choices: "fp16|bf16", otherwise: "fp16" }],
   },
   {
     name: "batch-size",
+    title: "Batch size",
+    group: "usual",
     summary: "",
     ranked: false,
     keys: [{ name: "n", kind: "count", choices: null, otherwise: null }],
   },
-  { name: "cuda-graph", summary: "", ranked: true, keys: [] },
+  { name: "cuda-graph", title: "CUDA graphs", group: "usual", summary: "", ranked: true, keys: [] },
 ];
 
 test("switches make a combination in the catalogue's order", () => {
@@ -70,12 +64,13 @@ test("what has no default begins with a value that the engine takes", () => {
 
 const alone = (saves_ms: number) => ({ saves_ms, at_best: false });
 
+/** Returns "usual: amp, batch-size". */
+const textsOf = ({ groups }: ReturnType<typeof groupsOf>) =>
+  groups.map(({ id, items }) => `${id}: ${items.map((one) => one.name).join(", ")}`);
+
 test("what applies, what needs a value, and what does not apply", () => {
   const groups = groupsOf(CATALOGUE, new Map([["amp", alone(2)]]), new Map([["cuda-graph", "it waits"]]));
-  expect([groups.telling.map((one) => one.name), groups.asking.map((one) => one.name)]).toEqual([
-    ["amp"],
-    ["batch-size"],
-  ]);
+  expect(textsOf(groups)).toEqual(["usual: amp, batch-size"]);
   expect(groups.abstaining.map(({ item, why }) => `${item.name}: ${why}`)).toEqual(["cuda-graph: it waits"]);
 });
 
@@ -88,23 +83,18 @@ test("what is known at best alone stands behind what is likely", () => {
     ]),
     new Map(),
   );
-  expect(groups.telling.map((one) => one.name)).toEqual(["amp", "cuda-graph"]);
+  expect(textsOf(groups)).toEqual(["usual: amp, cuda-graph, batch-size"]);
 });
 
-test("questions stand behind changes, however much they save", () => {
+test("upper bounds stand behind changes, however much they save", () => {
   const speed: Scenario = {
     name: "gpu-speed",
+    title: "Faster GPU",
+    group: "bound",
     summary: "",
     ranked: true,
     keys: [{ name: "factor", kind: "factor", choices: null, otherwise: "2" }],
   };
-  const gist: Scenario = {
-    name: "gist",
-    summary: "",
-    ranked: true,
-    keys: [{ name: "sparsity", kind: "factor", choices: null, otherwise: "0.5" }],
-  };
-  expect([speed, gist, ...CATALOGUE].filter(isBound)).toEqual([speed]);
   const groups = groupsOf(
     [speed, ...CATALOGUE],
     new Map([
@@ -113,13 +103,10 @@ test("questions stand behind changes, however much they save", () => {
     ]),
     new Map(),
   );
-  expect([groups.telling.map((one) => one.name), groups.bounds.map((one) => one.name)]).toEqual([
-    ["amp"],
-    ["gpu-speed"],
-  ]);
+  expect(textsOf(groups)).toEqual(["usual: amp, batch-size, cuda-graph", "bound: gpu-speed"]);
   expect([speed, ...CATALOGUE].map(valuesText)).toEqual(["factor=2", "dtype=fp16", "n=2", ""]);
 });
 
-test("a combination by the names of its scenarios", () => {
-  expect(namesOf("host-speed:factor=1000000+amp")).toBe("host-speed + amp");
+test("a combination by the titles of its scenarios", () => {
+  expect(titlesOf("unknown:factor=1000000+amp:dtype=bf16", CATALOGUE)).toBe("unknown + Mixed precision");
 });

@@ -1,5 +1,5 @@
 // Scenarios in the form of the controls, and in the engine's syntax: "amp:dtype=bf16+batch-size:n=64".
-import type { Forecast, Scenario, ScenarioKey } from "../api/types";
+import type { Forecast, Scenario, ScenarioGroup, ScenarioKey } from "../api/types";
 
 /** Values of the keys of each scenario that is switched on, by name. */
 export type Choice = Record<string, Record<string, string>>;
@@ -34,11 +34,12 @@ export function scenarioIn(command: string, catalogue: Scenario[]): string {
   return command.split(" ").slice(2).find(isScenario) ?? "";
 }
 
-/** Returns the names without their settings: "host-speed + amp". */
-export const namesOf = (text: string): string =>
+/** Returns the titles without their settings: "Mixed precision + CUDA graphs". */
+export const titlesOf = (text: string, catalogue: Scenario[]): string =>
   text
     .split("+")
-    .map((call) => call.split(":")[0])
+    .map((call) => call.split(":")[0] ?? "")
+    .map((name) => catalogue.find((one) => one.name === name)?.title ?? name)
     .join(" + ");
 
 /** Sorts scenarios by their own savings, largest first; then the rest in the catalogue's order. */
@@ -69,19 +70,20 @@ export function choiceOf(text: string, catalogue: Scenario[]): Choice {
   return choice;
 }
 
+const GROUP_TITLES: [ScenarioGroup, string][] = [
+  ["usual", "Usual changes"],
+  ["memory", "Less memory"],
+  ["many-gpus", "Many GPUs"],
+  ["training", "Another training"],
+  ["research", "From research"],
+  ["bound", "Upper bounds: a part of the work becomes faster"],
+];
+
 export interface Groups {
-  telling: Scenario[]; // Changes whose own saving is known, sorted by it.
-  bounds: Scenario[]; // Hypothetical speedups (isBound()) whose own saving is known, sorted by it.
-  asking: Scenario[]; // Not ranked: they require a value, or affect more than the step.
+  /** Changes that may apply. In each group, those with a known saving come first, sorted by it. */
+  groups: { id: ScenarioGroup; title: string; items: Scenario[] }[];
   abstaining: { item: Scenario; why: string }[]; // They do not apply to this job.
 }
-
-/**
- * Returns true if the scenario only states a speedup, not how to get it. Its saving is an upper bound, not a change to
- * make.
- */
-export const isBound = (scenario: Scenario): boolean =>
-  scenario.keys.some((key) => key.name === "factor" && key.kind === "factor");
 
 /** Returns the values of the ranking, such as "factor=2"; empty: the scenario has none. */
 export const valuesText = (scenario: Scenario): string =>
@@ -97,14 +99,24 @@ export type Alone = Pick<Forecast, "saves_ms" | "at_best">;
  * @param whyNot  why a scenario does not apply, by name
  */
 export function groupsOf(catalogue: Scenario[], alone: Map<string, Alone>, whyNot: Map<string, string>): Groups {
-  const groups: Groups = { telling: [], bounds: [], asking: [], abstaining: [] };
   const atBest = (item: Scenario) => alone.get(item.name)?.at_best === true;
-  const ordered = bySavings(catalogue, (name) => alone.get(name)?.saves_ms ?? null);
-  for (const item of [...ordered.filter((one) => !atBest(one)), ...ordered.filter(atBest)]) {
-    const why = whyNot.get(item.name);
-    if (why !== undefined) groups.abstaining.push({ item, why });
-    else if (alone.has(item.name)) (isBound(item) ? groups.bounds : groups.telling).push(item);
-    else groups.asking.push(item);
-  }
-  return groups;
+  const saving = bySavings(catalogue, (name) => alone.get(name)?.saves_ms ?? null);
+  const known = saving.filter((one) => alone.has(one.name));
+  const ordered = [
+    ...known.filter((one) => !atBest(one)),
+    ...known.filter(atBest),
+    ...saving.filter((one) => !alone.has(one.name)),
+  ];
+  const mayApply = ordered.filter((one) => !whyNot.has(one.name));
+  return {
+    groups: GROUP_TITLES.map(([id, title]) => ({
+      id,
+      title,
+      items: mayApply.filter((one) => one.group === id),
+    })).filter(({ items }) => items.length > 0),
+    abstaining: ordered.flatMap((item) => {
+      const why = whyNot.get(item.name);
+      return why === undefined ? [] : [{ item, why }];
+    }),
+  };
 }

@@ -4,6 +4,8 @@ import { barsOf, prefixesOf } from "./waterfall";
 
 const CATALOGUE: Scenario[] = ["fused-optimizer", "amp", "cuda-graph"].map((name) => ({
   name,
+  title: name,
+  group: "usual",
   summary: "",
   ranked: true,
   keys: [],

@@ -6,7 +6,7 @@ import { RULER_HEIGHT } from "./drawing";
 import type { FittedText } from "./fitted_text";
 import { boxOfLane, type LaneBox, type Layout, TITLE_HEIGHT } from "./layout";
 import { labelsOf, type PaintInput } from "./paint";
-import type { Palette } from "./palette";
+import { fillOf, type Palette, textOn } from "./palette";
 import type { SeenStep } from "./steps";
 import { lengthOf, marksOf, type Viewport } from "./viewport";
 
@@ -67,8 +67,8 @@ export function drawLabels(
 ): void {
   context.font = FONT;
   context.textBaseline = "middle";
-  context.fillStyle = input.palette.text;
   for (const label of labelsOf(input, width, LABEL_WIDTH)) {
+    context.fillStyle = textOn(fillOf(input.palette, label.style));
     context.fillText(fitted.fit(context, label.text, label.width - 6), label.x + 3, label.y - input.scrollTop + 8.5);
   }
 }

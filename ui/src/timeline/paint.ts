@@ -180,6 +180,7 @@ export interface Label {
   y: number;
   width: number;
   text: string;
+  style: number;
 }
 
 /** Returns labels of the rectangles that are wide enough, each once, at the visible part. */
@@ -204,7 +205,8 @@ export function labelsOf(input: PaintInput, cssWidth: number, leastWidth: number
         // The rectangle begins in another tile, which labels it.
         if (from < left || end - from < leastWidth) continue;
         const text = tile.names.get(tile.name[i] as number);
-        if (text !== undefined) labels.push({ x: from, y: lane.y, width: end - from, text });
+        if (text !== undefined)
+          labels.push({ x: from, y: lane.y, width: end - from, text, style: tile.style[i] as number });
       }
     }
   }

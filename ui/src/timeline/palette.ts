@@ -20,6 +20,7 @@ interface Family {
   spread: number; // Hue range in degrees for names of one style.
   saturation: number;
   faint?: boolean; // Almost as pale as an empty lane.
+  strong?: boolean; // GPU work: a busy GPU stands out, also where its kernels are narrower than a pixel.
 }
 
 /** Indexed by style number. */
@@ -30,8 +31,8 @@ const FAMILIES: Family[] = [
   { name: "API call", hue: 275, spread: 30, saturation: 0.45 },
   { name: "profiler", hue: 0, spread: 0, saturation: 0 },
   { name: "other", hue: 0, spread: 0, saturation: 0 },
-  { name: "kernel", hue: 125, spread: 70, saturation: 0.45 },
-  { name: "communication", hue: 28, spread: 16, saturation: 0.85 },
+  { name: "kernel", hue: 140, spread: 50, saturation: 0.55, strong: true },
+  { name: "communication", hue: 28, spread: 16, saturation: 0.85, strong: true },
   { name: "copy", hue: 52, spread: 10, saturation: 0.7 },
   { name: "idle: launched too late", hue: 0, spread: 0, saturation: 0.75 },
   { name: "idle: waits for other GPU work", hue: 340, spread: 0, saturation: 0.3 },
@@ -41,6 +42,14 @@ const FAMILIES: Family[] = [
 ];
 
 const SHADES = 16;
+
+/** Smallest lightness of a family, and how far its shades reach above it. */
+const USUAL = { dark: [0.34, 0.12], light: [0.68, 0.14] } as const;
+const STRONG = { dark: [0.44, 0.12], light: [0.42, 0.12] } as const;
+const FAINT = { dark: [0.22, 0], light: [0.9, 0] } as const;
+
+const LIGHT_TEXT = "#f0f0ee";
+const DARK_TEXT = "#14181c";
 
 export interface Palette {
   /** Indexed by style x SHADES + shade of the name. */
@@ -58,7 +67,8 @@ export function makePalette(dark: boolean): Palette {
   FAMILIES.forEach((family, style) => {
     for (let shade = 0; shade < SHADES; ++shade) {
       const along = shade / (SHADES - 1);
-      const lightness = family.faint ? (dark ? 0.22 : 0.9) : dark ? 0.34 + 0.12 * along : 0.68 + 0.14 * along;
+      const [least, range] = (family.strong ? STRONG : family.faint ? FAINT : USUAL)[dark ? "dark" : "light"];
+      const lightness = least + range * along;
       // Hues and lightness vary in different orders, so that neighbours differ.
       const hue = family.hue + family.spread * (((shade * 7) % SHADES) / (SHADES - 1) - 0.5);
       fills[style * SHADES + shade] = packHsl((hue + 360) % 360, family.saturation, lightness);
@@ -69,7 +79,7 @@ export function makePalette(dark: boolean): Palette {
         fills,
         background: pack(31, 34, 38),
         stripe: pack(37, 41, 46),
-        text: "#f0f0ee",
+        text: LIGHT_TEXT,
         lines: "#4a5058",
         accent: "#7db8f5",
         dark,
@@ -78,7 +88,7 @@ export function makePalette(dark: boolean): Palette {
         fills,
         background: pack(255, 255, 255),
         stripe: pack(246, 247, 247),
-        text: "#14181c",
+        text: DARK_TEXT,
         lines: "#c3c8cc",
         accent: "#0b5cad",
         dark,
@@ -87,6 +97,27 @@ export function makePalette(dark: boolean): Palette {
 
 export const fillOf = (palette: Palette, style: number): number =>
   palette.fills[Math.min(style & 0xff, FAMILIES.length - 1) * SHADES + (((style >>> 16) & 0xff) % SHADES)] as number;
+
+/** Returns the relative luminance of a colour, from 0 to 1 (WCAG 2.1). */
+function luminanceOf(colour: number): number {
+  const linear = (shift: number) => {
+    const value = ((colour >>> shift) & 0xff) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  };
+  return 0.2126 * linear(0) + 0.7152 * linear(8) + 0.0722 * linear(16);
+}
+
+/** Returns the contrast of two colours, from 1 to 21 (WCAG 2.1). */
+export function contrastOf(one: number, other: number): number {
+  const [low, high] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => a - b) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+}
+
+/** At this luminance, light and dark text have the same contrast: 4. */
+const MIDDLE = 0.18;
+
+/** Returns the colour for text on a fill: the one with more contrast. */
+export const textOn = (fill: number): string => (luminanceOf(fill) > MIDDLE ? DARK_TEXT : LIGHT_TEXT);
 
 /** Mixes two colours; share 1: only the first. */
 export function mix(first: number, second: number, share: number): number {

@@ -3,7 +3,7 @@ import type { Track } from "../api/timeline";
 import { scaleTexts, seenOf } from "./counter_scale";
 import { foldedAtFirst, laneAt, lanesBetween, layoutTracks, scrollTo, TITLE_HEIGHT, trackOfLane } from "./layout";
 import { labelsOf, paintLanes, placeAt } from "./paint";
-import { fillOf, makePalette } from "./palette";
+import { contrastOf, fillOf, makePalette, textOn } from "./palette";
 import { shareOfList, titleOf } from "./range_texts";
 import { decodeTile, levelOf, TileCache, tilesOf } from "./tiles";
 import { clamp, clip, marksOf, pan, readViewport, writeViewport, zoom } from "./viewport";
@@ -244,9 +244,21 @@ describe("painting", () => {
     }
   });
 
+  test("kernels stand out more than host work, and text on every fill is readable", () => {
+    const [KERNEL, OPERATOR] = [6, 2];
+    for (const own of [palette, makePalette(true)]) {
+      const away = (style: number) => contrastOf(fillOf(own, style), own.stripe);
+      expect(away(KERNEL)).toBeGreaterThan(1.3 * away(OPERATOR));
+      for (const fill of own.fills) {
+        const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(textOn(fill).slice(at, at + 2), 16));
+        expect(contrastOf(fill, red! | (green! << 8) | (blue! << 16))).toBeGreaterThan(3.9);
+      }
+    }
+  });
+
   test("labels are where there is room", () => {
-    expect(labelsOf(input, 100, 30)).toEqual([{ x: 40, y: TITLE_HEIGHT, width: 60, text: "gemm" }]);
-    expect(labelsOf({ ...input, view: { begin: 60, end: 160 } }, 100, 30)).toEqual([
+    expect(labelsOf(input, 100, 30)).toMatchObject([{ x: 40, y: TITLE_HEIGHT, width: 60, text: "gemm" }]);
+    expect(labelsOf({ ...input, view: { begin: 60, end: 160 } }, 100, 30)).toMatchObject([
       { x: 0, y: TITLE_HEIGHT, width: 40, text: "gemm" },
     ]);
   });

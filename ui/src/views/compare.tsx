@@ -1,185 +1,269 @@
-import { useMemo, useState } from "preact/hooks";
-import type { OpenTrace } from "../api/types";
+import { useMemo } from "preact/hooks";
+import type { ChangedRow, Diff, DiffSide } from "../api/diff";
+import type { OpenTrace, Report } from "../api/types";
 import { useAnswer } from "../api/use_answer";
+import { type Column, DataTable, useOrder } from "../components/data_table";
 import { DeltaBar } from "../components/delta_bar";
-import { formatChange, formatCount, formatMs, formatPercent, formatPoints, formatSpeedup } from "../format";
+import { Waterfall } from "../components/waterfall";
 import {
+  formatChange,
+  formatCount,
+  formatMs,
+  formatNumber,
+  formatPercent,
+  formatPoints,
+  formatSentence,
+  formatSpeedup,
+} from "../format";
+import {
+  accountBars,
   type ComparedReport,
+  changeOf,
   type Difference,
-  doubtsOf,
-  hasSteps,
-  partDifferences,
-  rowDifferences,
-  stepsOf,
+  shareDifferences,
   type Table,
 } from "../model/compare";
-import "./compare.css";
 import type { ViewProps } from "./view";
+import "./compare.css";
+import "./what_if.css";
 
-const TABLES: [Table, string][] = [
+type ChangedTable = "operators" | "kernels" | "layers";
+const CHANGED_TABLES: [ChangedTable, string][] = [
+  ["operators", "operators"],
+  ["kernels", "kernels"],
+  ["layers", "layers"],
+];
+const STATES = { changed: null, new: "new", gone: "gone" };
+
+function Side({ name, side }: { name: string; side: DiffSide }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        {side.baseline ?? side.paths.join(", ")}{" "}
+        <span class="dim">
+          verdict: {side.verdict}, {formatCount(side.steps)} steps, trace health {side.grade}
+        </span>
+      </dd>
+    </>
+  );
+}
+
+/** Facts that differ between the two; those that make the comparison invalid come first. */
+function Facts({ diff }: { diff: Diff }) {
+  const different = diff.facts.filter((fact) => fact.state === "different");
+  if (different.length === 0) return null;
+  return (
+    <ul>
+      {[...different]
+        .sort((a, b) => Number(b.blocks) - Number(a.blocks))
+        .map((fact) => (
+          <li key={fact.name}>
+            {fact.blocks && <span class="severity warning">Not comparable. </span>}
+            {formatSentence(fact.name.replaceAll("_", " "))}: {fact.a ?? "unknown"} → {fact.b ?? "unknown"}
+            {fact.cost !== null && <span class="dim"> ({fact.cost})</span>}
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+function Whole({ diff }: { diff: Diff }) {
+  const step = changeOf(diff);
+  return (
+    <section class="card" aria-labelledby="whole">
+      <h2 id="whole">{diff.changed ? (step.change < 0 ? "Faster" : "Slower") : "No change beyond noise"}</h2>
+      <p class="answer">
+        <strong>
+          {formatMs(step.a)} → {formatMs(step.b)}
+        </strong>{" "}
+        per step, <strong>{formatSpeedup(step.b > 0 ? step.a / step.b : null)}</strong>
+      </p>
+      <p class="dim">
+        {formatChange(step.change)}
+        {step.low !== null &&
+          step.high !== null &&
+          `, 95 % interval ${formatChange(step.low)} to ${formatChange(step.high)}`}
+        . {diff.corrected_step_ms !== null ? "Medians without the profiler's cost." : "Medians as recorded."}{" "}
+        {diff.noise}
+      </p>
+      <dl class="compare-pair">
+        <Side name="A" side={diff.a} />
+        <Side name="B" side={diff.b} />
+      </dl>
+      <Facts diff={diff} />
+    </section>
+  );
+}
+
+function Account({ diff }: { diff: Diff }) {
+  const bars = useMemo(() => accountBars(diff.account, diff.step_ms), [diff]);
+  if (bars.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="account">
+      <h2 id="account">Where the change is</h2>
+      <Waterfall
+        baselineMs={diff.step_ms.a}
+        bars={bars}
+        low={diff.step_ms.b}
+        high={diff.step_ms.b}
+        ends={["A", "B"]}
+        caption="Parts of the median step as recorded. Their changes sum to the change of the step."
+      />
+    </section>
+  );
+}
+
+const columnsOf = (table: ChangedTable, most: number): Column<ChangedRow>[] => [
+  { key: "name", title: "Name", cell: (row) => row.name, kind: "name" },
+  ...(table === "kernels"
+    ? [{ key: "operator", title: "Operator", cell: (row: ChangedRow) => row.operator, varies: true }]
+    : []),
+  {
+    key: "state",
+    title: "State",
+    meaning: "New: only in B. Gone: only in A",
+    cell: (row) => STATES[row.state],
+    varies: true,
+  },
+  { key: "calls_a", title: "Calls A", meaning: "Calls per step", cell: (row) => row.calls_a, format: formatNumber },
+  { key: "calls_b", title: "Calls B", meaning: "Calls per step", cell: (row) => row.calls_b, format: formatNumber },
+  { key: "a", title: "A", meaning: "GPU time per step", cell: (row) => row.ms.a, format: formatMs },
+  { key: "b", title: "B", meaning: "GPU time per step", cell: (row) => row.ms.b, format: formatMs },
+  { key: "change", title: "Change", cell: (row) => row.ms.change, format: formatChange },
+  {
+    key: "by_count",
+    title: "by number\nof calls",
+    meaning: "Part of the change from more or fewer calls",
+    cell: (row) => row.by_count_ms,
+    format: formatChange,
+  },
+  {
+    key: "by_time",
+    title: "by time\nof a call",
+    meaning: "Part of the change from longer or shorter calls",
+    cell: (row) => row.by_time_ms,
+    format: formatChange,
+  },
+  {
+    key: "size",
+    title: "less | more",
+    cell: (row) => Math.abs(row.ms.change),
+    draw: (row) => <DeltaBar delta={row.ms.change} most={most} label={formatChange(row.ms.change)} />,
+  },
+];
+
+function Tables({ diff, state, go }: { diff: Diff } & Pick<ViewProps, "state" | "go">) {
+  const known = CHANGED_TABLES.filter(([name]) => diff[name].length > 0);
+  const table = known.find(([name]) => name === state.query.table)?.[0] ?? known[0]?.[0] ?? "operators";
+  const rows = diff[table];
+  const most = Math.max(...rows.map((row) => Math.abs(row.ms.change)), 0);
+  const sorting = useOrder("size");
+  const columns = useMemo(() => columnsOf(table, most), [table, most]);
+  if (known.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="rows">
+      <h2 id="rows">GPU time per step</h2>
+      <p class="choices">
+        {known.map(([name, title]) => (
+          <label key={name}>
+            <input
+              type="radio"
+              name="table"
+              checked={table === name}
+              onChange={() => go({ ...state, query: { ...state.query, table: name } })}
+            />{" "}
+            {title}
+          </label>
+        ))}
+      </p>
+      <DataTable rows={rows} columns={columns} {...sorting} label="GPU time per step" />
+    </section>
+  );
+}
+
+function Swaps({ diff }: { diff: Diff }) {
+  if (diff.swaps.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="swaps">
+      <h2 id="swaps">Operators that run other kernels</h2>
+      <ul>
+        {diff.swaps.map((swap) => (
+          <li key={swap.operator}>
+            <strong>{swap.operator}</strong>: {formatMs(swap.gone_ms)} → {formatMs(swap.new_ms)} per step
+            <details>
+              <summary class="dim">
+                {formatCount(swap.gone.length)} kernels gone, {formatCount(swap.new.length)} new
+              </summary>
+              <ul>
+                {swap.gone.map((name) => (
+                  <li key={name}>− {name}</li>
+                ))}
+                {swap.new.map((name) => (
+                  <li key={name}>+ {name}</li>
+                ))}
+              </ul>
+            </details>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const SHARE_TABLES: [Table, string][] = [
   ["classes", "classes of kernels"],
   ["kernels", "kernels"],
   ["operators", "operators"],
 ];
-const ROWS = 25;
 
-const UNITS = {
-  ms: { format: formatMs, formatDelta: formatChange },
-  percent: { format: formatPercent, formatDelta: formatPoints },
-};
+const SHARE_COLUMNS: Column<Difference>[] = [
+  { key: "name", title: "Name", cell: (row) => row.name, kind: "name" },
+  { key: "a", title: "A", cell: (row) => row.before, format: formatPercent },
+  { key: "b", title: "B", cell: (row) => row.after, format: formatPercent },
+  { key: "change", title: "Change", cell: (row) => row.delta, format: formatPoints },
+];
 
-function Rows({ rows, label, unit = "ms" }: { rows: Difference[]; label: string; unit?: keyof typeof UNITS }) {
-  const most = Math.max(...rows.map((row) => Math.abs(row.delta)), 0);
-  const { format, formatDelta } = UNITS[unit];
-  const value = (size: number | null) => (size === null ? <span class="dim">missing</span> : format(size));
+/** Of recordings without steps. */
+function Shares({ why, before, after }: { why: string; before: ComparedReport; after: ComparedReport }) {
+  const sorting = useOrder("change");
   return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label={label}>
-      <table class="compare-table">
-        <thead>
-          <tr>
-            <th scope="col" class="name">
-              Name
-            </th>
-            <th scope="col" class="number">
-              First
-            </th>
-            <th scope="col" class="number">
-              Then
-            </th>
-            <th scope="col" class="number">
-              Difference
-            </th>
-            <th scope="col" class="delta">
-              less | more
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name}>
-              <th scope="row" title={row.name}>
-                {row.name}
-              </th>
-              <td class="number">{value(row.before)}</td>
-              <td class="number">{value(row.after)}</td>
-              <td class="number">{formatDelta(row.delta)}</td>
-              <td class="delta">
-                <DeltaBar delta={row.delta} most={most} label={formatDelta(row.delta)} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Whole({ before, after }: { before: ComparedReport; after: ComparedReport }) {
-  const steps = stepsOf(before, after);
-  const path = (report: ComparedReport) => report.inputs[0]?.path ?? "";
-  return (
-    <section class="card" aria-labelledby="whole">
-      <h2 id="whole">Two recordings</h2>
-      {steps === null ? (
-        <p>One of the recordings has no complete step.</p>
-      ) : (
-        <p class="answer">
-          <strong>
-            {formatMs(steps.beforeMs)} → {formatMs(steps.afterMs)}
-          </strong>{" "}
-          per step, <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
-        </p>
-      )}
-      <dl class="compare-pair">
-        <dt>First</dt>
-        <dd>
-          {path(before)}{" "}
-          <span class="dim">
-            verdict: {before.bottleneck.verdict}, {formatCount(before.steps.count)} steps
-          </span>
-        </dd>
-        <dt>Then</dt>
-        <dd>
-          {path(after)}{" "}
-          <span class="dim">
-            verdict: {after.bottleneck.verdict}, {formatCount(after.steps.count)} steps
-          </span>
-        </dd>
-      </dl>
-      {steps !== null && (
-        <p class="dim">
-          {steps.corrected ? "Medians without the profiler's cost." : "Medians, as recorded with the profiler."}
-        </p>
-      )}
-      {doubtsOf(before, after).map((doubt) => (
-        <p key={doubt}>
-          <span class="severity warning">Not comparable.</span> {doubt}
-        </p>
+    <section class="card" aria-labelledby="rows">
+      <h2 id="rows">Shares of the GPU time</h2>
+      <p>{formatSentence(why)}. So this compares shares of GPU time instead of times.</p>
+      {SHARE_TABLES.map(([table, title]) => (
+        <details key={table} open={table === "classes"}>
+          <summary>{formatSentence(title)}</summary>
+          <DataTable
+            rows={shareDifferences(before, after, table)}
+            columns={SHARE_COLUMNS}
+            {...sorting}
+            label={`Shares of ${title}`}
+          />
+        </details>
       ))}
     </section>
   );
 }
 
-/** Returns the two reports in order: before, after. */
-function orderOf(job: ComparedReport, other: ComparedReport, isEarlier: boolean): [ComparedReport, ComparedReport] {
-  return isEarlier ? [other, job] : [job, other];
+function WithoutSteps({ why, report, chosen }: { why: string; report: Report; chosen: OpenTrace }) {
+  const other = useAnswer<ComparedReport>(`report?trace=${chosen.trace}`);
+  if (other.error !== "") return <p class="card error">{other.error}</p>;
+  if (other.answer === null) return <p class="dim">Reading the other report …</p>;
+  const [before, after] = chosen.earlier ? [other.answer, report] : [report, other.answer];
+  return <Shares why={why} before={before} after={after} />;
 }
 
-function Differences({
-  before,
-  after,
-  state,
-  go,
-}: { before: ComparedReport; after: ComparedReport } & Pick<ViewProps, "state" | "go">) {
-  const [all, setAll] = useState(false);
-  const table = TABLES.find(([name]) => name === state.query.table)?.[0] ?? "classes";
-  const parts = useMemo(() => partDifferences(before, after), [before, after]);
-  const rows = useMemo(() => rowDifferences(before, after, table), [before, after, table]);
-  const ofStep = hasSteps(before, after);
-  const shown = all ? rows : rows.slice(0, ROWS);
+function Pair({ report, chosen, state, go }: { chosen: OpenTrace } & Pick<ViewProps, "report" | "state" | "go">) {
+  const { answer, error } = useAnswer<Diff>(`diff?trace=${chosen.trace}`);
+  if (error !== "") return <WithoutSteps why={error} report={report} chosen={chosen} />;
+  if (answer === null) return <p class="dim">Comparing …</p>;
   return (
     <>
-      <Whole before={before} after={after} />
-      <section class="card" aria-labelledby="parts">
-        <h2 id="parts">Parts of the mean step</h2>
-        {parts === null ? (
-          <p class="dim">One of the recordings has no breakdown of the step.</p>
-        ) : (
-          <Rows rows={parts} label="Parts of the step" />
-        )}
-        <p class="dim">As recorded; each moment belongs to one part.</p>
-      </section>
-      <section class="card" aria-labelledby="rows">
-        <h2 id="rows">{ofStep ? "GPU time of a step" : "Shares of the GPU time"}</h2>
-        {!ofStep && (
-          <p>One of the recordings has no complete step, so this compares shares of GPU time instead of times.</p>
-        )}
-        <p class="choices">
-          {TABLES.map(([name, title]) => (
-            <label key={name}>
-              <input
-                type="radio"
-                name="table"
-                checked={table === name}
-                onChange={() => go({ ...state, query: { ...state.query, table: name === "classes" ? "" : name } })}
-              />{" "}
-              {title}
-            </label>
-          ))}
-        </p>
-        <Rows rows={shown} label={ofStep ? "GPU time" : "Shares of the GPU time"} unit={ofStep ? "ms" : "percent"} />
-        {rows.length > ROWS && (
-          <button type="button" onClick={() => setAll(!all)}>
-            {all ? "Show only the largest differences" : `Show all ${formatCount(rows.length)}`}
-          </button>
-        )}
-        <p class="dim">
-          {ofStep
-            ? "GPU time under that name, divided by the number of steps"
-            : "GPU time under that name, as a share of all GPU work"}
-          ; those that differ most first.
-        </p>
-      </section>
+      <Whole diff={answer} />
+      <Account diff={answer} />
+      <Swaps diff={answer} />
+      <Tables diff={answer} state={state} go={go} />
     </>
   );
 }
@@ -189,7 +273,6 @@ export function Compare({ report, state, go }: ViewProps) {
   const traces = open.answer?.traces ?? null;
   const others = traces?.slice(1) ?? [];
   const chosen = others.find((one) => String(one.trace) === state.query.with) ?? others[0];
-  const other = useAnswer<ComparedReport>(chosen === undefined ? null : `report?trace=${chosen.trace}`);
 
   if (open.error !== "") return <p class="card error">{open.error}</p>;
   if (traces === null) return <p class="dim">Listing the open traces …</p>;
@@ -203,7 +286,6 @@ export function Compare({ report, state, go }: ViewProps) {
         </p>
       </section>
     );
-  const pair = other.answer === null ? null : orderOf(report, other.answer, chosen.earlier);
   return (
     <>
       {others.length > 1 && (
@@ -221,9 +303,7 @@ export function Compare({ report, state, go }: ViewProps) {
           </select>
         </label>
       )}
-      {other.error !== "" && <p class="card error">{other.error}</p>}
-      {other.pending && <p class="dim">Reading the other report …</p>}
-      {pair !== null && <Differences before={pair[0]} after={pair[1]} state={state} go={go} />}
+      <Pair key={chosen.trace} report={report} chosen={chosen} state={state} go={go} />
     </>
   );
 }

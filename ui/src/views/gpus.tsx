@@ -26,6 +26,7 @@ import {
   doubtsOf,
   frontOf,
   type GpuRow,
+  headlineOf,
   rowsOf,
   type SortKey,
   sorted,
@@ -260,7 +261,12 @@ export function Gpus({ report, state, go }: ViewProps) {
   const sure = state.query.sure === "1";
   const cost: Cost = state.query.cost === "energy" || !all.some((row) => row.money !== null) ? "energy" : "money";
   const sort = sortOf(state.query.sort);
-  const rows = useMemo(() => (sure ? all.filter((row) => !row.extrapolated) : all), [all, sure]);
+  const showsAll = state.query.all === "1";
+  const rows = useMemo(
+    () =>
+      all.filter((row) => (!sure || !row.extrapolated) && (showsAll || row.recorded || row.spec?.current !== false)),
+    [all, sure, showsAll],
+  );
   const front = useMemo(() => new Set(frontOf(comparable(rows, cost), cost).map((row) => row.gpu)), [rows, cost]);
   const set = (query: Record<string, string>) => go({ ...state, query: { ...state.query, ...query } });
   const pick = (point: ChartPoint) => {
@@ -285,7 +291,7 @@ export function Gpus({ report, state, go }: ViewProps) {
   return (
     <>
       <section class="card" aria-labelledby="gpus">
-        <h2 id="gpus">This job on {rows.length} GPUs</h2>
+        <h2 id="gpus">{headlineOf(rows, recorded)}</h2>
         <p class="dim">
           {recorded !== null &&
             `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in total" : "per step"} without the profiler. `}
@@ -312,6 +318,10 @@ export function Gpus({ report, state, go }: ViewProps) {
               {COSTS[one]}
             </label>
           ))}
+          <label>
+            <input type="checkbox" checked={showsAll} onChange={() => set({ all: showsAll ? "" : "1" })} /> All{" "}
+            {formatCount(all.length)} GPUs
+          </label>
           <label>
             <input type="checkbox" checked={sure} onChange={() => set({ sure: sure ? "" : "1" })} /> Hide extrapolated
             GPUs*

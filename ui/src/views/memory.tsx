@@ -15,6 +15,7 @@ import {
   batchSeriesOf,
   copiesOf,
   curveOf,
+  headlineOf,
   type Mover,
   modelledPurposes,
   moversOf,
@@ -234,10 +235,11 @@ export function Memory({ report }: ViewProps) {
   );
   const { answer, error, pending } = usePrediction();
   const modelled = answer?.baseline?.memory ?? null;
+  const gpuBytes = workingGpu(report)?.memory_bytes ?? null;
   const unknown = error !== "" ? error : (answer?.baseline?.no_memory ?? "");
   return (
     <>
-      <h2>This view shows the memory of the job by purpose, and the memory traffic of operators.</h2>
+      <h2>{headlineOf(uses, modelled, gpuBytes)}</h2>
       {facts.length > 0 && (
         <section class="card" aria-label="Memory of the GPU">
           <Facts facts={facts} />
@@ -246,9 +248,7 @@ export function Memory({ report }: ViewProps) {
       {uses.map((use, index) => (
         <Recorded key={index} use={use} id={`memory-${index}`} report={report} />
       ))}
-      {modelled !== null && (
-        <Modelled memory={modelled} recorded={uses.length > 0} gpuBytes={workingGpu(report)?.memory_bytes ?? null} />
-      )}
+      {modelled !== null && <Modelled memory={modelled} recorded={uses.length > 0} gpuBytes={gpuBytes} />}
       {pending && (
         <section class="card more modelling" aria-labelledby="step">
           <h2 id="step">Memory of a step, from its shapes</h2>
@@ -267,17 +267,12 @@ export function Memory({ report }: ViewProps) {
           )}
         </section>
       )}
-      <section aria-labelledby="use">
-        <h2 id="use">Used memory over time</h2>
-        {metrics.length > 0 ? (
+      {metrics.length > 0 && (
+        <section aria-labelledby="use">
+          <h2 id="use">Used memory over time</h2>
           <MetricTable label="Used memory over time" rows={metrics} />
-        ) : (
-          <p class="card">
-            Not recorded. <code>headroom record -o run.pftrace -- python train.py</code> records used and free memory of
-            GPUs and machine.
-          </p>
-        )}
-      </section>
+        </section>
+      )}
       <section aria-labelledby="traffic">
         <h2 id="traffic">Operators with the most traffic</h2>
         {movers.length > 0 ? (

@@ -1,86 +1,195 @@
 import { embeddedAnswers } from "../api/embedded";
-import type { Finding, Report, Scenario } from "../api/types";
-import { Bar } from "../components/bar";
+import type { Action, Finding, Report, Scenario } from "../api/types";
 import { ChangeSince } from "../components/change_since";
+import { Command } from "../components/command";
 import { Kinds, Recording } from "../components/recording";
-import { formatCount, formatMs, formatPercent, formatSentence } from "../format";
-import { partsOf } from "../model/breakdown";
+import { StepBar, StepBarKey } from "../components/step_bar";
+import { formatCount, formatMs, formatSentence, formatSpeedup } from "../format";
+import { figuresOf } from "../model/figures";
 import { eventsOf, type FindingEvents } from "../model/finding_events";
-import { namesOf, scenarioIn } from "../model/scenario";
+import { scenarioIn } from "../model/scenario";
+import { barPartsOf } from "../model/step_bar";
 import { writeState } from "../model/url_state";
 import type { ViewProps } from "./view";
+import "./overview.css";
 
-const VERDICTS: Record<string, string> = {
-  host: "Host-bound: the GPU waits for kernel launches.",
-  "gpu-compute": "GPU-bound: limited more by compute than by memory.",
-  "cpu-compute": "CPU-bound: the job computes on the CPU.",
-  "gpu-memory": "GPU-bound: limited more by memory than by compute.",
-  input: "Input-bound: the GPU waits for data.",
-  communication: "Communication-bound: ranks exchange data while nothing computes.",
-  callback: "Callback-bound: the GPU waits for callbacks of the trainer.",
-  synchronization: "Synchronization-bound: blocking calls leave the GPU idle.",
-  balanced: "Balanced: no single cause limits the step.",
-  unknown: "Unknown: this trace does not show what limits the step.",
-};
-
-/** A recording without steps is described as a whole. */
-function stepHeading({ steps, stretch }: Report): string {
-  if (steps.step_time_ms !== null) return `${formatMs(steps.step_time_ms)} per step`;
-  return stretch ? `${formatMs(stretch.wall_ms)} in total, without steps` : "No complete step was recorded";
-}
-
+/** More actions are below, among the findings. */
+const MAX_ACTIONS = 3;
 /** The view Data covers the findings of headroom data. */
 const OF_INPUT = "data-wait";
 
-interface CardProps {
+function Verdict({ report }: { report: Report }) {
+  const { sentence, confidence_reason } = report.bottleneck;
+  const { caveat } = report.summary;
+  return (
+    <section aria-labelledby="verdict" class="verdict">
+      <h2 id="verdict">{sentence}</h2>
+      {confidence_reason !== null && <p class="dim">Low confidence: {confidence_reason}.</p>}
+      {caveat !== null && <p class="dim">{caveat}</p>}
+    </section>
+  );
+}
+
+function Figures({ report }: { report: Report }) {
+  const figures = figuresOf(report);
+  if (figures.length === 0) return null;
+  return (
+    <dl class="figures">
+      {figures.map(({ title, value, note }) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd>
+            {value}
+            {note !== "" && <span class="note">{note}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** The steps as recorded: mean, range and median. */
+function StepsText({ steps }: { steps: Report["steps"] }) {
+  if (steps.step_time_ms === null) return null;
+  return (
+    <p class="dim">
+      As recorded: mean {formatMs(steps.step_time_ms)}, median {formatMs(steps.p50_ms)}, {formatMs(steps.min_ms)} to{" "}
+      {formatMs(steps.max_ms)} in {formatCount(steps.count)} steps.
+      {steps.corrected_step_ms !== null && ` Without the profiler: ${formatMs(steps.corrected_step_ms.mid)}.`}
+    </p>
+  );
+}
+
+function Step({ report }: { report: Report }) {
+  const { summary, step_breakdown, stretch, gpu_time, steps } = report;
+  const ofStep = summary.parts_of === "step";
+  const parts = barPartsOf(summary, ofStep ? (step_breakdown?.wall_ms ?? null) : null);
+  const whole = ofStep ? (stretch ? "the recording" : "the mean step") : "the GPU time";
+  return (
+    <section aria-labelledby="step" class="card">
+      <div class="card-head">
+        <h2 id="step">{`Parts of ${whole}`}</h2>
+        {ofStep && gpu_time.length > 0 && parts.length > 0 && <StepBarKey />}
+      </div>
+      {parts.length > 0 && <StepBar parts={parts} label={`Parts of ${whole}`} hasGpu={ofStep && gpu_time.length > 0} />}
+      {step_breakdown === null && (
+        <p class="dim">The step has no breakdown: record CPU and GPU activity of complete steps.</p>
+      )}
+      <StepsText steps={steps} />
+      <ChangeSince report={report} />
+    </section>
+  );
+}
+
+/** Saving of an action or a finding; null: unknown. */
+function Gain({ of, upperBound }: { of: Action["saves_ms"]; upperBound: boolean }) {
+  if (of === null) return null;
+  return (
+    <>
+      saves {upperBound && "up to "}
+      <strong>{formatMs(of.mid)}</strong>
+    </>
+  );
+}
+
+function ActionCard({ action, number, onTry }: { action: Action; number: number; onTry: (scenario: string) => void }) {
+  const { title, saves_ms, upper_bound, speedup, scenario } = action;
+  return (
+    <li class="card action">
+      <h3>
+        {number}. {title}
+      </h3>
+      <p class="gain">
+        {saves_ms === null ? (
+          <span class="dim">The saving is unknown.</span>
+        ) : (
+          <Gain of={saves_ms} upperBound={upper_bound} />
+        )}
+        {speedup !== null && <span class="dim"> · {formatSpeedup(speedup)}</span>}
+      </p>
+      {scenario !== null && (
+        <button type="button" class="primary" title={scenario} onClick={() => onTry(scenario)}>
+          Forecast it
+        </button>
+      )}
+      {scenario === null && action.finding === OF_INPUT && (
+        <a href={writeState({ view: "data", query: {} })}>View Data</a>
+      )}
+    </li>
+  );
+}
+
+function Actions({ report, onTry }: { report: Report; onTry: (scenario: string) => void }) {
+  const { actions, no_action } = report.summary;
+  const more = actions.length - MAX_ACTIONS;
+  return (
+    <section aria-labelledby="actions">
+      <h2 id="actions">What to do</h2>
+      {actions.length === 0 ? (
+        <p class="dim">{no_action ?? "No change stands out."}</p>
+      ) : (
+        <ol class="actions">
+          {actions.slice(0, MAX_ACTIONS).map((action, index) => (
+            <ActionCard key={action.finding} action={action} number={index + 1} onTry={onTry} />
+          ))}
+        </ol>
+      )}
+      {more > 0 && <p class="dim">{formatCount(more)} more below.</p>}
+    </section>
+  );
+}
+
+interface FindingProps {
   finding: Finding;
   events: FindingEvents | null;
   catalogue: Scenario[];
   onTry: (scenario: string) => void;
 }
 
-function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
+function FindingRow({ finding, events, catalogue, onTry }: FindingProps) {
   const scenario = scenarioIn(finding.whatif ?? "", catalogue);
+  const { saves_ms, saves_note } = finding;
   return (
     <li class="card finding">
-      <h3>{formatSentence(finding.title)}</h3>
-      <p class="gain">
-        {finding.saves_ms === null ? (
-          <span class="dim">{finding.saves_note ?? "The saving is unknown."}</span>
-        ) : (
-          <>
-            saves <strong>{formatMs(finding.saves_ms.mid)}</strong> per step{" "}
-            <span class="dim">
-              ({formatMs(finding.saves_ms.low)} to {formatMs(finding.saves_ms.high)})
-            </span>
-          </>
-        )}
-      </p>
-      <p>{formatSentence(finding.action)}</p>
       <details>
-        <summary>Evidence</summary>
-        <ul>
-          {finding.evidence.map((sentence) => (
-            <li key={sentence}>{formatSentence(sentence)}</li>
-          ))}
-        </ul>
-        <p>
-          Check it: <code>{finding.check}</code>
-        </p>
+        <summary>
+          <span class="gain dim">
+            {saves_ms !== null && <Gain of={saves_ms} upperBound={saves_note?.startsWith("at most") ?? false} />}
+          </span>
+          <strong>{formatSentence(finding.title)}</strong>
+        </summary>
+        <div class="finding-body">
+          <p>{formatSentence(finding.action)}</p>
+          <p class="dim">
+            {saves_ms !== null &&
+              `Saves ${formatMs(saves_ms.mid)} per step (${formatMs(saves_ms.low)} to ${formatMs(saves_ms.high)}). `}
+            {saves_note !== null && `${formatSentence(saves_note)}.`}
+          </p>
+          <ul>
+            {finding.evidence.map((sentence) => (
+              <li key={sentence}>{formatSentence(sentence)}</li>
+            ))}
+          </ul>
+          <p>
+            Check it: <Command text={finding.check} />
+          </p>
+          {finding.id === OF_INPUT && (
+            <p>
+              <a href={writeState({ view: "data", query: {} })}>View Data</a>
+            </p>
+          )}
+          {events !== null && (
+            <p>
+              <a href={writeState({ view: "timeline", query: { find: events.find } })}>{events.title}</a>
+            </p>
+          )}
+          {scenario !== "" && (
+            <button type="button" title={scenario} onClick={() => onTry(scenario)}>
+              Forecast it
+            </button>
+          )}
+        </div>
       </details>
-      {finding.id === OF_INPUT && (
-        <p>
-          <a href={writeState({ view: "data", query: {} })}>See the view Data</a>
-        </p>
-      )}
-      {events !== null && <a href={writeState({ view: "timeline", query: { find: events.find } })}>{events.title}</a>}
-      {scenario !== "" && (
-        <p>
-          <button type="button" title={scenario} onClick={() => onTry(scenario)}>
-            Try it: {namesOf(scenario)}
-          </button>
-        </p>
-      )}
     </li>
   );
 }
@@ -99,105 +208,79 @@ function Replayed({ report }: { report: Report }) {
   );
 }
 
-export function Overview({ report, catalogue, go }: ViewProps) {
-  const onTry = (scenario: string) => go({ view: "what-if", query: { scenario } });
-  const { steps, bottleneck, health } = report;
-  const breakdown = report.step_breakdown;
+function Findings({ report, catalogue, onTry }: Pick<ViewProps, "report" | "catalogue"> & Pick<FindingProps, "onTry">) {
   const isFile = embeddedAnswers() !== null; // A file has no search.
+  if (report.findings.length === 0) return null;
   return (
-    <>
-      <section aria-labelledby="verdict" class="card">
-        <h2 id="verdict">{VERDICTS[bottleneck.verdict] ?? bottleneck.verdict}</h2>
-        <p>
-          {bottleneck.share_pct !== null && <strong>{formatPercent(bottleneck.share_pct)} of the step. </strong>}
-          {bottleneck.confidence !== null && (
-            <span class="dim">
-              Confidence: {bottleneck.confidence}
-              {bottleneck.confidence_reason !== null && `, ${bottleneck.confidence_reason}`}.
-            </span>
-          )}
-        </p>
+    <section aria-labelledby="findings">
+      <h2 id="findings">Findings and their evidence</h2>
+      <ol class="findings">
+        {report.findings.map((finding) => (
+          <FindingRow
+            key={finding.id}
+            finding={finding}
+            events={isFile ? null : eventsOf(finding.id, report)}
+            catalogue={catalogue}
+            onTry={onTry}
+          />
+        ))}
+      </ol>
+      <Replayed report={report} />
+    </section>
+  );
+}
+
+function Reasons({ report }: { report: Report }) {
+  const { evidence, confidence } = report.bottleneck;
+  if (evidence.length === 0) return null;
+  return (
+    <section aria-labelledby="reasons" class="card">
+      <h2 id="reasons">Evidence of the verdict</h2>
+      <ul>
+        {evidence.map((sentence) => (
+          <li key={sentence}>{formatSentence(sentence)}</li>
+        ))}
+      </ul>
+      {confidence !== null && <p class="dim">Confidence: {confidence}.</p>}
+    </section>
+  );
+}
+
+function Health({ health }: { health: Report["health"] }) {
+  return (
+    <section aria-labelledby="health" class="card">
+      <h2 id="health">Trace health: {health.grade}</h2>
+      {health.issues.length === 0 ? (
+        <p class="dim">The trace is complete and undamaged.</p>
+      ) : (
         <ul>
-          {bottleneck.evidence.map((sentence) => (
-            <li key={sentence}>{formatSentence(sentence)}</li>
+          {health.issues.map((issue) => (
+            <li key={issue.code}>
+              <span class={`severity ${issue.severity}`}>{issue.severity}</span> {formatSentence(issue.detail)}
+              {issue.voids.length > 0 && <span class="dim"> Unreliable: {issue.voids.join(", ")}.</span>}
+            </li>
           ))}
         </ul>
-      </section>
-      <section aria-labelledby="step" class="card">
-        <h2 id="step">{stepHeading(report)}</h2>
-        {steps.step_time_ms !== null && (
-          <p class="dim">
-            The mean step; {formatCount(steps.count)} were recorded, from {formatMs(steps.min_ms)} to{" "}
-            {formatMs(steps.max_ms)}, median {formatMs(steps.p50_ms)}.
-            {steps.corrected_step_ms !== null && ` Without the profiler: ${formatMs(steps.corrected_step_ms.mid)}.`}
-          </p>
-        )}
-        <ChangeSince report={report} />
-        <Kinds report={report} />
-        {breakdown === null ? (
-          <p class="dim">The step has no breakdown: record CPU and GPU activity of complete steps.</p>
-        ) : (
-          <table class="step-parts">
-            <caption class="dim">
-              Each moment of {report.stretch ? "the recording" : "the mean step"} belongs to one row. Strong: the GPU
-              works; pale: it is idle.
-            </caption>
-            <tbody>
-              {partsOf(breakdown).map((part) => (
-                <tr key={part.key} class={part.ms === 0 ? "dim" : ""}>
-                  <th scope="row" title={part.meaning}>
-                    {part.name}
-                  </th>
-                  <td class="number">{formatMs(part.ms)}</td>
-                  <td class="number">{formatPercent(100 * part.share)}</td>
-                  <td class="wide">
-                    <Bar
-                      share={part.share}
-                      busy={part.gpuMs / breakdown.wall_ms}
-                      label={`${part.name}: ${formatMs(part.ms)}, the GPU works ${formatMs(part.gpuMs)} of it`}
-                    />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </section>
+      )}
+    </section>
+  );
+}
+
+export function Overview({ report, catalogue, go }: ViewProps) {
+  const onTry = (scenario: string) => go({ view: "what-if", query: { scenario } });
+  return (
+    <>
+      <Verdict report={report} />
+      <Figures report={report} />
+      <Step report={report} />
+      <Actions report={report} onTry={onTry} />
+      <Findings report={report} catalogue={catalogue} onTry={onTry} />
+      <div class="columns">
+        <Reasons report={report} />
+        <Health health={report.health} />
+      </div>
+      <Kinds report={report} />
       <Recording report={report} />
-      <section aria-labelledby="findings">
-        <h2 id="findings">What to do</h2>
-        {report.findings.length === 0 ? (
-          <p class="dim">Nothing stands out.</p>
-        ) : (
-          <ol class="findings">
-            {report.findings.map((finding) => (
-              <FindingCard
-                key={finding.id}
-                finding={finding}
-                events={isFile ? null : eventsOf(finding.id, report)}
-                catalogue={catalogue}
-                onTry={onTry}
-              />
-            ))}
-          </ol>
-        )}
-        <Replayed report={report} />
-      </section>
-      <section aria-labelledby="health" class="card">
-        <h2 id="health">Trace health: {health.grade}</h2>
-        {health.issues.length === 0 ? (
-          <p class="dim">The trace is complete and undamaged.</p>
-        ) : (
-          <ul>
-            {health.issues.map((issue) => (
-              <li key={issue.code}>
-                <span class={`severity ${issue.severity}`}>{issue.severity}</span> {formatSentence(issue.detail)}
-                {issue.voids.length > 0 && <span class="dim"> Unreliable: {issue.voids.join(", ")}.</span>}
-              </li>
-            ))}
-          </ul>
-        )}
-      </section>
     </>
   );
 }

@@ -3,14 +3,16 @@ import type { WhatIf as Answer, BatchCurve, Forecast, Report, Scenario, Scenario
 import { useAnswer } from "../api/use_answer";
 import { Bar } from "../components/bar";
 import { Chart } from "../components/chart";
+import { Command } from "../components/command";
 import { Slider } from "../components/slider";
 import { useDraft } from "../components/use_draft";
 import { Waterfall } from "../components/waterfall";
 import { formatBytes, formatCount, formatMs, formatRate, formatSentence, formatSpeedup } from "../format";
 import { isWhole, notesOf, sentenceOf } from "../model/baseline";
 import type { ChartSeries } from "../model/chart";
+import { quoted } from "../model/command";
 import { rangeOf } from "../model/key_range";
-import { type Alone, choiceOf, defaultsOf, groupsOf, textOf, valuesText } from "../model/scenario";
+import { type Alone, choiceOf, defaultsOf, groupsOf, textOf, titlesOf, valuesText } from "../model/scenario";
 import { barsOf, prefixesOf } from "../model/waterfall";
 import type { ViewProps } from "./view";
 import "./what_if.css";
@@ -170,17 +172,21 @@ function Change({ item, values, alone, baseline, batch, why, onToggle, onKey }: 
   const savesMs = alone?.saves_ms ?? null;
   const atMost = alone?.at_best === true ? "at most " : "";
   return (
-    <li class="card change">
-      <label>
-        <input type="checkbox" checked={values !== undefined} onChange={onToggle} /> <strong>{item.name}</strong>
-      </label>
-      {savesMs !== null && (
-        <span class={savesMs < 0 ? "alone costs" : "alone"}>
-          {savesMs < 0 ? `costs ${formatMs(-savesMs)}` : `saves ${atMost}${formatMs(savesMs)}`}
-        </span>
-      )}
-      <div class="dim">{item.summary}</div>
-      {savesMs !== null && item.keys.length > 0 && <div class="dim">with {valuesText(item)}</div>}
+    <li class="card change" data-scenario={item.name}>
+      <div class="change-head">
+        <label title={item.name}>
+          <input type="checkbox" checked={values !== undefined} onChange={onToggle} /> <strong>{item.title}</strong>
+        </label>
+        {savesMs !== null && (
+          <span class={savesMs < 0 ? "alone costs" : "alone"}>
+            {savesMs < 0 ? `costs ${formatMs(-savesMs)}` : `saves ${atMost}${formatMs(savesMs)}`}
+          </span>
+        )}
+      </div>
+      <div class="dim change-text">
+        {item.summary}
+        {savesMs !== null && item.keys.length > 0 && ` (with ${valuesText(item)})`}
+      </div>
       {why !== "" && <p class="abstains">{formatSentence(why)}.</p>}
       {savesMs !== null && savesMs > 0 && baseline > 0 && (
         <Bar
@@ -248,7 +254,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
     () => new Map((ranking?.abstaining ?? []).map((one): [string, string] => [one.name, one.why])),
     [ranking],
   );
-  const groups = useMemo(() => groupsOf(catalogue, alone, whyNot), [catalogue, alone, whyNot]);
+  const { groups, abstaining } = useMemo(() => groupsOf(catalogue, alone, whyNot), [catalogue, alone, whyNot]);
 
   const toggle = (item: Scenario) => {
     const { [item.name]: off, ...rest } = choice;
@@ -276,7 +282,18 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
     <div class="whatif">
       <div class="shown">
         <section class="card sticky" aria-live="polite" aria-labelledby="result">
-          <h2 id="result">{scenario === "" ? "Forecast of a change" : scenario}</h2>
+          <h2 id="result">{scenario === "" ? "Forecast of a change" : titlesOf(scenario, catalogue)}</h2>
+          {Object.keys(choice).length > 1 && (
+            <p class="chosen">
+              {catalogue
+                .filter((item) => choice[item.name] !== undefined)
+                .map((item) => (
+                  <button key={item.name} type="button" title={`Switch off ${item.name}`} onClick={() => toggle(item)}>
+                    {item.title} <span aria-hidden="true">×</span>
+                  </button>
+                ))}
+            </p>
+          )}
           {scenario === "" && (
             <p class="dim">
               {baseline > 0 && `${sentenceOf(baseline, report.steps)} `}
@@ -291,9 +308,12 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
           )}
           {scenario !== "" && answer === null && error === "" && <p class="dim">Replaying …</p>}
           {scenario !== "" && (
-            <button type="button" onClick={() => setScenario("")}>
-              Switch all off
-            </button>
+            <p class="result-foot">
+              <Command text={["headroom", "whatif", report.inputs[0]?.path ?? "", scenario].map(quoted).join(" ")} />
+              <button type="button" onClick={() => setScenario("")}>
+                Switch all off
+              </button>
+            </p>
           )}
         </section>
         {notes.length > 0 && (
@@ -317,26 +337,18 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
         )}
       </div>
       <section class="made" aria-labelledby="changes">
-        <h2 id="changes">Changes{ranking !== null && <span class="dim">, sorted by their own savings</span>}</h2>
-        <ul class="changes">{groups.telling.map((item) => change(item))}</ul>
-        {groups.bounds.length > 0 && (
-          <>
-            <h3>Upper bounds: a part of the work becomes faster</h3>
-            <ul class="changes">{groups.bounds.map((item) => change(item))}</ul>
-          </>
-        )}
-        {groups.asking.length > 0 && (
-          <>
-            <h3>{ranking === null ? "All changes" : "Changes that require a value, or affect more than this step"}</h3>
-            <ul class="changes">{groups.asking.map((item) => change(item))}</ul>
-          </>
-        )}
-        {groups.abstaining.length > 0 && (
-          <details open={groups.abstaining.some(({ item }) => choice[item.name] !== undefined)}>
-            <summary>
-              {formatCount(groups.abstaining.length)} changes that do not apply to this job, with the reasons
-            </summary>
-            <ul class="changes">{groups.abstaining.map(({ item, why }) => change(item, why))}</ul>
+        <h2 id="changes">Changes</h2>
+        {ranking === null && answered && <p class="dim">Replaying each change …</p>}
+        {groups.map(({ id, title, items }) => (
+          <section key={id} aria-labelledby={`group-${id}`}>
+            <h3 id={`group-${id}`}>{title}</h3>
+            <ul class="changes">{items.map((item) => change(item))}</ul>
+          </section>
+        ))}
+        {abstaining.length > 0 && (
+          <details open={abstaining.some(({ item }) => choice[item.name] !== undefined)}>
+            <summary>{formatCount(abstaining.length)} changes that do not apply to this job, with the reasons</summary>
+            <ul class="changes">{abstaining.map(({ item, why }) => change(item, why))}</ul>
           </details>
         )}
       </section>

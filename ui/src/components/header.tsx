@@ -1,0 +1,109 @@
+import { Download, Moon, Sun, SunMoon } from "lucide-preact";
+import type { ComponentChildren } from "preact";
+import { embeddedAnswers } from "../api/embedded";
+import type { Report } from "../api/types";
+import { formatMs } from "../format";
+import { fileNameOf, gpusText, rankText, stepsText } from "../model/header";
+import { type UrlState, withView, writeState } from "../model/url_state";
+import { VIEWS, type View } from "../views/registry";
+import { type Theme, useTheme } from "./use_theme";
+import "./header.css";
+
+const THEMES: Record<Theme, { icon: typeof Sun; name: string }> = {
+  system: { icon: SunMoon, name: "Theme: system" },
+  light: { icon: Sun, name: "Theme: light" },
+  dark: { icon: Moon, name: "Theme: dark" },
+};
+
+function ThemeButton() {
+  const [theme, next] = useTheme();
+  const { icon: Icon, name } = THEMES[theme];
+  return (
+    <button type="button" class="icon-button" aria-label={name} title={name} onClick={next}>
+      <Icon size={18} aria-hidden="true" />
+    </button>
+  );
+}
+
+function Brand() {
+  return (
+    <h1 class="brand">
+      <svg width="20" height="20" viewBox="0 0 16 16" aria-hidden="true">
+        <rect x="1" y="9" width="14" height="6" rx="1.5" fill="var(--accent)" />
+        <path d="M8 1v6M5 3.5 8 1l3 2.5" stroke="var(--accent)" stroke-width="1.8" fill="none" stroke-linecap="round" />
+      </svg>
+      <span class="brand-name">Headroom</span>
+    </h1>
+  );
+}
+
+/** The trace, its GPUs and steps, and the step time. */
+function Trace({ report }: { report: Report }) {
+  const path = report.inputs[0]?.path ?? "";
+  const { steps, summary } = report;
+  const facts = [gpusText(report), rankText(report), stepsText(report)];
+  return (
+    <p class="header-trace">
+      <strong title={path}>{path.split("/").pop()}</strong>
+      <span class="dim header-facts">{facts.filter((fact) => fact !== "").join(" · ")}</span>
+      {summary.step_ms !== null && (
+        <span class="header-step" title="Without the profiler">
+          <strong>{formatMs(summary.step_ms.mid)}</strong>{" "}
+          <span class="dim">{steps.step_time_ms === null ? "in total" : "per step"}</span>
+        </span>
+      )}
+    </p>
+  );
+}
+
+interface HeaderProps {
+  report: Report | null;
+  state: UrlState;
+  shown: View | undefined;
+  traces: number; // Number of open traces.
+  children?: ComponentChildren; // Buttons.
+}
+
+/** Stays at the top of the page. */
+export function Header({ report, state, shown, traces, children }: HeaderProps) {
+  return (
+    <header class="header">
+      <div class="header-inner">
+        <div class="header-line">
+          <Brand />
+          {report === null ? <p class="header-trace" /> : <Trace report={report} />}
+          {children}
+          {embeddedAnswers() === null && report !== null && (
+            <a
+              class="icon-button"
+              href="api/v1/file"
+              download={fileNameOf(report)}
+              aria-label="Save as one HTML file"
+              title="Save as one HTML file"
+            >
+              <Download size={18} aria-hidden="true" />
+            </a>
+          )}
+          <ThemeButton />
+        </div>
+        <nav aria-label="Views" class="views">
+          {VIEWS.map((view) => {
+            const missing = report === null ? "" : view.missing(report, traces);
+            return (
+              <a
+                key={view.id}
+                class={missing === "" ? "view-tab" : "view-tab empty"}
+                title={missing === "" ? undefined : missing}
+                href={writeState(withView(state, view.id))}
+                aria-current={view === shown ? "page" : undefined}
+              >
+                <view.icon size={16} aria-hidden="true" />
+                {view.title}
+              </a>
+            );
+          })}
+        </nav>
+      </div>
+    </header>
+  );
+}

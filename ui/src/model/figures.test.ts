@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { figuresOf } from "./figures";
+
+type Known = Parameters<typeof figuresOf>[0];
+
+const NOTHING = {
+  summary: {
+    step_ms: null,
+    recorded_ms: null,
+    gpu_busy_ms: null,
+    samples_per_s: null,
+    tokens_per_s: null,
+    peak_memory_bytes: null,
+    parts_of: "step",
+    parts: [],
+    actions: [],
+    no_action: null,
+    caveat: null,
+  },
+  steps: { step_time_ms: null, corrected_step_ms: null },
+  efficiency: { mfu_pct: null, math_dtype: null, peaks: [] },
+  inputs: [{ devices: [] }],
+} as unknown as Known;
+
+test("what the trace does not have is left out", () => {
+  expect(figuresOf(NOTHING)).toEqual([]);
+});
+
+test("each figure says of what it is", () => {
+  const report = {
+    ...NOTHING,
+    summary: {
+      ...NOTHING.summary,
+      step_ms: { low: 40, mid: 50, high: 60 },
+      recorded_ms: 80,
+      gpu_busy_ms: 20,
+      samples_per_s: 160,
+      peak_memory_bytes: 4e9,
+    },
+    steps: { step_time_ms: 80, corrected_step_ms: { low: 40, mid: 50, high: 60 } },
+    efficiency: { mfu_pct: 3.5, math_dtype: "bf16", peaks: [{ dtype: "bf16", tflops: 989.4 }] },
+    inputs: [{ devices: [{ memory_bytes: 141e9 }] }],
+    throughput: { batch_size: 8 },
+  } as unknown as Known;
+  expect(figuresOf(report).map(({ title, value, note }) => `${title}: ${value} (${note})`)).toEqual([
+    "Step: 50.00 ms (40.00 ms to 60.00 ms, recorded: 80.00 ms)",
+    "GPU busy: 20.00 ms (25.0 % of the recorded step)",
+    "MFU: 3.5 % (of 989 TFLOP/s (bf16))",
+    "Throughput: 160 samples/s (8 samples per step)",
+    "Peak memory: 4.00 GB (of 141 GB)",
+  ]);
+});
