@@ -4,6 +4,7 @@ The wheel serves every CPython from 3.9 on: the timer keeps to the stable ABI, a
 
   HEADROOM_TIMERS_ONLY=1   leaves out the engine and the program; requires only a C compiler
   HEADROOM_BUILD=FOLDER    packs what a build folder of CMake holds, instead of building (packaging/build)
+  HEADROOM_LICENCES=FOLDER also packs the licences of the libraries inside
   HEADROOM_PLATFORM=TAG    platform tag of the wheel, such as manylinux_2_28_x86_64
 """
 import os
@@ -53,6 +54,8 @@ class BuildParts(build_ext):
                     sys.exit(f"headroom: {folder} has no {pattern}; build it first (docs/install.md)")
                 for file in files:
                     shutil.copy2(file, target / place / file.name)
+        if os.environ.get("HEADROOM_LICENCES"):
+            shutil.copytree(os.environ["HEADROOM_LICENCES"], target / "_program/licences", dirs_exist_ok=True)
 
     def build_with_cmake(self):
         folder = ROOT / "build" / "release"  # What a developer has built is not built again.

@@ -57,6 +57,9 @@ endif()
 
 # --- documents ---
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT headroom)
+if(HEADROOM_LIBRARIES)  # Of the libraries inside the program (packaging/portable/).
+  install(DIRECTORY ${HEADROOM_LIBRARIES}/licences DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT headroom)
+endif()
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT headroom)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)  # Debian uses other names.
 

@@ -39,7 +39,7 @@ status=0
 headroom diff "$baseline" "$trace" "$@" --gate "$rules" --json -o gate.json || status=$?
 found=error
 if [ -f gate.json ]; then
-  headroom diff "$baseline" "$trace" "$@" --gate "$rules" --md -o gate.md --quiet || true
+  headroom diff "$baseline" "$trace" "$@" --gate "$rules" --md -o gate.md --quiet 2>/dev/null || true # It has said why.
   # The gate comes last in the object, and its verdict first in the gate.
   found=$(sed -n '/^  "gate":/,$s/.*"verdict": "\([^"]*\)".*/\1/p' gate.json | sed -n 1p)
 fi

@@ -34,3 +34,4 @@ endif()
 foreach(kind EXE MODULE SHARED)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT -s)
 endforeach()
+string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -pie")  # zig links for a fixed address by default.

@@ -197,7 +197,11 @@ def load(path: Path) -> Trace:
 
 
 def _loaded(trace: Path | Trace) -> Trace:
-    return load(trace) if isinstance(trace, (str, bytes, os.PathLike)) else trace
+    if isinstance(trace, (str, bytes, os.PathLike)):
+        return load(trace)
+    if not hasattr(trace, "report"):
+        raise TypeError(f"requires a path or a loaded trace, not {type(trace).__name__}")
+    return trace
 
 
 def report(path: Path | Trace, *, rank: int | None = None, **options: Any) -> Report:

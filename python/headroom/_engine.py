@@ -274,6 +274,8 @@ def _options(
     calibration: str,
     local_state: bool,
 ) -> _Options:
+    if steps is not None and not (isinstance(steps, (tuple, list)) and len(steps) == 2):
+        raise TypeError(f"steps: requires a pair of numbers (first, last), not {steps!r}")
     first, last = (0, 0) if steps is None else steps
     return _Options(
         first_step=_whole("steps", first),

@@ -7,7 +7,7 @@ large for memory ends only that process. Other keywords are flags: `total_steps=
 
 from __future__ import annotations
 
-import numbers
+import collections.abc
 import pathlib
 from typing import TYPE_CHECKING, Any, Iterable, Sequence, Union
 
@@ -23,21 +23,23 @@ if TYPE_CHECKING:
     Table = Any  # A path or a pandas.DataFrame.
 
 
-def _joined(words: str | Iterable[object]) -> str:
-    return words if isinstance(words, str) else ",".join(map(str, words))
+def _joined(words: object) -> str:
+    if isinstance(words, str) or not isinstance(words, collections.abc.Iterable):
+        return str(words)
+    return ",".join(map(str, words))
 
 
-def predict(trace: Traces = (), *, gpu: str | Sequence[str], ops: Table = None, **flags: Any) -> Prediction:
+def predict(trace: Traces = (), *, gpu: str | Sequence[str] = (), ops: Table = None, **flags: Any) -> Prediction:
     """Returns step time, memory, energy and cost of the job on other GPUs (headroom.predict/1, docs/predict.md).
 
     trace: path of a trace, a loaded trace, or several
-    gpu: names of GPUs, such as "H100" or ["A100-80", "L4"]
+    gpu: names of GPUs, such as "H100" or ["A100-80", "L4"]; default: as on the command line
     ops: instead of a trace, an operator list: a path, or a DataFrame with the columns of docs/predict.md
 
     Raises ValueError for an unknown GPU or flag, TraceError for an unreadable file.
     """
     with _program.as_file(ops) as listed:
-        asked = {"gpu": _joined(gpu), "ops": listed, **flags}
+        asked = {"gpu": _joined(gpu) or None, "ops": listed, **flags}
         return Prediction(_program.ask("predict", _program.paths_of(trace), asked))
 
 
@@ -59,14 +61,18 @@ def predict_kernels(table: Table, *, source: str, target: str, **flags: Any) -> 
 
 
 def scale(
-    trace: Traces, *, gpus: int | str | Sequence[int | str], cluster: str | Sequence[str] | None = None, **flags: Any
+    trace: Traces,
+    *,
+    gpus: int | str | Sequence[int | str] = (),
+    cluster: str | Sequence[str] | None = None,
+    **flags: Any,
 ) -> Scaling:
     """Returns step time and efficiency with more GPUs (headroom.scale/1, docs/scale.md).
 
-    gpus: numbers of GPUs, or machines x GPUs: [1, 2, 8, "4x8"]
+    gpus: numbers of GPUs, or machines x GPUs: [1, 2, 8, "4x8"]; default: as on the command line
     cluster: names of clusters (data/clusters) or files; `bandwidth_gbps=` describes a link instead
     """
-    asked = {"gpus": _joined([gpus] if isinstance(gpus, (int, numbers.Integral)) else gpus), **flags}
+    asked = {"gpus": _joined(gpus) or None, **flags}
     if cluster is not None:
         asked["cluster"] = _joined(cluster)
     return Scaling(_program.ask("scale", _program.paths_of(trace), asked))

@@ -151,6 +151,8 @@ class Forecasts(Result):
         step = f"step {_html.ms(self['baseline']['corrected_step_ms'])}"
         changes = [row for row in self["scenarios"] if row["saves_ms"] and not row["name"].startswith(_HARDWARE)]
         best = max(changes, key=lambda row: float(row["saves_ms"]), default=None)
+        if best is None and len(self["scenarios"]) == 1 and not self["scenarios"][0]["applies"]:
+            return f"{step}; {self['scenarios'][0]['name']}: no forecast: {self['scenarios'][0]['why']}"
         if best is None or best["saves_ms"] <= 0:
             return f"{step}; no change saves time"
         return f"{step}; {best['name']} saves {'up to ' if best['upper_bound'] else ''}{_html.ms(best['saves_ms'])}"

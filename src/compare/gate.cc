@@ -281,7 +281,7 @@ std::string_view NameOf(GateVerdict verdict) {
 Result<GateRule> ParseGateRule(std::string_view text) {
   // Searches from the end, because a kernel's name may contain either operator.
   const std::size_t at = std::max(text.rfind("<=") + 1, text.rfind(">=") + 1);
-  if (at == 0) return WrongRule(text, "it has neither <= nor >=");
+  if (at == 0) return WrongRule(text, "it has neither <= nor >=, and no file has this name");
   GateRule rule{.text = std::string(text),
                 .metric = std::string(TrimBlanks(text.substr(0, at - 1))),
                 .at_most = text[at - 1] == '<'};

@@ -90,11 +90,10 @@ Result<std::string> TraceSession::ReportJson(std::int64_t trace) const {
 }
 
 Result<JobProfile> TraceSession::Profile() const {
-  Result<ProfiledTrace> profiled =
-      ProfileTrace(*store_, path(), *reference_,
-                   {.analysis = options_.analysis,
-                    .calibration = options_.calibration,
-                    .measured_step_ms = options_.measured_step_ms});
+  Result<ProfiledTrace> profiled = ProfileTrace(*store_, path(), *reference_,
+                                                {.analysis = options_.analysis,
+                                                 .calibration = options_.calibration,
+                                                 .measured_step_ms = options_.measured_step_ms});
   if (!profiled.ok()) return profiled.status();
   std::vector<ProfiledTrace> runs;
   runs.push_back(std::move(profiled).value());

@@ -228,6 +228,13 @@ void TellExcess(const TraceReport& report, Finding& finding) {
       "at most: if these steps took the median time; averaged over all steps, not replayed";
 }
 
+/// The replay has no operators in this time, so the saving is at most the recorded time.
+void TellOwnTime(const TraceReport& report, Finding& finding) {
+  const double time = *finding.share_pct / 100 * report.breakdown->wall.ms();
+  finding.saves_ms = MsInterval{0, time, time};
+  finding.saves_note = "at most: without this time; not replayed";
+}
+
 /// Lowers the confidence of a verdict if removing its cause saves almost nothing.
 void DoubtVerdict(TraceReport& report) {
   if (report.findings.empty() || report.bottleneck.confidence.empty()) return;
@@ -247,6 +254,10 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
   for (Finding& finding : report.findings) {
     if (finding.remedy == Remedy::kNone) {
       TellExcess(report, finding);
+      continue;
+    }
+    if (finding.remedy == Remedy::kOwnTime) {
+      TellOwnTime(report, finding);
       continue;
     }
     if (finding.remedy == Remedy::kRecordMore) {

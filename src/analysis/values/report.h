@@ -293,6 +293,7 @@ enum class Remedy : std::uint8_t {
   kKernelGaps,     ///< Start-up time of each kernel.
   kQueueGaps,      ///< Gaps before kernels that are launched in time.
   kCallbacks,      ///< A trainer's callbacks.
+  kOwnTime,        ///< The program's time outside loading and training.
   kRecordMore,     ///< None: the recording may not show what the job does.
 };
 

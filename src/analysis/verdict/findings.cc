@@ -344,13 +344,14 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
                           evidence.store.steps.thread[0], evidence.steps.hosts[example]);
   if (most_expensive && 2 * most_expensive->own.ns() >= other.ns()) {
     const std::string_view name = evidence.store.Text(most_expensive->name);
+    // Without the region, its own time would go, not all of `other`.
     auto ranked =
-        About(evidence, other, "costly-region",
+        About(evidence, std::min(most_expensive->own, other), "costly-region",
               fmt::format("{} per step is neither loading nor training, mostly in region {}",
                           figure, name),
               "breakdown", figure,
               "check whether every step needs this region, or whether another thread can run it",
-              Remedy::kNone);
+              Remedy::kOwnTime);
     if (ranked) {
       ranked->finding.place = name;
       ranked->finding.evidence = {fmt::format(
@@ -369,7 +370,7 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
                "trainer's callbacks headroom.callbacks.wrap()"
              : fmt::format("mark suspects with record_function, or record Python frames ({})",
                            RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as())),
-      Remedy::kNone);
+      Remedy::kOwnTime);
   if (ranked && most_expensive) {
     ranked->finding.evidence = {fmt::format("largest region: {}, {} self time",
                                             evidence.store.Text(most_expensive->name),

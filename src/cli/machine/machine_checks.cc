@@ -293,7 +293,9 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
     module.state = CheckState::kLimited;
     module.finding = text("headroom_error");
     module.matters = "`import headroom` fails in a program that is not recorded";
-    module.fix = "run pip install . in Headroom's folder, or add its build folder to PYTHONPATH";
+    module.fix =
+        "install the wheel of Headroom into this Python, or add lib/headroom/python of the "
+        "installed folder to PYTHONPATH";
   }
   return {interpreter, torch, module};
 }

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <httplib.h>
 
+#include <algorithm>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "base/ascii.h"
 #include "serve/access.h"
 #include "serve/bounded_server.h"
 #include "serve/loopback.h"
@@ -25,7 +28,7 @@ class Server : public MetricsServer {
                                            httplib::Response& response) {
       if (!address_.token.empty()) {
         if (request.get_header_value_count("Authorization") == 1 &&
-            SameSecret(request.get_header_value("Authorization"), "Bearer " + address_.token))
+            HasToken(request.get_header_value("Authorization")))
           return httplib::Server::HandlerResponse::Unhandled;
         response.status = 401;
         response.set_header("WWW-Authenticate", "Bearer");
@@ -72,6 +75,13 @@ class Server : public MetricsServer {
   }
 
  private:
+  /// The name of the scheme may have capitals (RFC 9110, section 11.1).
+  bool HasToken(std::string_view authorization) const {
+    constexpr std::string_view kScheme = "bearer ";
+    return std::ranges::equal(authorization.substr(0, kScheme.size()), kScheme, {}, ToLower) &&
+           SameSecret(authorization.substr(kScheme.size()), address_.token);
+  }
+
   MetricsAddress address_;
   BoundedServer server_;
   int port_ = -1;

@@ -224,7 +224,7 @@ const SHARE_COLUMNS: Column<Difference>[] = [
   { key: "change", title: "Change", cell: (row) => row.delta, format: formatPoints },
 ];
 
-/** Of recordings without steps. */
+/** Compares recordings without steps. */
 function Shares({ why, before, after }: { why: string; before: ComparedReport; after: ComparedReport }) {
   const sorting = useOrder("change");
   return (

@@ -63,7 +63,8 @@ Effect ApplyDataLoading(const Job& job, const Arguments& arguments, Edit& edit) 
         "no range of a data loader was recorded in the steps (expected enumerate(DataLoader)#... "
         "of torch.utils.data)");
   }
-  if (workers == 0) return {.why = "at most: if every batch were ready in time"};
+  if (workers == 0)
+    return {.why = "at most: if every batch were ready in time", .is_upper_bound = true};
   return {.why = fmt::format("simulated: with {} worker{} the loop waits {:.0f} % as long", workers,
                              workers == 1 ? "" : "s", 100 * left)};
 }
