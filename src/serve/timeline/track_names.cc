@@ -18,6 +18,15 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
+/// PyTorch's profiler copies annotations of the host to threads with this name, one per stream, in
+/// a process with the number of the GPU.
+bool HoldsAnnotationsOfStream(std::string_view thread_name) {
+  return thread_name.starts_with("stream ");
+}
+
+/// PyTorch's profiler writes the cost of its buffers under this number.
+constexpr std::string_view kProfilerProcess = "-1";
+
 }  // namespace
 
 std::string StreamTitle(const TraceStore& store, StreamId stream) {
@@ -35,6 +44,7 @@ std::string DeviceTitle(const TraceStore& store, StreamId stream) {
 std::string ThreadTitle(const TraceStore& store, ThreadId thread) {
   const std::string_view number = store.Text(store.threads.tid[thread.index()]);
   const std::string_view name = Trimmed(store.Text(store.threads.name[thread.index()]));
+  if (HoldsAnnotationsOfStream(name)) return fmt::format("annotations of {}", name);
   // The name already contains the number: "thread 4711 (python3)".
   if (!number.empty() && name.find(number) != std::string_view::npos) return std::string(name);
   return WithName(fmt::format("thread {}", number), name);
@@ -42,8 +52,11 @@ std::string ThreadTitle(const TraceStore& store, ThreadId thread) {
 
 std::string ProcessTitle(const TraceStore& store, ThreadId thread) {
   const std::size_t process = store.threads.process[thread.index()].index();
-  return WithName(fmt::format("process {}", store.Text(store.processes.pid[process])),
-                  store.Text(store.processes.name[process]));
+  const std::string_view number = store.Text(store.processes.pid[process]);
+  if (number == kProfilerProcess) return "the profiler's cost";
+  if (HoldsAnnotationsOfStream(Trimmed(store.Text(store.threads.name[thread.index()]))))
+    return fmt::format("GPU {}", number);
+  return WithName(fmt::format("process {}", number), store.Text(store.processes.name[process]));
 }
 
 }  // namespace headroom

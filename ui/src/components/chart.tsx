@@ -1,3 +1,4 @@
+import { Download } from "lucide-preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -14,6 +15,8 @@ import {
   stacked,
   thinned,
 } from "../model/chart";
+import { fileNameOf } from "../model/csv";
+import { savePicture } from "./save";
 import { useDark } from "./use_dark";
 import "./chart.css";
 
@@ -383,7 +386,21 @@ export function Chart(props: ChartProps) {
         <div ref={host} role="img" aria-label={props.label} />
         {tip !== null && <TipBox tip={tip} host={host.current} />}
       </div>
-      <Numbers {...props} columns={columns} />
+      <div class="chart-foot">
+        <Numbers {...props} columns={columns} />
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={`Save as PNG: ${props.label}`}
+          title="Save as PNG"
+          onClick={() => {
+            const canvas = host.current?.querySelector("canvas");
+            if (canvas != null) savePicture(fileNameOf(props.label, "png"), canvas);
+          }}
+        >
+          <Download size={15} aria-hidden="true" /> PNG
+        </button>
+      </div>
     </figure>
   );
 }

@@ -1,8 +1,11 @@
+import type { LucideIcon } from "lucide-preact";
 import type { ComponentChild } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount } from "../format";
+import { csvOf, fileNameOf } from "../model/csv";
 import { type Cell, keyOf, sorted, traitOf } from "../model/table";
 import { Bar } from "./bar";
+import { TableButtons } from "./table_buttons";
 import "./data_table.css";
 
 export interface Column<Row> {
@@ -14,6 +17,12 @@ export interface Column<Row> {
   draw?: (row: Row) => ComponentChild; // Replaces the text.
   varies?: boolean; // Hidden if all rows have the same value.
   kind?: "name" | "share"; // A long text; a percentage with a bar.
+}
+
+export interface RowLink {
+  title: string;
+  href: string;
+  icon: LucideIcon;
 }
 
 export interface Order {
@@ -73,6 +82,7 @@ export function DataTable<Row extends object>({
   rows,
   order,
   onOrder,
+  linksOf,
   limit = 100,
 }: {
   label: string;
@@ -80,6 +90,7 @@ export function DataTable<Row extends object>({
   rows: Row[];
   order: Order;
   onOrder: (order: Order) => void;
+  linksOf?: (row: Row) => RowLink[]; // Where a row leads on.
   limit?: number;
 }) {
   const [most, setMost] = useState(limit);
@@ -103,6 +114,11 @@ export function DataTable<Row extends object>({
         <table>
           <thead>
             <tr>
+              {linksOf !== undefined && (
+                <td>
+                  <span class="silent">Links</span>
+                </td>
+              )}
               {known.map((column) => (
                 <th
                   key={column.key}
@@ -121,6 +137,15 @@ export function DataTable<Row extends object>({
           <tbody>
             {shown.map((row) => (
               <tr key={keyOf(row)}>
+                {linksOf !== undefined && (
+                  <td class="row-links">
+                    {linksOf(row).map(({ title, href, icon: Icon }) => (
+                      <a key={title} href={href} title={title} aria-label={title}>
+                        <Icon size={15} aria-hidden="true" />
+                      </a>
+                    ))}
+                  </td>
+                )}
                 {known.map((column) => (
                   <td key={column.key} class={column.kind === "name" ? "name" : isNumber(column) ? "number" : ""}>
                     <Value column={column} row={row} />
@@ -131,15 +156,16 @@ export function DataTable<Row extends object>({
           </tbody>
         </table>
       </div>
-      {shown.length < rows.length && (
-        <p>
+      <div class="table-foot">
+        {shown.length < rows.length && (
           <button type="button" onClick={() => setMost(most + PORTION)}>
             {rows.length - most <= PORTION
               ? `Show all ${formatCount(rows.length)} rows`
               : `Show ${formatCount(PORTION)} more of ${formatCount(rows.length)} rows`}
           </button>
-        </p>
-      )}
+        )}
+        <TableButtons label={label} fileName={fileNameOf(label, "csv")} csv={() => csvOf(known, ordered)} />
+      </div>
     </>
   );
 }

@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import type { Scenario } from "../api/types";
-import { bySavings, choiceOf, defaultsOf, groupsOf, scenarioIn, textOf, titlesOf, valuesText } from "./scenario";
+import {
+  bySavings,
+  choiceOf,
+  defaultsOf,
+  groupsOf,
+  halfTimeOf,
+  scenarioIn,
+  textOf,
+  titlesOf,
+  valuesText,
+} from "./scenario";
 
 const CATALOGUE: Scenario[] = [
   {
@@ -109,4 +119,9 @@ test("upper bounds stand behind changes, however much they save", () => {
 
 test("a combination by the titles of its scenarios", () => {
   expect(titlesOf("unknown:factor=1000000+amp:dtype=bf16", CATALOGUE)).toBe("unknown + Mixed precision");
+});
+
+test("half the time of a name, in a pattern without separators", () => {
+  expect(halfTimeOf("void f<4, a+b>(int)")).toBe("scale:match=^void.f<4..a.b>.int.$,factor=0.5");
+  expect(halfTimeOf("x".repeat(300))).toBe(`scale:match=^${"x".repeat(200)},factor=0.5`);
 });

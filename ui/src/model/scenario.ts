@@ -120,3 +120,12 @@ export function groupsOf(catalogue: Scenario[], alone: Map<string, Alone>, whyNo
     }),
   };
 }
+
+const MAX_MATCH = 200;
+
+/** Returns the scenario in which GPU work under this name takes half its time. */
+export function halfTimeOf(name: string): string {
+  // A regular expression without separators of scenarios.
+  const pattern = name.slice(0, MAX_MATCH).replaceAll(/[^\w:<>-]/g, ".");
+  return `scale:match=^${pattern}${name.length > MAX_MATCH ? "" : "$"},factor=0.5`;
+}

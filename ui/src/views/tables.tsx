@@ -1,12 +1,15 @@
+import { ChartNoAxesGantt, SlidersHorizontal } from "lucide-preact";
 import { useMemo } from "preact/hooks";
+import { embeddedAnswers } from "../api/embedded";
 import type { Report } from "../api/types";
 import { Choice } from "../components/choice";
-import { type Column, DataTable } from "../components/data_table";
+import { type Column, DataTable, type RowLink } from "../components/data_table";
 import { NodeMap } from "../components/node_map";
 import { useDraft } from "../components/use_draft";
 import { formatBytes, formatCount, formatFlops, formatMs, formatPercent, formatUs } from "../format";
 import { isInside, nodeAt, pathOfText, textOfPath, treeOf } from "../model/hierarchy";
 import type { MapShape } from "../model/map_layout";
+import { halfTimeOf } from "../model/scenario";
 import { filtered } from "../model/table";
 import { type AnyRow, type Clock, clocksOf, rowsOf, sizeOf, TABLE_KINDS, type TableKind } from "../model/table_kinds";
 import { type UrlState, writeState } from "../model/url_state";
@@ -97,6 +100,26 @@ function titleOfCall(key: string): string {
   const titles: Record<string, string> = { mean: "Mean", p50: "Median", p99: "99 %", min: "Minimum", max: "Maximum" };
   return titles[key.split("_")[0] ?? ""] ?? key;
 }
+
+/** Kinds whose names are those of events, and which a scenario can select. */
+const LINKED: TableKind["id"][] = ["operators", "kernels"];
+
+const linksOf = (kind: TableKind, row: AnyRow): RowLink[] => [
+  {
+    title: "Its events in the timeline",
+    href: writeState({ view: "timeline", query: { find: row.name } }),
+    icon: ChartNoAxesGantt,
+  },
+  ...((row.figures.total_us ?? 0) > 0
+    ? [
+        {
+          title: `What if this ${kind.id === "kernels" ? "kernel" : "operator"} took half the time`,
+          href: writeState({ view: "what-if", query: { scenario: halfTimeOf(row.name) } }),
+          icon: SlidersHorizontal,
+        },
+      ]
+    : []),
+];
 
 const CLOCK_TITLES: Record<Clock, string> = { gpu: "GPU time", host: "Host time" };
 const SHAPES: { id: MapShape; title: string }[] = [
@@ -210,6 +233,8 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
           rows={shown}
           order={order}
           onOrder={({ by, ascending }) => set({ sort: by, dir: ascending ? "asc" : "" })}
+          {...(embeddedAnswers() === null &&
+            LINKED.includes(kind.id) && { linksOf: (row: AnyRow) => linksOf(kind, row) })}
         />
       )}
     </>

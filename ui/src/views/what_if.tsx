@@ -143,9 +143,22 @@ function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null
 }
 
 /** Shows the contribution of each part of a combination, in the order in which they apply. */
-function Parts({ answer, whole, baseline }: { answer: Answer; whole: Forecast; baseline: number }) {
-  const bars = barsOf(baseline, answer.scenarios, whole);
-  if (bars === null) return null;
+function Parts({
+  answer,
+  whole,
+  baseline,
+  catalogue,
+}: {
+  answer: Answer;
+  whole: Forecast;
+  baseline: number;
+  catalogue: Scenario[];
+}) {
+  const bars = barsOf(baseline, answer.scenarios, whole)?.map((bar) => ({
+    ...bar,
+    label: titlesOf(bar.label, catalogue),
+  }));
+  if (bars === undefined) return null;
   return (
     <section class="card more" aria-labelledby="parts">
       <h2 id="parts">Effect of each change</h2>
@@ -327,7 +340,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
         )}
         {scenario !== "" && error === "" && whole !== undefined && shownParts !== null && partsFit && (
           <div class={`more ${pending || parts.pending ? "stale" : ""}`}>
-            <Parts answer={shownParts} whole={whole} baseline={baseline} />
+            <Parts answer={shownParts} whole={whole} baseline={baseline} catalogue={catalogue} />
           </div>
         )}
         {scenario !== "" && error === "" && whole?.batch_curve != null && (
