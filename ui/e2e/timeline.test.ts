@@ -135,7 +135,7 @@ test("a pointer that moves paints nothing, and is told what is under it", async 
     for (let x = 0; x < 60; ++x) {
       await visit.page.mouse.move(box.x + 10 * x, box.y + 205);
       await visit.drawn();
-      told.add(await visit.page.locator(".pane-hover").innerText());
+      told.add((await visit.page.locator(".hover-card").allInnerTexts()).join());
     }
   });
   expect(paints).toBe(0);

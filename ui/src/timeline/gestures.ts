@@ -7,6 +7,8 @@ export interface GestureHost {
   onView: (view: Viewport) => void;
   /** Position in the element, in CSS pixels. */
   onHover: (x: number, y: number) => void;
+  /** The pointer left the element, or a gesture began. */
+  onLeave: () => void;
   onClick: (x: number, y: number) => void;
   /** A range in ns on the view's clock; null: range cleared. */
   onRange: (range: Viewport | null) => void;
@@ -44,6 +46,7 @@ export function listenToGestures(host: GestureHost): () => void {
     if (event.button !== 0) return;
     element.setPointerCapture(event.pointerId);
     pressed.set(event.pointerId, place(event));
+    host.onLeave();
     if (pressed.size > 1) {
       moved = true;
       return;
@@ -93,6 +96,7 @@ export function listenToGestures(host: GestureHost): () => void {
   element.addEventListener("pointermove", move, { signal });
   element.addEventListener("pointerup", up, { signal });
   element.addEventListener("pointercancel", up, { signal });
+  element.addEventListener("pointerleave", () => host.onLeave(), { signal });
   element.addEventListener("wheel", wheel, { signal, passive: false });
   return () => ends.abort();
 }

@@ -1,12 +1,13 @@
 // One drawing of a timeline: of the trace or of a forecast.
-import { type MutableRef, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchTile, type SpanPlace, type Timeline } from "../api/timeline";
 import { useDark } from "../components/use_dark";
-import { formatNs, formatQuantity } from "../format";
+import { formatCount, formatNs, formatQuantity } from "../format";
 import { valueAt } from "./counter_scale";
 import { drawLabels, drawMarked, drawRuler, drawScales, drawStepLines } from "./draw_over";
-import { Drawing } from "./drawing";
+import { Drawing, RULER_HEIGHT } from "./drawing";
 import { listenToGestures } from "./gestures";
+import { type Hover, HoverCard } from "./hover_card";
 import { act } from "./keys";
 import {
   boxOfLane,
@@ -50,21 +51,15 @@ export interface PaneProps {
 const KEYS =
   "Keys: W and S zoom, A and D move, F shows the selected span, arrows move from span to span, Escape clears the selection. Drag moves, Shift and drag selects a range.";
 
-/** Text for the pointer's position. A separate component, so that pointer moves redraw nothing else. */
-function Hovered({ told }: { told: MutableRef<(text: string) => void> }) {
-  const [text, setText] = useState("");
-  told.current = setText;
-  return <span class="pane-hover">{text}</span>;
-}
-
 export function Pane(props: PaneProps) {
   const { timeline, shared } = props;
+  const pane = useRef<HTMLDivElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const ruler = useRef<HTMLCanvasElement>(null);
   const drawing = useRef<Drawing | null>(null);
   const [folded, setFolded] = useState(() => foldedAtFirst(timeline.tracks));
-  const told = useRef<(text: string) => void>(() => {});
+  const told = useRef<(hover: Hover | null) => void>(() => {});
   const [styles, setStyles] = useState<ReadonlySet<number>>(new Set());
   const layout: Layout = useMemo(() => layoutTracks(timeline.tracks, folded), [timeline, folded]);
   const dark = useDark();
@@ -161,16 +156,19 @@ export function Pane(props: PaneProps) {
     const perPixel = lengthOf(view) / width;
     const time = view.begin + x * perPixel;
     const place = lane === null ? null : placeAt(lane, tiles.placed(view, width, lane.track.id), time, 2 * perPixel);
-    if (lane === null || place === null) return told.current("");
+    if (lane === null || place === null) return told.current(null);
     const { tile, bucketNs } = place.tile;
     const count = tile.count[place.index] as number;
     const length = ((tile.end[place.index] as number) - (tile.begin[place.index] as number)) * bucketNs;
     const name = tile.names.get(tile.name[place.index] as number) ?? "";
     const fill = tile.fill[place.index] as number;
-    if (lane.track.kind === "counter") {
-      return told.current(`${lane.track.name}: ${formatQuantity(valueAt(lane.track, fill), lane.track.unit)}`);
-    }
-    told.current(count > 1 ? `${count} spans in ${formatNs(length)}: zoom in` : `${name} ${formatNs(length)}`.trim());
+    const tell = (title: string, note: string, span: Hover["span"]) =>
+      told.current({ x, y: y + RULER_HEIGHT, name: title, note, span });
+    if (lane.track.kind === "counter")
+      return tell(lane.track.name, formatQuantity(valueAt(lane.track, fill), lane.track.unit), null);
+    if (count > 1) return tell(`${formatCount(count)} spans in ${formatNs(length)}`, "Zoom in to see each.", null);
+    const row = tile.row[place.index] as number;
+    tell(name, formatNs(length), latest.current.props.scenario === "" ? { lane: lane.lane, row } : null);
   };
 
   useEffect(() => {
@@ -182,6 +180,7 @@ export function Pane(props: PaneProps) {
       view: ownView,
       onView: setOwnView,
       onHover: hover,
+      onLeave: () => told.current(null),
       onClick: (x, y) => {
         const lane = laneAt(latest.current.layout, y + frame.scrollTop);
         const perPixel = lengthOf(ownView()) / frame.width;
@@ -271,9 +270,10 @@ export function Pane(props: PaneProps) {
   };
 
   return (
-    <div class="pane">
+    <div ref={pane} class="pane">
       {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: a <canvas> without tabindex takes no focus */}
       <canvas ref={ruler} class="pane-ruler" aria-hidden="true" />
+      <HoverCard told={told} pane={pane} />
       <div ref={scroller} class="pane-scroller">
         <div class="pane-inner" style={{ height: `${layout.height}px` }}>
           {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it handles its own keys */}
@@ -301,7 +301,6 @@ export function Pane(props: PaneProps) {
         </div>
       </div>
       <p class="pane-foot">
-        <Hovered told={told} />
         {legendOf(palette, styles).map((entry) => (
           <span key={entry.name} class="pane-legend">
             <svg width="10" height="10" aria-hidden="true">
