@@ -1,4 +1,4 @@
-// What is under the pointer.
+// The card that describes the span under the pointer.
 import type { RefObject } from "preact";
 import type { MutableRef } from "preact/hooks";
 import { useEffect, useState } from "preact/hooks";
@@ -26,7 +26,7 @@ const linesOf = (span: Span): string[] => [
 ];
 
 /**
- * A card beside the pointer. A separate component, so that pointer moves redraw nothing else.
+ * A card next to the pointer. A separate component, so that pointer moves redraw nothing else.
  *
  * @param told  receives the function that shows a hover, or hides the card (null)
  * @param pane  contains the card
