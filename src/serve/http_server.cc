@@ -246,8 +246,8 @@ class Server final : public HttpServer {
       const Result<std::string> html = answers.ok() ? RenderHtml(files_, answers.value())
                                                     : Result<std::string>(answers.status());
       Reply(html, "text/html; charset=utf-8", response);
-      if (html.ok())
-        response.set_header("Content-Disposition", "attachment; filename=\"headroom.html\"");
+      // Without a name: the page knows the trace's.
+      if (html.ok()) response.set_header("Content-Disposition", "attachment");
     });
     for (const auto& [name, question] : Questions()) {
       AnswerCache* given = question.is_kept ? &given_[name] : nullptr;

@@ -59,7 +59,7 @@ test("the page saves itself as a file that opens without a server", () =>
   withScratch(async (folder) => {
     const visit = await Visit.open(browser, ui.link);
     const [download] = await Promise.all([
-      visit.page.waitForEvent("download"),
+      visit.page.waitForEvent("download", { timeout: 120_000 }),
       visit.page.getByRole("link", { name: "Save as one HTML file" }).click(),
     ]);
     expect(download.suggestedFilename()).toBe("bert_base_amp_fp16_h200.html");

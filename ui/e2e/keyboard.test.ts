@@ -40,10 +40,10 @@ function focused(page: Page): Promise<Focused | null> {
   });
 }
 
-test("Tab walks the links first, and Enter opens a view", async () => {
+test("Tab walks the links first, Enter opens a view, and Shift+Tab leads back to the links", async () => {
   const visit = await Visit.open(browser, ui.link);
-  for (const view of await visit.views()) {
-    const found = await tabTo(visit.page, `a ${view}`);
+  for (const [index, view] of (await visit.views()).entries()) {
+    const found = await tabTo(visit.page, `a ${view}`, index === 0 ? "Tab" : "Shift+Tab");
     expect(found, `Tab does not reach the link of ${view}`).toMatchObject({ inNav: true, isVisible: true });
     await visit.page.keyboard.press("Enter");
     await visit.settle();
@@ -52,10 +52,10 @@ test("Tab walks the links first, and Enter opens a view", async () => {
   await visit.close();
 });
 
-/** Presses Tab until the element with this name has the focus. */
-async function tabTo(page: Page, what: string): Promise<Focused | null> {
+/** Presses the key until the element with this name has the focus. */
+async function tabTo(page: Page, what: string, key = "Tab"): Promise<Focused | null> {
   for (let step = 0; step < 3 * STEPS; ++step) {
-    await page.keyboard.press("Tab");
+    await page.keyboard.press(key);
     const now = await focused(page);
     if (now?.what === what) return now;
   }

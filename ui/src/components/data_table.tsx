@@ -114,11 +114,7 @@ export function DataTable<Row extends object>({
         <table>
           <thead>
             <tr>
-              {linksOf !== undefined && (
-                <td>
-                  <span class="silent">Links</span>
-                </td>
-              )}
+              {linksOf !== undefined && <td />}
               {known.map((column) => (
                 <th
                   key={column.key}
