@@ -78,6 +78,9 @@ test("it shows what the server shows", () =>
       await linksToSearch(served).evaluateAll((links) => {
         for (const link of links) (link as HTMLElement).style.display = "none";
       });
+      await served.page.locator(".row-links, .data-table thead td").evaluateAll((cells) => {
+        for (const cell of cells) cell.remove();
+      });
       const texts = await Promise.all([served, file].map((visit) => visit.page.locator("main").innerText()));
       expect(texts[1], view).toBe(texts[0]);
     }
