@@ -153,6 +153,9 @@ TEST(LoopWithoutGpu, AFindingNamesTheRegionThatHoldsTheStepByItsOwnTime) {
             "0.810 ms per step is neither loading nor training, mostly in region save");
   ASSERT_EQ(finding.evidence.size(), 1u);
   EXPECT_EQ(finding.evidence[0], "save: 450 us self time in step 0, in 2 regions");
+  // Without the region, the step would lose its 450 us, not all 810 us.
+  EXPECT_EQ(finding.remedy, Remedy::kOwnTime);
+  EXPECT_NEAR(*finding.share_pct, 45, 1e-6);
 }
 
 TEST(Callbacks, AFindingNamesTheMostExpensiveAndItsEvent) {

@@ -454,6 +454,7 @@ class Prometheus(MonitorTest):
                 status, text = ask(*headers, path=path)
                 self.assertEqual(status, 401, headers)
                 self.assertNotIn("headroom_", text)
+        self.assertEqual(ask(f"bearer {secret}")[0], 200)
         status, text = ask(f"Bearer {secret}")
         self.assertEqual((status, exposition_errors(text)), (200, []))
 

@@ -69,6 +69,10 @@ class Answers(unittest.TestCase):
                 self.assertEqual(answer, program(*words))
                 self.assertEqual(answer.to_dict(), program(*words))
 
+    def test_defaults_are_those_of_the_command_line(self):
+        self.assertEqual(headroom.predict(RESNET), program("predict", RESNET))
+        self.assertEqual(headroom.scale(RESNET), program("scale", RESNET))
+
     def test_attributes_and_copies(self):
         report = headroom.report(RESNET)
         self.assertEqual(report.bottleneck.verdict, report["bottleneck"]["verdict"])
@@ -96,6 +100,8 @@ class Answers(unittest.TestCase):
                 "the runs are not comparable",
                 ("host wait", "aten::_fused_adamw_", "math_dtype"),
             ),
+            (headroom.whatif(RESNET, ["fp8"]), "fp8: no forecast: ", ("fp8",)),
+            (headroom.whatif(LOADER, ["data-loading"]), "data-loading saves up to 39", ("up to",)),
             (headroom.data(LOADER), "bound by preparation; 97 %", ("Crop", "workers=6")),
         ):
             with self.subTest(words):
@@ -167,6 +173,9 @@ class Answers(unittest.TestCase):
             (headroom.TraceError, "-dash.json: cannot open", lambda: headroom.data("-dash.json")),
             (ValueError, "requires a trace for each of a and b", lambda: headroom.diff([], RESNET)),
             (ValueError, "output: not supported here", lambda: headroom.predict(RESNET, gpu="L4", output="x")),
+            (TypeError, "a path or a loaded trace, not NoneType", lambda: headroom.report(None)),
+            (TypeError, "steps: requires a pair .* not '3:4'", lambda: headroom.report(RESNET, steps="3:4")),
+            (ValueError, "unknown GPU '5'", lambda: headroom.predict(RESNET, gpu=5)),  # type: ignore[arg-type]
             (TypeError, "or a list of them, not int", lambda: headroom.data(3)),  # type: ignore[arg-type]
             (TypeError, "a path or a pandas DataFrame, not list", lambda: headroom.predict(gpu="L4", ops=[1])),
             (
