@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { figuresOf } from "./figures";
+import type { Prediction } from "../api/forecasts";
+import { figuresOf, forecastFigures } from "./figures";
 
 type Known = Parameters<typeof figuresOf>[0];
 
@@ -49,4 +50,27 @@ test("each figure says of what it is", () => {
     "Throughput: 160 samples/s (8 samples per step)",
     "Peak memory: 4.00 GB (of 141 GB)",
   ]);
+});
+
+test("cost and energy of the recorded GPU, memory from shapes unless it was recorded", () => {
+  const prediction = {
+    source_gpu: "H200",
+    baseline: { memory: { peak_bytes: 4e9 } },
+    targets: [
+      { gpu: "L4", money: 9, currency: "USD", energy_joules: 1 },
+      { gpu: "H200", money: 0.05, currency: "USD", energy_joules: 8 },
+    ],
+  } as unknown as Prediction;
+  const texts = (report: Known) =>
+    forecastFigures(prediction, report).map(({ title, value, note }) => `${title}: ${value} (${note})`);
+  expect(texts({ ...NOTHING, throughput: { batch_size: 8 } })).toEqual([
+    "Memory: 4.00 GB (from shapes)",
+    "Cost: 6.25 USD (per million samples, on H200)",
+    "Energy: 1 J (per sample, modelled)",
+  ]);
+  expect(texts({ ...NOTHING, summary: { ...NOTHING.summary, peak_memory_bytes: 1 } })).toEqual([
+    "Cost: 0.05 USD (per 1,000 steps, on H200)",
+    "Energy: 8 J (per step, modelled)",
+  ]);
+  expect(forecastFigures({ ...prediction, source_gpu: null, baseline: null }, NOTHING)).toEqual([]);
 });

@@ -1,6 +1,17 @@
 // The figures at the top of the overview. Each appears only if the trace has it.
+import type { PredictedGpu, Prediction } from "../api/forecasts";
 import type { Report } from "../api/types";
-import { formatBytes, formatCount, formatMs, formatNumber, formatPercent, formatRate } from "../format";
+import { PRICED_STEPS } from "../api/use_prediction";
+import {
+  formatBytes,
+  formatCount,
+  formatJoules,
+  formatMoney,
+  formatMs,
+  formatNumber,
+  formatPercent,
+  formatRate,
+} from "../format";
 
 export interface Figure {
   title: string;
@@ -80,3 +91,51 @@ function rateFigure({ summary, throughput }: Known): Figure[] {
 
 export const figuresOf = (report: Known): Figure[] =>
   [stepFigure, busyFigure, mfuFigure, rateFigure, memoryFigure].flatMap((figure) => figure(report));
+
+function computedMemory(prediction: Prediction, { inputs }: Known): Figure[] {
+  const bytes = prediction.baseline?.memory?.peak_bytes ?? null;
+  if (bytes === null) return [];
+  const whole = inputs[0]?.devices[0]?.memory_bytes ?? null;
+  return [
+    {
+      title: "Memory",
+      value: formatBytes(bytes),
+      note: `from shapes${whole === null ? "" : `, of ${formatBytes(whole)}`}`,
+    },
+  ];
+}
+
+const MILLION = 1e6;
+
+/** Cost of a million samples on the recorded GPU; without a batch size, of a number of steps. */
+function costFigure(gpu: PredictedGpu, batch: number | null): Figure[] {
+  if (gpu.money === null) return [];
+  const perStep = gpu.money / PRICED_STEPS;
+  const [money, of] =
+    batch === null
+      ? [gpu.money, `per ${formatCount(PRICED_STEPS)} steps`]
+      : [(perStep / batch) * MILLION, "per million samples"];
+  return [{ title: "Cost", value: formatMoney(money, gpu.currency), note: `${of}, on ${gpu.gpu}` }];
+}
+
+function energyFigure(gpu: PredictedGpu, batch: number | null): Figure[] {
+  if (gpu.energy_joules === null) return [];
+  const energy = batch === null ? gpu.energy_joules : gpu.energy_joules / batch;
+  return [
+    {
+      title: "Energy",
+      value: formatJoules(energy),
+      note: `per ${batch === null ? "step" : "sample"}, modelled`,
+    },
+  ];
+}
+
+/** The figures that a forecast of the recorded GPU knows. */
+export function forecastFigures(prediction: Prediction, report: Known): Figure[] {
+  const gpu = prediction.targets.find((target) => target.gpu === prediction.source_gpu);
+  const batch = report.throughput?.batch_size ?? null;
+  return [
+    ...(report.summary.peak_memory_bytes === null ? computedMemory(prediction, report) : []),
+    ...(gpu === undefined ? [] : [...costFigure(gpu, batch), ...energyFigure(gpu, batch)]),
+  ];
+}

@@ -1,11 +1,12 @@
 import { embeddedAnswers } from "../api/embedded";
 import type { Action, Finding, Report, Scenario } from "../api/types";
+import { usePrediction } from "../api/use_prediction";
 import { ChangeSince } from "../components/change_since";
 import { Command } from "../components/command";
 import { Kinds, Recording } from "../components/recording";
 import { StepBar, StepBarKey } from "../components/step_bar";
 import { formatCount, formatMs, formatSentence, formatSpeedup } from "../format";
-import { figuresOf } from "../model/figures";
+import { figuresOf, forecastFigures } from "../model/figures";
 import { eventsOf, type FindingEvents } from "../model/finding_events";
 import { scenarioIn } from "../model/scenario";
 import { barPartsOf } from "../model/step_bar";
@@ -30,8 +31,15 @@ function Verdict({ report }: { report: Report }) {
   );
 }
 
+/** Forecasts of larger traces take too long for the first view. */
+const MAX_EVENTS = 500_000;
+
 function Figures({ report }: { report: Report }) {
-  const figures = figuresOf(report);
+  const events = report.inputs[0]?.events ?? 0;
+  const asks = report.engine_window !== null && events <= MAX_EVENTS;
+  const { answer, pending } = usePrediction(asks);
+  const figures = [...figuresOf(report), ...(answer === null ? [] : forecastFigures(answer, report))];
+  if (asks && pending) figures.push({ title: "Cost, energy", value: "…", note: "" });
   if (figures.length === 0) return null;
   return (
     <dl class="figures">
