@@ -114,14 +114,17 @@ function ActionCard({ action, number, onTry }: { action: Action; number: number;
           <Gain of={saves_ms} upperBound={upper_bound} />
         )}
         {speedup !== null && <span class="dim"> · {formatSpeedup(speedup)}</span>}
+        {action.finding === OF_INPUT && (
+          <>
+            {" · "}
+            <a href={writeState({ view: "data", query: {} })}>View Data</a>
+          </>
+        )}
       </p>
       {scenario !== null && (
         <button type="button" class="primary" title={scenario} onClick={() => onTry(scenario)}>
           Forecast it
         </button>
-      )}
-      {scenario === null && action.finding === OF_INPUT && (
-        <a href={writeState({ view: "data", query: {} })}>View Data</a>
       )}
     </li>
   );
