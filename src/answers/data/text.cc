@@ -333,8 +333,8 @@ void WriteLoop(TextPage& page, const DataReport& report) {
   if (!waits) page.Paragraph("  ", BoundSentence(report));
   WriteGpu(page, split);
   page.Paragraph("  ",
-                 "A profiler's trace does not show which stage of the loader is slow. headroom "
-                 "record -- python train.py records it, without a change to "
+                 "This trace does not show which stage of the loader is slow. headroom record -- "
+                 "python train.py records the stages of PyTorch's DataLoader, without a change to "
                  "the program.");
 }
 
