@@ -40,17 +40,21 @@ test("the theme is the user's choice, also after the page was loaded again", asy
   const visit = await Visit.open(browser, ui.link, { colorScheme: "light" });
   const background = () => visit.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await background();
-  const button = visit.page.getByRole("button", { name: /^Theme/ });
-  await button.click();
+  const themed = (name: string) => visit.page.getByRole("button", { name: `Theme: ${name}` });
+  const shown = (theme: string | undefined) =>
+    visit.page.waitForFunction((wanted) => document.documentElement.dataset.theme === wanted, theme);
+  await themed("system").click();
+  await shown("light");
   expect(await background()).toBe(light);
-  await button.click();
+  await themed("light").click();
+  await shown("dark");
   const dark = await background();
   expect(dark).not.toBe(light);
   await visit.page.reload();
   await visit.settle();
   expect(await background()).toBe(dark);
-  await button.click();
-  expect(await button.getAttribute("aria-label")).toBe("Theme: system");
+  await themed("dark").click();
+  await shown(undefined);
   expect(await background()).toBe(light);
   await visit.close();
 });
