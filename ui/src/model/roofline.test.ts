@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AttributedRow, EfficiencyFigures } from "../api/report_tables";
-import { placedOf, rooflineSeries, roofsOf } from "./roofline";
+import { headlineOf, placedOf, rooflineSeries, roofsOf } from "./roofline";
 
 const row = (changes: Partial<AttributedRow>): AttributedRow => ({
   name: "aten::mm",
@@ -87,4 +87,20 @@ test("the picked operator is told from the others", () => {
   );
   expect(series.at(-1)).toMatchObject({ label: "aten::add", kind: "points" });
   expect(series.at(-1)?.points).toHaveLength(1);
+});
+
+test("operators that take no time do not stretch the axes, unless one is picked", () => {
+  const rows = placedOf([row({}), row({ name: "aten::tiny", share_pct: 0.01, flops: 1 })]);
+  const dots = (picked: string) =>
+    rooflineSeries(rows, EFFICIENCY, (one) => one.name, picked)
+      .filter((one) => one.kind === "points")
+      .flatMap((one) => one.points.map((point) => point.name));
+  expect(dots("")).toEqual(["aten::mm"]);
+  expect(dots("aten::tiny")).toContain("aten::tiny");
+});
+
+test("the headline names the operator that loses most", () => {
+  const rows = placedOf([row({}), row({ name: "aten::add", total_us: 5e5, roofline_pct: 10 })]);
+  expect(headlineOf(rows)).toBe("aten::add loses the most time against its roof: 450.00 ms");
+  expect(headlineOf([])).toBe("Operators and the GPU's peaks");
 });

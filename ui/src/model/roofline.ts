@@ -1,5 +1,6 @@
 // Operators under the roofs of their device (Williams, Waterman and Patterson, CACM 52(4), 2009).
 import type { AttributedRow, EfficiencyFigures } from "../api/report_tables";
+import { formatUs } from "../format";
 import type { ChartPoint, ChartSeries } from "./chart";
 
 export interface Placed {
@@ -59,6 +60,8 @@ export function roofsOf(efficiency: EfficiencyFigures): Roof[] {
     }));
 }
 
+/** Operators below this share of GPU time would stretch the axes; the table has them. */
+const WORTH_A_DOT_PCT = 0.1;
 const LEAST_RADIUS = 3;
 const MOST_RADIUS = 16;
 
@@ -88,7 +91,9 @@ export function rooflineSeries(
   nameOf: (one: Placed) => string,
   picked = "",
 ): ChartSeries[] {
-  const visible = placed.filter((one) => one.intensity > 0);
+  const visible = placed.filter(
+    (one) => one.intensity > 0 && ((one.sharePct ?? 100) >= WORTH_A_DOT_PCT || nameOf(one) === picked),
+  );
   const series: ChartSeries[] = [];
   const roofs = roofsOf(efficiency);
   const bandwidth = efficiency.memory_bandwidth_gbs === null ? null : efficiency.memory_bandwidth_gbs * 1e9;
@@ -134,4 +139,15 @@ export function rooflineSeries(
   );
   if (points.length > 0) series.push({ label: picked, kind: "points", color: "--series-6", points });
   return series;
+}
+
+/** Returns which operator loses the most time against its roof. */
+export function headlineOf(placed: Placed[]): string {
+  const most = placed.reduce<Placed | null>(
+    (best, one) => ((one.lostUs ?? 0) > (best?.lostUs ?? 0) ? one : best),
+    null,
+  );
+  return most === null || most.lostUs === null
+    ? "Operators and the GPU's peaks"
+    : `${most.name} loses the most time against its roof: ${formatUs(most.lostUs)}`;
 }

@@ -31,6 +31,16 @@ function Verdict({ report }: { report: Report }) {
   );
 }
 
+/** A figure, with its unit in smaller type. */
+function Value({ text }: { text: string }) {
+  const [figure, ...unit] = text.split(" ");
+  return (
+    <>
+      {figure} <span class="unit">{unit.join(" ")}</span>
+    </>
+  );
+}
+
 /** Forecasts of larger traces take too long for the first view. */
 const MAX_EVENTS = 500_000;
 
@@ -47,7 +57,7 @@ function Figures({ report }: { report: Report }) {
         <div key={title}>
           <dt>{title}</dt>
           <dd>
-            {value}
+            <Value text={value} />
             {note !== "" && <span class="note">{note}</span>}
           </dd>
         </div>

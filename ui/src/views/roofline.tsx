@@ -11,7 +11,7 @@ import {
   formatPercent,
   formatUs,
 } from "../format";
-import { type Placed, placedOf, rooflineSeries } from "../model/roofline";
+import { headlineOf, type Placed, placedOf, rooflineSeries } from "../model/roofline";
 import type { ViewProps } from "./view";
 import "./roofline.css";
 
@@ -95,10 +95,7 @@ export function Roofline({ report, state, go }: ViewProps) {
 
   return (
     <>
-      <h2>
-        This view shows how close each operator comes to the GPU's peak. An operator far below its roof has much to
-        gain.
-      </h2>
+      <h2>{headlineOf(placed)}</h2>
       {placed.length === 0 ? (
         <p class="card">
           No operator has known work and traffic: record GPU activity with ProfilerActivity.CPU and record_shapes=True.
