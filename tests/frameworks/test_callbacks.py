@@ -83,8 +83,11 @@ TRANSFORMERS = f"""
         from_mlflow(mlflow.MlflowClient(), run.info.run_id), [logged, glob.glob(PAGES, recursive=True)],
     ]))
 """
+# The tests' environment also has TensorFlow, which TensorBoard would import. Its LLVM ends a process that has loaded
+# PyTorch's.
 ACCELERATE = f"""
-    import json
+    import json, sys
+    sys.modules["tensorflow"] = None
     import accelerate, headroom, torch
     {READ_TENSORBOARD}
     accelerator = accelerate.Accelerator(cpu=True, log_with="tensorboard", project_dir="board")
