@@ -34,4 +34,6 @@ endif()
 foreach(kind EXE MODULE SHARED)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT -s)
 endforeach()
-string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -pie")  # zig links for a fixed address by default.
+if(NOT HEADROOM_SYSTEM STREQUAL "Darwin")  # There it is the default.
+  string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -pie")
+endif()
