@@ -11,7 +11,8 @@ const licences = (): Plugin => ({
       (name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim()}`,
     );
     const app = bundle["app.js"];
-    if (app?.type === "chunk") app.code = `/*! This file contains:\n\n${texts.join("\n\n---\n\n")}\n*/\n${app.code}`;
+    if (app?.type !== "chunk") throw new Error("no app.js to hold the licences");
+    app.code = `/*! This file contains:\n\n${texts.join("\n\n---\n\n")}\n*/\n${app.code}`;
   },
 });
 

@@ -242,7 +242,8 @@ class Server final : public HttpServer {
     }
     server_.Get("/api/v1/file", [this](const httplib::Request&, httplib::Response& response) {
       const LiveSession::State now = source_.Now();
-      Result<std::vector<PageAnswer>> answers = AnswersOfPage(*now.session);
+      Result<std::vector<PageAnswer>> answers =
+          AnswersOfPage(*now.session, BoundedServer::IsAwaited);
       const Result<std::string> html = answers.ok() ? RenderHtml(files_, answers.value())
                                                     : Result<std::string>(answers.status());
       Reply(html, "text/html; charset=utf-8", response);

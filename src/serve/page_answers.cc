@@ -30,7 +30,6 @@ struct FirstQuestion {
 
 /// In the page's order; ui/e2e/offline.test.ts compares it with the page.
 const FirstQuestion kFirstQuestions[] = {
-    {"traces", "traces"},
     {"gpus", "gpus"},
     {"predict?total-steps=1000", "predict", {{"total-steps", "1000"}}},
     {"predict", "predict", {}, /*instead=*/true},
@@ -80,19 +79,6 @@ std::string SwitchedOn(const Scenario& scenario, std::int64_t samples) {
   return text;
 }
 
-/// Returns the scenario in a finding's command ("headroom whatif trace.json tf32 --steps 3:5").
-std::string ScenarioIn(std::string_view command) {
-  constexpr std::size_t kWordsBefore = 2;
-  std::size_t word = 0;
-  while (!command.empty()) {
-    const std::size_t end = std::min(command.find(' '), command.size());
-    std::string text(command.substr(0, end));
-    command.remove_prefix(std::min(end + 1, command.size()));
-    if (word++ >= kWordsBefore && ParseScenario(text).ok()) return text;
-  }
-  return {};
-}
-
 /// Encodes like encodeURIComponent() in the page.
 std::string Encoded(std::string_view text) {
   std::string encoded;
@@ -106,7 +92,8 @@ std::string Encoded(std::string_view text) {
 
 /// Adds the answer for each single change, in the form that its switch and the findings' buttons
 /// request. Omits combinations and other values, because there are too many.
-void AddChanges(TraceSession& session, std::vector<PageAnswer>& answers) {
+void AddChanges(TraceSession& session, const IsWanted& is_wanted,
+                std::vector<PageAnswer>& answers) {
   const nlohmann::json report = nlohmann::json::parse(session.ReportJson());
   std::int64_t samples = 0;
   if (const nlohmann::json& throughput = report.at("throughput"); throughput.is_object())
@@ -116,12 +103,12 @@ void AddChanges(TraceSession& session, std::vector<PageAnswer>& answers) {
   std::set<std::string> scenarios;
   for (const Scenario& scenario : Catalogue()) scenarios.insert(SwitchedOn(scenario, samples));
   for (const nlohmann::json& finding : report.at("findings")) {
-    if (!finding.at("whatif").is_string()) continue;
-    const std::string scenario = ScenarioIn(finding.at("whatif").get<std::string>());
-    if (!scenario.empty()) scenarios.insert(scenario);
+    const nlohmann::json& scenario = finding.at("scenario");
+    if (scenario.is_string()) scenarios.insert(scenario.get<std::string>());
   }
   for (const std::string& scenario : scenarios) {
-    Result<std::string> answer = session.WhatifJson({scenario});
+    if (!is_wanted()) return;
+    Result<std::string> answer = session.WhatifJson({scenario}, is_wanted);
     answers.push_back(
         {"whatif?scenario=" + Encoded(scenario),
          answer.ok() ? std::move(answer).value() : ErrorJson(answer.status().message())});
@@ -130,20 +117,22 @@ void AddChanges(TraceSession& session, std::vector<PageAnswer>& answers) {
 
 }  // namespace
 
-Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session) {
+Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session, const IsWanted& is_wanted) {
   Result<std::string> ranking = session.WhatifJson({});
   if (!ranking.ok()) return ranking.status();
   std::vector<PageAnswer> answers = {{"report", session.ReportJson()},
                                      {"scenarios", RenderScenariosJson()},
-                                     {"whatif", std::move(ranking).value()}};
-  AddChanges(session, answers);
+                                     {"whatif", std::move(ranking).value()},
+                                     {"traces", session.TracesJson(/*all=*/false)}};
+  AddChanges(session, is_wanted, answers);
   AddTimeline(session.timeline(), answers);
   bool failed = false;
   for (const FirstQuestion& asked : kFirstQuestions) {
     if (asked.instead && !failed) continue;
+    if (!is_wanted()) return Status::NoAnswer("the client no longer waits for the page");
     Query query(asked.parameters);
     Result<std::string> answer =
-        Questions().at(std::string(asked.name)).answer(session, query, AlwaysWanted);
+        Questions().at(std::string(asked.name)).answer(session, query, is_wanted);
     failed = !answer.ok();
     answers.push_back({std::string(asked.path),
                        failed ? ErrorJson(answer.status().message()) : std::move(answer).value()});

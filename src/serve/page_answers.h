@@ -11,6 +11,9 @@ namespace headroom {
 
 /// Returns the answers to the page's initial requests, and the forecast of each scenario. They
 /// equal the server's answers.
-Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session);
+///
+/// @param is_wanted  once it returns false, fails (kNoAnswer)
+Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session,
+                                              const IsWanted& is_wanted = AlwaysWanted);
 
 }  // namespace headroom

@@ -73,12 +73,15 @@ Status TraceSession::Analyze() {
                                                 options_.calibration, options_.measured_step_ms);
   why_no_forecasts_ = job.ok() ? job.value().forecasts : job.status();
   if (!job.ok() && job.status().code() != StatusCode::kNoAnswer) return job.status();
-  if (why_no_forecasts_.ok()) why_no_forecasts_ = job.value().job->RequireGpuWork();
   if (why_no_forecasts_.ok()) {
     job_ = std::move(job).value();
     forecaster_.emplace(*job_.job);
+    why_no_gpu_forecasts_ = job_.job->RequireGpuWork();
+  } else {
+    why_no_gpu_forecasts_ = why_no_forecasts_;
   }
-  timeline_.emplace(*store_, *reference_, std::move(report.steps.list), job_.job.get(), mutex_);
+  timeline_.emplace(*store_, *reference_, std::move(report.steps.list),
+                    why_no_gpu_forecasts_.ok() ? job_.job.get() : nullptr, mutex_);
   return Status::Ok();
 }
 
@@ -90,10 +93,9 @@ Result<std::string> TraceSession::ReportJson(std::int64_t trace) const {
 }
 
 Result<JobProfile> TraceSession::Profile() const {
-  Result<ProfiledTrace> profiled = ProfileTrace(*store_, path(), *reference_,
-                                                {.analysis = options_.analysis,
-                                                 .calibration = options_.calibration,
-                                                 .measured_step_ms = options_.measured_step_ms});
+  Result<ProfiledTrace> profiled =
+      ProfileTrace(*store_, path(), *reference_,
+                   {.analysis = options_.analysis, .calibration = options_.calibration});
   if (!profiled.ok()) return profiled.status();
   std::vector<ProfiledTrace> runs;
   runs.push_back(std::move(profiled).value());
@@ -135,7 +137,7 @@ bool TraceSession::HasWork() const {
          tells(store_->instants) || tells(store_->counters);
 }
 
-std::string TraceSession::TracesJson() const {
+std::string TraceSession::TracesJson(bool all) const {
   JsonWriter json;
   json.BeginObject(JsonWriter::Layout::kLines);
   json.Key("schema").String("headroom.traces/1");
@@ -148,7 +150,7 @@ std::string TraceSession::TracesJson() const {
     json.EndObject();
   };
   write(1, path(), false);
-  for (std::size_t i = 0; i < others_.size(); ++i)
+  for (std::size_t i = 0; all && i < others_.size(); ++i)
     write(static_cast<std::int64_t>(i) + 2, others_[i].path, others_[i].is_earlier);
   json.EndArray();
   json.EndObject();
@@ -198,10 +200,10 @@ Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gp
       PredictAnswer::Make(*models.value(), std::move(targets).value(), std::move(plan));
   if (!answer.ok()) return answer.status();
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (why_no_forecasts_.code() == StatusCode::kNoAnswer) {
-    answer.value().AddAbstention(path(), why_no_forecasts_.message());
-  } else if (!forecaster_) {
-    return why_no_forecasts_;
+  if (why_no_gpu_forecasts_.code() == StatusCode::kNoAnswer) {
+    answer.value().AddAbstention(path(), why_no_gpu_forecasts_.message());
+  } else if (!why_no_gpu_forecasts_.ok()) {
+    return why_no_gpu_forecasts_;
   } else {
     const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
     if (!source.ok()) return source.status();
@@ -236,7 +238,8 @@ Result<std::string> TraceSession::ScaleJson(ScaleQuestion question, NetworkQuest
   const auto ask = [&]() -> Result<ScaleReport> {
     if (store_->gpu_tasks.rows() == 0)
       return answer.value().OfLoop(*store_, *reference_, options_.analysis);
-    if (!forecaster_) return answer.value().Without(path(), why_no_forecasts_.message());
+    if (!why_no_gpu_forecasts_.ok())
+      return answer.value().Without(path(), why_no_gpu_forecasts_.message());
     return answer.value().OfTrace(
         *job_.job, *forecaster_,
         {.path = path(), .calibration = job_.calibration, .note = job_.note}, {});
@@ -261,7 +264,7 @@ Result<std::string> TraceSession::GpusJson() {
   const Result<const GpuModels*> models = Models();
   if (!models.ok()) return models.status();
   std::string recorded;
-  if (forecaster_) {
+  if (why_no_gpu_forecasts_.ok()) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
     if (source.ok()) recorded = source.value().device->short_name;

@@ -62,7 +62,8 @@ class TraceSession {
   /// Returns the report of trace number `trace`; number 1 is the job. Fails (kUsage) if there is no
   /// such trace.
   Result<std::string> ReportJson(std::int64_t trace) const;
-  /// Returns the figures that a comparison requires. Fails (kNoAnswer) if no step is whole.
+  /// Returns the figures that a comparison requires, without a measured step: that is only known
+  /// of one side. Fails (kNoAnswer) if no step is whole.
   Result<JobProfile> Profile() const;
   /// Returns headroom.diff/1, as `headroom diff --json` prints it, from the earlier to the later of
   /// the job and trace number `trace`. Fails (kUsage) if there is no such other trace, and as
@@ -71,8 +72,8 @@ class TraceSession {
   /// Returns true if the trace has events of a program, a mark or a counter. Metrics of the machine
   /// alone do not count.
   bool HasWork() const;
-  /// Returns headroom.traces/1: the traces that ReportJson() accepts.
-  std::string TracesJson() const;
+  /// Returns headroom.traces/1: the traces that ReportJson() accepts. `all` false: only the job.
+  std::string TracesJson(bool all = true) const;
   /// Returns headroom.whatif/1, as `headroom whatif --json` prints it: one row per scenario, in
   /// this order. Without scenarios, returns the ranking of all that apply. Fails (kUsage) with the
   /// error of a scenario. Replays one request at a time; other requests wait. Reports an invalid
@@ -112,6 +113,7 @@ class TraceSession {
   std::unique_ptr<TraceStore> store_;
   CalibratedJob job_;
   Status why_no_forecasts_;
+  Status why_no_gpu_forecasts_;  ///< For forecasts that require GPU work.
   std::string report_json_;
   TimeNs trace_start_;  ///< Zero of the report's times.
   std::vector<Other> others_;

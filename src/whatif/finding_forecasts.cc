@@ -230,6 +230,10 @@ void TellExcess(const TraceReport& report, Finding& finding) {
 
 /// The replay has no operators in this time, so the saving is at most the recorded time.
 void TellOwnTime(const TraceReport& report, Finding& finding) {
+  if (finding.place.empty()) {
+    finding.saves_note = "unknown: no region shows what takes this time";
+    return;
+  }
   const double time = *finding.share_pct / 100 * report.breakdown->wall.ms();
   finding.saves_ms = MsInterval{0, time, time};
   finding.saves_note = "at most: without this time; not replayed";

@@ -183,6 +183,7 @@ REPORT: dict[str, Any] = {
             "check": "headroom report t.json",
             "figure": None,
             "whatif": None,
+            "scenario": None,
         }
     ],
     "kernels": [{**USAGE, "per_step_us": None, "class": "matmul", "tensor_cores": None, **UNITS}],

@@ -102,13 +102,27 @@ test("another setting of a loader is headroom data --json, also while a slider m
   await Promise.all([visit.close(), loader.stop()]);
 });
 
+test("a job without GPU work has the forecasts that its actions offer", async () => {
+  const loader = await startUi(LOADER);
+  const [action] = reportOf(LOADER).summary.actions;
+  const forecast = whatIfOf(LOADER, action.scenario).scenarios[0];
+  const visit = await Visit.open(browser, loader.link);
+  await visit.page.getByRole("button", { name: "Forecast it" }).first().click();
+  await visit.settle();
+  const card = await visit.page.locator("section:has(#result)").innerText();
+  expectShown(card, forecast.step_ms.mid, "ms");
+  expect(forecast.upper_bound).toBe(true);
+  expect(card).toContain("At best");
+  await Promise.all([visit.close(), loader.stop()]);
+});
+
 test("Compare is headroom diff --json", async () => {
   const compared = await startUiIn(ROOT, BERT, RESNET);
   const diff = JSON.parse(headroom("diff", BERT, RESNET, "--json", "-q", "--no-local-state"));
   const visit = await Visit.open(browser, `${compared.link}#compare`);
   const whole = await visit.page.locator("section:has(#whole)").innerText();
-  const step = diff.corrected_step_ms ?? diff.step_ms;
-  for (const ms of [step.a, step.b, step.change, step.low, step.high]) expectShown(whole, Math.abs(ms), "ms");
+  for (const step of [diff.step_ms, diff.corrected_step_ms])
+    for (const ms of [step.a, step.b, step.change, step.low, step.high]) expectShown(whole, Math.abs(ms), "ms");
   for (const fact of diff.facts) if (fact.blocks) expect(whole).toContain(`${fact.a} → ${fact.b}`);
   const account = await visit.page.locator("section:has(#account)").innerText();
   expectShown(account, diff.step_ms.a, "ms");

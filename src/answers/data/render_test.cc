@@ -111,7 +111,7 @@ TEST(DataText, OfTheLoopAloneSaysHowToRecordMore) {
   const std::string text = Text(OfLoop());
   ExpectHas(text, "Input pipeline: too slow");
   ExpectHas(text, "The loop waits 10.0 ms (25.0 %) of the mean step (40.0 ms) for its batch.");
-  ExpectHas(text, "train.py records it");
+  ExpectHas(text, "records the stages of PyTorch's DataLoader");
   DataReport fine = OfLoop();
   fine.split.bound = LoadingBound::kNone;
   ExpectHas(Text(fine), "Input pipeline: keeps up");

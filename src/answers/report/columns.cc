@@ -196,6 +196,7 @@ constexpr ReportColumn<FindingToShow> kFindings[] = {
     {"whatif",
      [](const auto& f) { return TextOrNone(ForecastCommand(Of(f), *f.finding.file, *f.options)); },
      kLast},
+    {"scenario", [](const auto& f) { return TextOrNone(Of(f).scenario); }, kLast},
 };
 
 constexpr ReportColumn<RowOfFile<RegionRow>> kRegions[] = {

@@ -30,14 +30,15 @@ struct SummaryPart {
 
 enum class PartsOf : std::uint8_t { kStep, kGpuTime };
 
-/// Figures of the slowest rank, without the profiler's cost where it is known.
+/// The step time is that of all ranks, as in JobReport; the rest is that of the slowest rank.
 struct Summary {
   /// Time of a step, in ms; without steps, of the recording.
   std::optional<MsInterval> step_ms = {};
   std::optional<DurationNs> recorded = {};  ///< The same time as recorded.
   /// GPU busy time of the steps that the step time averages; without steps, of the recording.
   std::optional<DurationNs> gpu_busy = {};
-  std::optional<double> samples_per_s = {}, tokens_per_s = {};
+  std::optional<double> samples_per_s = {};            ///< At `step_ms`.
+  std::optional<double> tokens_per_s = {};             ///< As recorded.
   std::optional<std::int64_t> peak_memory_bytes = {};  ///< Largest allocation of the first GPU.
   /// Phases of the step in their order, or classes of GPU work if the phases are unknown. They sum
   /// to 100 %; parts without time are left out.

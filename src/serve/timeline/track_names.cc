@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/ascii.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {
@@ -18,10 +20,15 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-/// PyTorch's profiler copies annotations of the host to threads with this name, one per stream, in
-/// a process with the number of the GPU.
-bool HoldsAnnotationsOfStream(std::string_view thread_name) {
-  return thread_name.starts_with("stream ");
+bool IsOfKineto(const TraceStore& store) { return store.metadata.recorded_as() == kKinetoFormat; }
+
+/// PyTorch's profiler copies annotations of the host to threads named "stream 7", in a process with
+/// the number of the GPU.
+bool HoldsAnnotationsOfStream(const TraceStore& store, std::string_view thread_name) {
+  constexpr std::string_view kStream = "stream ";
+  if (!IsOfKineto(store) || !thread_name.starts_with(kStream)) return false;
+  const std::string_view number = thread_name.substr(kStream.size());
+  return !number.empty() && std::ranges::all_of(number, IsDigit);
 }
 
 /// PyTorch's profiler writes the cost of its buffers under this number.
@@ -44,7 +51,7 @@ std::string DeviceTitle(const TraceStore& store, StreamId stream) {
 std::string ThreadTitle(const TraceStore& store, ThreadId thread) {
   const std::string_view number = store.Text(store.threads.tid[thread.index()]);
   const std::string_view name = Trimmed(store.Text(store.threads.name[thread.index()]));
-  if (HoldsAnnotationsOfStream(name)) return fmt::format("annotations of {}", name);
+  if (HoldsAnnotationsOfStream(store, name)) return fmt::format("annotations of {}", name);
   // The name already contains the number: "thread 4711 (python3)".
   if (!number.empty() && name.find(number) != std::string_view::npos) return std::string(name);
   return WithName(fmt::format("thread {}", number), name);
@@ -53,8 +60,8 @@ std::string ThreadTitle(const TraceStore& store, ThreadId thread) {
 std::string ProcessTitle(const TraceStore& store, ThreadId thread) {
   const std::size_t process = store.threads.process[thread.index()].index();
   const std::string_view number = store.Text(store.processes.pid[process]);
-  if (number == kProfilerProcess) return "the profiler's cost";
-  if (HoldsAnnotationsOfStream(Trimmed(store.Text(store.threads.name[thread.index()]))))
+  if (IsOfKineto(store) && number == kProfilerProcess) return "the profiler's cost";
+  if (HoldsAnnotationsOfStream(store, Trimmed(store.Text(store.threads.name[thread.index()]))))
     return fmt::format("GPU {}", number);
   return WithName(fmt::format("process {}", number), store.Text(store.processes.name[process]));
 }

@@ -10,7 +10,10 @@ export interface PredictedGpu {
   gpu_memory_bytes: number | null;
   energy_joules: number | null;
   energy_error_pct: number | null;
+  energy_source: string | null;
+  energy_joules_per_sample: number | null;
   money: number | null;
+  money_per_million_samples: number | null;
   currency: string | null;
   memory_bytes: number | null;
   fits: boolean | null;

@@ -18,6 +18,7 @@ export interface Finding {
   action: string;
   check: string;
   whatif: string | null;
+  scenario: string | null;
 }
 
 export interface StepParts {
@@ -154,6 +155,7 @@ export interface Forecast {
   step_ms: { low: number | null; mid: number | null; high: number | null };
   speedup: number | null;
   saves_ms: number | null;
+  upper_bound: boolean; // A real change saves at most this.
   at_best: boolean; // The figures are the best case, not the expected one.
   memory_delta_bytes: number | null;
   applies: boolean;

@@ -1,28 +1,26 @@
+import type { Diff } from "../api/diff";
 import type { OpenTrace } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { formatMs, formatSpeedup } from "../format";
-import { type ComparedReport, stepsOf } from "../model/compare";
 import { writeState } from "../model/url_state";
 
-/** The change of the step time since the previous recording, if there is one (--run). */
-export function ChangeSince({ report }: { report: ComparedReport }) {
+/** The change of the step since the previous recording, if there is one (--run), as Compare states it. */
+export function ChangeSince() {
   const open = useAnswer<{ traces: OpenTrace[] }>("traces");
   const before = open.answer?.traces.find((one) => one.earlier);
-  const other = useAnswer<ComparedReport>(before === undefined ? null : `report?trace=${before.trace}`);
-  if (before === undefined || other.answer === null) return null;
-  const steps = stepsOf(other.answer, report);
+  const diff = useAnswer<Diff>(before === undefined ? null : `diff?trace=${before.trace}`);
+  if (before === undefined || diff.pending) return null;
+  const step = diff.answer?.step_ms;
   return (
     <p>
-      {steps === null ? (
+      {step === undefined ? (
         <>This recording or the previous one, {before.path}, has no complete step. </>
       ) : (
         <>
           <strong>
-            {formatMs(steps.beforeMs)} → {formatMs(steps.afterMs)}
+            {formatMs(step.a)} → {formatMs(step.b)}
           </strong>{" "}
-          per step since {before.path},{" "}
-          <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
-          {steps.corrected && <span class="dim"> without the profiler's cost</span>}.{" "}
+          (median step) since {before.path}, <strong>{formatSpeedup(step.b > 0 ? step.a / step.b : null)}</strong>.{" "}
         </>
       )}
       <a href={writeState({ view: "compare", query: {} })}>What changed</a>

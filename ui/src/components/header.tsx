@@ -47,7 +47,7 @@ function Trace({ report }: { report: Report }) {
       <strong title={path}>{path.split("/").pop()}</strong>
       <span class="dim header-facts">{facts.filter((fact) => fact !== "").join(" · ")}</span>
       {summary.step_ms !== null && (
-        <span class="header-step" title="Without the profiler">
+        <span class="header-step" title={steps.corrected_step_ms === null ? "As recorded" : "Without the profiler"}>
           <strong>{formatMs(summary.step_ms.mid)}</strong>{" "}
           <span class="dim">{steps.step_time_ms === null ? "in total" : "per step"}</span>
         </span>

@@ -59,7 +59,12 @@ export function StepBar({ parts, label, hasGpu }: { parts: BarPart[]; label: str
           <li key={part.name} title={part.meaning}>
             <span class="swatch" style={{ background: `var(${part.color})` }} />
             <span>{part.name}</span>
-            <span class="time">{textOf(part)}</span>
+            <span class="time">
+              {textOf(part)}
+              {hasGpu && part.share > 0 && (
+                <span class="dim busy">GPU busy {formatPercent((100 * part.busy) / part.share)}</span>
+              )}
+            </span>
           </li>
         ))}
       </ul>

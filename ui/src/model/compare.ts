@@ -1,6 +1,6 @@
 // Compares two recordings: the account of a step's change as a waterfall, and shares of GPU time where a recording has
 // no step.
-import type { AccountRow, Change, Diff } from "../api/diff";
+import type { AccountRow, Change } from "../api/diff";
 import type { TimedRow } from "../api/report_tables";
 import type { Report } from "../api/types";
 import type { Bar } from "./waterfall";
@@ -44,23 +44,8 @@ export function shareDifferences(before: ComparedReport, after: ComparedReport, 
     .sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
 }
 
-/** Returns the step times: without the profiler if both reports have that, else as recorded. */
-export function stepsOf(
-  before: ComparedReport,
-  after: ComparedReport,
-): { beforeMs: number; afterMs: number; corrected: boolean } | null {
-  const [b, a] = [before.steps, after.steps];
-  if (b.corrected_step_ms !== null && a.corrected_step_ms !== null)
-    return { beforeMs: b.corrected_step_ms.mid, afterMs: a.corrected_step_ms.mid, corrected: true };
-  if (b.step_time_ms === null || a.step_time_ms === null) return null;
-  return { beforeMs: b.step_time_ms, afterMs: a.step_time_ms, corrected: false };
-}
-
-/** Returns the step that the comparison is about: without the profiler if both sides have that. */
-export const changeOf = (diff: Pick<Diff, "step_ms" | "corrected_step_ms">): Change =>
-  diff.corrected_step_ms ?? diff.step_ms;
-
 const MAX_BARS = 9;
+const ROUNDING_MS = 1e-6;
 /** Parts below this share of the larger step are joined. */
 const WORTH_A_BAR = 0.001;
 
@@ -74,7 +59,7 @@ export function accountBars(account: AccountRow[], step: Change): Bar[] {
   const shown = sorted.slice(0, MAX_BARS - 1).filter((row) => Math.abs(row.change_ms) >= least);
   const rest = sorted.filter((row) => !shown.includes(row)).reduce((sum, row) => sum + row.change_ms, 0);
   const steps = shown.map((row): [string, number] => [row.label, row.change_ms]);
-  if (Math.abs(rest) >= least) steps.push(["all others", rest]);
+  if (Math.abs(rest) > ROUNDING_MS) steps.push(["all others", rest]);
   let at = step.a;
   return steps.map(([label, change]) => {
     const bar = { label, fromMs: at, toMs: at + change };

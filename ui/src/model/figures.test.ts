@@ -21,6 +21,7 @@ const NOTHING = {
   steps: { step_time_ms: null, corrected_step_ms: null },
   efficiency: { mfu_pct: null, math_dtype: null, peaks: [] },
   inputs: [{ devices: [] }],
+  gpu_time: [],
 } as unknown as Known;
 
 test("what the trace does not have is left out", () => {
@@ -46,31 +47,35 @@ test("each figure says of what it is", () => {
   expect(figuresOf(report).map(({ title, value, note }) => `${title}: ${value} (${note})`)).toEqual([
     "Step: 50.00 ms (40.00 ms to 60.00 ms, recorded: 80.00 ms)",
     "GPU busy: 20.00 ms (25.0 % of the recorded step)",
-    "MFU: 3.5 % (of 989 TFLOP/s (bf16))",
+    "MFU: 3.5 % (as recorded, of 989 TFLOP/s (bf16))",
     "Throughput: 160 samples/s (8 samples per step)",
     "Peak memory: 4.00 GB (of 141 GB)",
   ]);
 });
 
-test("cost and energy of the recorded GPU, memory from shapes unless it was recorded", () => {
+test("cost and energy of the recorded GPU as predict states them, memory from shapes unless it was recorded", () => {
   const prediction = {
     source_gpu: "H200",
     baseline: { memory: { peak_bytes: 4e9 } },
     targets: [
-      { gpu: "L4", money: 9, currency: "USD", energy_joules: 1 },
-      { gpu: "H200", money: 0.05, currency: "USD", energy_joules: 8 },
+      { gpu: "L4", money_per_million_samples: 9, currency: "USD", energy_joules_per_sample: 1 },
+      {
+        gpu: "H200",
+        money_per_million_samples: 14.1,
+        currency: "USD",
+        energy_joules_per_sample: 1.45,
+        energy_source: "model",
+        energy_error_pct: 25,
+      },
     ],
   } as unknown as Prediction;
   const texts = (report: Known) =>
     forecastFigures(prediction, report).map(({ title, value, note }) => `${title}: ${value} (${note})`);
-  expect(texts({ ...NOTHING, throughput: { batch_size: 8 } })).toEqual([
+  expect(texts(NOTHING)).toEqual([
     "Memory: 4.00 GB (from shapes)",
-    "Cost: 6.25 USD (per million samples, on H200)",
-    "Energy: 1 J (per sample, modelled)",
+    "Cost: 14.1 USD (per million samples, on H200)",
+    "Energy: 1.45 J (per sample, modelled within 25.0 %)",
   ]);
-  expect(texts({ ...NOTHING, summary: { ...NOTHING.summary, peak_memory_bytes: 1 } })).toEqual([
-    "Cost: 0.05 USD (per 1,000 steps, on H200)",
-    "Energy: 8 J (per step, modelled)",
-  ]);
+  expect(texts({ ...NOTHING, summary: { ...NOTHING.summary, peak_memory_bytes: 1 } })[0]).toContain("Cost");
   expect(forecastFigures({ ...prediction, source_gpu: null, baseline: null }, NOTHING)).toEqual([]);
 });

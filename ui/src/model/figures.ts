@@ -1,7 +1,6 @@
 // The figures at the top of the overview. Each appears only if the trace has it.
 import type { PredictedGpu, Prediction } from "../api/forecasts";
 import type { Report } from "../api/types";
-import { PRICED_STEPS } from "../api/use_prediction";
 import {
   formatBytes,
   formatCount,
@@ -12,6 +11,7 @@ import {
   formatPercent,
   formatRate,
 } from "../format";
+import { workingGpu } from "./memory";
 
 export interface Figure {
   title: string;
@@ -19,7 +19,7 @@ export interface Figure {
   note: string;
 }
 
-type Known = Pick<Report, "summary" | "steps" | "stretch" | "efficiency" | "inputs" | "throughput" | "step_breakdown">;
+type Known = Pick<Report, "summary" | "steps" | "stretch" | "efficiency" | "inputs" | "throughput" | "gpu_time">;
 
 function stepFigure({ summary, steps }: Known): Figure[] {
   const { step_ms, recorded_ms } = summary;
@@ -57,14 +57,15 @@ function mfuFigure({ efficiency }: Known): Figure[] {
     {
       title: "MFU",
       value: formatPercent(mfu_pct),
-      note: peak === undefined ? "" : `of ${formatNumber(peak.tflops)} TFLOP/s (${peak.dtype})`,
+      note: `as recorded${peak === undefined ? "" : `, of ${formatNumber(peak.tflops)} TFLOP/s (${peak.dtype})`}`,
     },
   ];
 }
 
-function memoryFigure({ summary, inputs }: Known): Figure[] {
+function memoryFigure(report: Known): Figure[] {
+  const { summary } = report;
   if (summary.peak_memory_bytes === null) return [];
-  const whole = inputs[0]?.devices[0]?.memory_bytes ?? null;
+  const whole = workingGpu(report)?.memory_bytes ?? null;
   return [
     {
       title: "Peak memory",
@@ -76,7 +77,7 @@ function memoryFigure({ summary, inputs }: Known): Figure[] {
 
 function rateFigure({ summary, throughput }: Known): Figure[] {
   const { samples_per_s, tokens_per_s } = summary;
-  const tokens = tokens_per_s === null ? "" : formatRate(tokens_per_s, "tokens");
+  const tokens = tokens_per_s === null ? "" : `${formatRate(tokens_per_s, "tokens")} as recorded`;
   if (samples_per_s === null) return tokens === "" ? [] : [{ title: "Throughput", value: tokens, note: "" }];
   const batch = throughput?.batch_size ?? null;
   const notes = [batch === null ? "" : `${formatCount(batch)} samples per step`, tokens];
@@ -92,10 +93,10 @@ function rateFigure({ summary, throughput }: Known): Figure[] {
 export const figuresOf = (report: Known): Figure[] =>
   [stepFigure, busyFigure, mfuFigure, rateFigure, memoryFigure].flatMap((figure) => figure(report));
 
-function computedMemory(prediction: Prediction, { inputs }: Known): Figure[] {
+function computedMemory(prediction: Prediction, report: Known): Figure[] {
   const bytes = prediction.baseline?.memory?.peak_bytes ?? null;
   if (bytes === null) return [];
-  const whole = inputs[0]?.devices[0]?.memory_bytes ?? null;
+  const whole = workingGpu(report)?.memory_bytes ?? null;
   return [
     {
       title: "Memory",
@@ -105,37 +106,32 @@ function computedMemory(prediction: Prediction, { inputs }: Known): Figure[] {
   ];
 }
 
-const MILLION = 1e6;
+/** Cost of a million samples at the lowest listed price of the recorded GPU. */
+const costFigure = ({ money_per_million_samples, currency, gpu }: PredictedGpu): Figure[] =>
+  money_per_million_samples === null
+    ? []
+    : [
+        {
+          title: "Cost",
+          value: formatMoney(money_per_million_samples, currency),
+          note: `per million samples, on ${gpu}`,
+        },
+      ];
 
-/** Cost of a million samples on the recorded GPU; without a batch size, of a number of steps. */
-function costFigure(gpu: PredictedGpu, batch: number | null): Figure[] {
-  if (gpu.money === null) return [];
-  const perStep = gpu.money / PRICED_STEPS;
-  const [money, of] =
-    batch === null
-      ? [gpu.money, `per ${formatCount(PRICED_STEPS)} steps`]
-      : [(perStep / batch) * MILLION, "per million samples"];
-  return [{ title: "Cost", value: formatMoney(money, gpu.currency), note: `${of}, on ${gpu.gpu}` }];
-}
+const ENERGY_SOURCES: Record<string, string> = { counter: "measured", power: "from power samples", model: "modelled" };
 
-function energyFigure(gpu: PredictedGpu, batch: number | null): Figure[] {
-  if (gpu.energy_joules === null) return [];
-  const energy = batch === null ? gpu.energy_joules : gpu.energy_joules / batch;
-  return [
-    {
-      title: "Energy",
-      value: formatJoules(energy),
-      note: `per ${batch === null ? "step" : "sample"}, modelled`,
-    },
-  ];
+function energyFigure({ energy_joules_per_sample, energy_source, energy_error_pct }: PredictedGpu): Figure[] {
+  if (energy_joules_per_sample === null) return [];
+  const source = ENERGY_SOURCES[energy_source ?? ""] ?? "";
+  const error = energy_error_pct === null ? "" : ` within ${formatPercent(energy_error_pct)}`;
+  return [{ title: "Energy", value: formatJoules(energy_joules_per_sample), note: `per sample, ${source}${error}` }];
 }
 
 /** The figures that a forecast of the recorded GPU knows. */
 export function forecastFigures(prediction: Prediction, report: Known): Figure[] {
   const gpu = prediction.targets.find((target) => target.gpu === prediction.source_gpu);
-  const batch = report.throughput?.batch_size ?? null;
   return [
     ...(report.summary.peak_memory_bytes === null ? computedMemory(prediction, report) : []),
-    ...(gpu === undefined ? [] : [...costFigure(gpu, batch), ...energyFigure(gpu, batch)]),
+    ...(gpu === undefined ? [] : [...costFigure(gpu), ...energyFigure(gpu)]),
   ];
 }

@@ -10,6 +10,9 @@ const row = (gpu: string, ms: number, money: number | null, more: Partial<GpuRow
   gpu_memory_bytes: 1e9,
   energy_joules: 10,
   energy_error_pct: 20,
+  energy_source: "model",
+  energy_joules_per_sample: null,
+  money_per_million_samples: null,
   money,
   currency: money === null ? null : "USD",
   memory_bytes: 1e8,
@@ -113,9 +116,11 @@ test("what another GPU would gain, in one sentence", () => {
     "Fastest: B200, 1.25x of H200 (80.00 ms)",
   );
   const host = row("H200", 100, 1, { recorded: true, limited_by: "host" });
-  expect(headlineOf([host, row("B200", 99, 1, { speedup: 1.01 })], host)).toContain("the host limits it");
+  expect(headlineOf([host, row("B200", 99, 1, { speedup: 1.01 })], host)).toBe(
+    "No GPU here is more than 5 % faster: the host limits the job",
+  );
   expect(headlineOf([recorded, row("L4", 500, 1, { speedup: 0.2 })], recorded)).toBe(
-    "None of these GPUs is faster than H200",
+    "No GPU here is more than 5 % faster",
   );
   expect(headlineOf([recorded], null)).toBe("This job on 1 GPU");
 });

@@ -123,8 +123,6 @@ export function headlineOf(rows: GpuRow[], recorded: GpuRow | null): string {
   if (recorded === null || best === null) return `This job on ${rows.length === 1 ? "1 GPU" : `${rows.length} GPUs`}`;
   const speedup = best.speedup ?? 1;
   if (speedup >= WORTH_A_GPU)
-    return `Fastest: ${best.gpu}, ${formatSpeedup(speedup)} of ${recorded.gpu} (${formatMs(best.step_ms.mid)})`;
-  return recorded.limited_by === "host"
-    ? `No GPU makes this job faster: the host limits it`
-    : `None of these GPUs is faster than ${recorded.gpu}`;
+    return `Fastest: ${best.gpu}${best.extrapolated ? " (extrapolated)" : ""}, ${formatSpeedup(speedup)} of ${recorded.gpu} (${formatMs(best.step_ms.mid)})`;
+  return `No GPU here is more than 5 % faster${recorded.limited_by === "host" ? ": the host limits the job" : ""}`;
 }

@@ -27,13 +27,6 @@ export function textOf(choice: Choice, catalogue: Scenario[]): string {
   return calls.join("+");
 }
 
-/** Returns the scenario in a command ("headroom whatif trace.json tf32 --steps 3:5"); empty: none. */
-export function scenarioIn(command: string, catalogue: Scenario[]): string {
-  const isScenario = (word: string) =>
-    word.split("+").every((call) => catalogue.some((one) => one.name === call.split(":")[0]));
-  return command.split(" ").slice(2).find(isScenario) ?? "";
-}
-
 /** Returns the titles without their settings: "Mixed precision + CUDA graphs". */
 export const titlesOf = (text: string, catalogue: Scenario[]): string =>
   text
@@ -90,7 +83,11 @@ export const valuesText = (scenario: Scenario): string =>
   scenario.keys.map((key) => `${key.name}=${initialValueOf(key)}`).join(", ");
 
 /** Effect of a scenario alone. */
-export type Alone = Pick<Forecast, "saves_ms" | "at_best">;
+export type Alone = Pick<Forecast, "saves_ms" | "at_best" | "upper_bound">;
+
+/** Returns true if the saving is the most that the change can save. */
+export const isUpperBound = (forecast: Pick<Forecast, "at_best" | "upper_bound">): boolean =>
+  forecast.at_best || forecast.upper_bound;
 
 /**
  * Returns the catalogue in groups, sorted for the user. A best-case saving does not rank above expected ones.
@@ -99,7 +96,10 @@ export type Alone = Pick<Forecast, "saves_ms" | "at_best">;
  * @param whyNot  why a scenario does not apply, by name
  */
 export function groupsOf(catalogue: Scenario[], alone: Map<string, Alone>, whyNot: Map<string, string>): Groups {
-  const atBest = (item: Scenario) => alone.get(item.name)?.at_best === true;
+  const atBest = (item: Scenario) => {
+    const forecast = alone.get(item.name);
+    return forecast !== undefined && isUpperBound(forecast);
+  };
   const saving = bySavings(catalogue, (name) => alone.get(name)?.saves_ms ?? null);
   const known = saving.filter((one) => alone.has(one.name));
   const ordered = [

@@ -16,6 +16,7 @@ const forecast = (name: string, mid: number | null): Forecast => ({
   step_ms: { low: mid, mid, high: mid },
   speedup: null,
   saves_ms: null,
+  upper_bound: false,
   at_best: false,
   memory_delta_bytes: null,
   applies: mid !== null,

@@ -17,7 +17,7 @@ export interface Hover {
 const DWELL_MS = 120;
 const MAX_FACTS = 8;
 
-/** Returns the facts of a span as lines, with its longest link: for a kernel, its launch. */
+/** Returns the facts of a span as lines, with its first link: for a kernel, its launch. */
 const linesOf = (span: Span): string[] => [
   ...span.links.slice(0, 1).map((link) => `${link.relation}: ${link.label}`),
   ...Object.entries(span.facts ?? {})

@@ -48,8 +48,8 @@ const USUAL = { dark: [0.34, 0.12], light: [0.68, 0.14] } as const;
 const STRONG = { dark: [0.44, 0.12], light: [0.42, 0.12] } as const;
 const FAINT = { dark: [0.22, 0], light: [0.9, 0] } as const;
 
-const LIGHT_TEXT = "#f0f0ee";
-const DARK_TEXT = "#14181c";
+const LIGHT_TEXT = "#ffffff";
+const DARK_TEXT = "#000000";
 
 export interface Palette {
   /** Indexed by style x SHADES + shade of the name. */
@@ -113,7 +113,7 @@ export function contrastOf(one: number, other: number): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** At this luminance, light and dark text have the same contrast: 4. */
+/** At this luminance, light and dark text have the same contrast: 4.6. */
 const MIDDLE = 0.18;
 
 /** Returns the colour for text on a fill: the one with more contrast. */

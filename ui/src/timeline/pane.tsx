@@ -190,16 +190,23 @@ export function Pane(props: PaneProps) {
       onRange: (range) =>
         latest.current.props.onRange(range && { begin: range.begin + offset, end: range.end + offset }),
     });
-    const endView = shared.subscribe(frame.schedule);
+    const endView = shared.subscribe(() => {
+      told.current(null);
+      frame.schedule();
+    });
     const sizes = new ResizeObserver(frame.schedule);
     sizes.observe(scroller.current);
     const element = scroller.current;
-    element.addEventListener("scroll", frame.schedule, { passive: true });
+    const scrolled = () => {
+      told.current(null);
+      frame.schedule();
+    };
+    element.addEventListener("scroll", scrolled, { passive: true });
     return () => {
       endGestures();
       endView();
       sizes.disconnect();
-      element.removeEventListener("scroll", frame.schedule);
+      element.removeEventListener("scroll", scrolled);
     };
   }, [timeline, shared]);
   useEffect(

@@ -251,7 +251,7 @@ describe("painting", () => {
       expect(away(KERNEL)).toBeGreaterThan(1.3 * away(OPERATOR));
       for (const fill of own.fills) {
         const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(textOn(fill).slice(at, at + 2), 16));
-        expect(contrastOf(fill, red! | (green! << 8) | (blue! << 16))).toBeGreaterThan(3.9);
+        expect(contrastOf(fill, red! | (green! << 8) | (blue! << 16))).toBeGreaterThan(4.5);
       }
     }
   });

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { ChangedRow, Diff, DiffSide } from "../api/diff";
+import type { Change, ChangedRow, Diff, DiffSide } from "../api/diff";
 import type { OpenTrace, Report } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { type Column, DataTable, useOrder } from "../components/data_table";
@@ -15,14 +15,7 @@ import {
   formatSentence,
   formatSpeedup,
 } from "../format";
-import {
-  accountBars,
-  type ComparedReport,
-  changeOf,
-  type Difference,
-  shareDifferences,
-  type Table,
-} from "../model/compare";
+import { accountBars, type ComparedReport, type Difference, shareDifferences, type Table } from "../model/compare";
 import type { ViewProps } from "./view";
 import "./compare.css";
 import "./what_if.css";
@@ -68,25 +61,37 @@ function Facts({ diff }: { diff: Diff }) {
   );
 }
 
+const intervalText = ({ change, low, high }: Change): string =>
+  low === null || high === null
+    ? formatChange(change)
+    : `${formatChange(change)}, 95 % interval ${formatChange(low)} to ${formatChange(high)}`;
+
 function Whole({ diff }: { diff: Diff }) {
-  const step = changeOf(diff);
+  const step = diff.step_ms;
+  const corrected = diff.corrected_step_ms;
+  const change = (corrected ?? step).change;
   return (
     <section class="card" aria-labelledby="whole">
-      <h2 id="whole">{diff.changed ? (step.change < 0 ? "Faster" : "Slower") : "No change beyond noise"}</h2>
+      <h2 id="whole">{diff.changed ? (change < 0 ? "Faster" : "Slower") : "No change beyond noise"}</h2>
       <p class="answer">
         <strong>
           {formatMs(step.a)} → {formatMs(step.b)}
-        </strong>{" "}
-        per step, <strong>{formatSpeedup(step.b > 0 ? step.a / step.b : null)}</strong>
+        </strong>
+        , the median step as recorded
       </p>
       <p class="dim">
-        {formatChange(step.change)}
-        {step.low !== null &&
-          step.high !== null &&
-          `, 95 % interval ${formatChange(step.low)} to ${formatChange(step.high)}`}
-        . {diff.corrected_step_ms !== null ? "Medians without the profiler's cost." : "Medians as recorded."}{" "}
-        {diff.noise}
+        {intervalText(step)}. {diff.noise}
       </p>
+      {corrected !== null && (
+        <p>
+          Without the profiler:{" "}
+          <strong>
+            {formatMs(corrected.a)} → {formatMs(corrected.b)}
+          </strong>
+          , <strong>{formatSpeedup(corrected.b > 0 ? corrected.a / corrected.b : null)}</strong>{" "}
+          <span class="dim">({intervalText(corrected)})</span>
+        </p>
+      )}
       <dl class="compare-pair">
         <Side name="A" side={diff.a} />
         <Side name="B" side={diff.b} />
@@ -251,6 +256,8 @@ function WithoutSteps({ why, report, chosen }: { why: string; report: Report; ch
   if (other.error !== "") return <p class="card error">{other.error}</p>;
   if (other.answer === null) return <p class="dim">Reading the other report …</p>;
   const [before, after] = chosen.earlier ? [other.answer, report] : [report, other.answer];
+  const haveSteps = [before, after].every(({ steps }) => steps.step_time_ms !== null);
+  if (haveSteps) return <p class="card error">{formatSentence(why)}.</p>;
   return <Shares why={why} before={before} after={after} />;
 }
 

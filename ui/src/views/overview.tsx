@@ -1,5 +1,5 @@
 import { embeddedAnswers } from "../api/embedded";
-import type { Action, Finding, Report, Scenario } from "../api/types";
+import type { Action, Finding, Report } from "../api/types";
 import { usePrediction } from "../api/use_prediction";
 import { ChangeSince } from "../components/change_since";
 import { Command } from "../components/command";
@@ -8,7 +8,6 @@ import { StepBar, StepBarKey } from "../components/step_bar";
 import { formatCount, formatMs, formatSentence, formatSpeedup } from "../format";
 import { figuresOf, forecastFigures } from "../model/figures";
 import { eventsOf, type FindingEvents } from "../model/finding_events";
-import { scenarioIn } from "../model/scenario";
 import { barPartsOf } from "../model/step_bar";
 import { writeState } from "../model/url_state";
 import type { ViewProps } from "./view";
@@ -94,7 +93,7 @@ function Step({ report }: { report: Report }) {
         <p class="dim">The step has no breakdown: record CPU and GPU activity of complete steps.</p>
       )}
       <StepsText steps={steps} />
-      <ChangeSince report={report} />
+      <ChangeSince />
     </section>
   );
 }
@@ -113,7 +112,7 @@ function Gain({ of, upperBound }: { of: Action["saves_ms"]; upperBound: boolean 
 function ActionCard({ action, number, onTry }: { action: Action; number: number; onTry: (scenario: string) => void }) {
   const { title, saves_ms, upper_bound, speedup, scenario } = action;
   return (
-    <li class="card action">
+    <li class="card action" title={action.command}>
       <h3>
         {number}. {title}
       </h3>
@@ -122,6 +121,12 @@ function ActionCard({ action, number, onTry }: { action: Action; number: number;
           <span class="dim">The saving is unknown.</span>
         ) : (
           <Gain of={saves_ms} upperBound={upper_bound} />
+        )}
+        {saves_ms !== null && !upper_bound && saves_ms.high > saves_ms.low && (
+          <span class="dim">
+            {" "}
+            ({formatMs(Math.max(0, saves_ms.low))} to {formatMs(saves_ms.high)})
+          </span>
         )}
         {speedup !== null && <span class="dim"> · {formatSpeedup(speedup)}</span>}
         {action.finding === OF_INPUT && (
@@ -163,13 +168,11 @@ function Actions({ report, onTry }: { report: Report; onTry: (scenario: string) 
 interface FindingProps {
   finding: Finding;
   events: FindingEvents | null;
-  catalogue: Scenario[];
   onTry: (scenario: string) => void;
 }
 
-function FindingRow({ finding, events, catalogue, onTry }: FindingProps) {
-  const scenario = scenarioIn(finding.whatif ?? "", catalogue);
-  const { saves_ms, saves_note } = finding;
+function FindingRow({ finding, events, onTry }: FindingProps) {
+  const { saves_ms, saves_note, scenario } = finding;
   return (
     <li class="card finding">
       <details>
@@ -204,7 +207,7 @@ function FindingRow({ finding, events, catalogue, onTry }: FindingProps) {
               <a href={writeState({ view: "timeline", query: { find: events.find } })}>{events.title}</a>
             </p>
           )}
-          {scenario !== "" && (
+          {scenario !== null && (
             <button type="button" title={scenario} onClick={() => onTry(scenario)}>
               Forecast it
             </button>
@@ -229,7 +232,7 @@ function Replayed({ report }: { report: Report }) {
   );
 }
 
-function Findings({ report, catalogue, onTry }: Pick<ViewProps, "report" | "catalogue"> & Pick<FindingProps, "onTry">) {
+function Findings({ report, onTry }: Pick<ViewProps, "report"> & Pick<FindingProps, "onTry">) {
   const isFile = embeddedAnswers() !== null; // A file has no search.
   if (report.findings.length === 0) return null;
   return (
@@ -241,7 +244,6 @@ function Findings({ report, catalogue, onTry }: Pick<ViewProps, "report" | "cata
             key={finding.id}
             finding={finding}
             events={isFile ? null : eventsOf(finding.id, report)}
-            catalogue={catalogue}
             onTry={onTry}
           />
         ))}
@@ -287,7 +289,7 @@ function Health({ health }: { health: Report["health"] }) {
   );
 }
 
-export function Overview({ report, catalogue, go }: ViewProps) {
+export function Overview({ report, go }: ViewProps) {
   const onTry = (scenario: string) => go({ view: "what-if", query: { scenario } });
   return (
     <>
@@ -295,7 +297,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
       <Figures report={report} />
       <Step report={report} />
       <Actions report={report} onTry={onTry} />
-      <Findings report={report} catalogue={catalogue} onTry={onTry} />
+      <Findings report={report} onTry={onTry} />
       <div class="columns">
         <Reasons report={report} />
         <Health health={report.health} />

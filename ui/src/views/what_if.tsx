@@ -12,7 +12,16 @@ import { isWhole, notesOf, sentenceOf } from "../model/baseline";
 import type { ChartSeries } from "../model/chart";
 import { quoted } from "../model/command";
 import { rangeOf } from "../model/key_range";
-import { type Alone, choiceOf, defaultsOf, groupsOf, textOf, titlesOf, valuesText } from "../model/scenario";
+import {
+  type Alone,
+  choiceOf,
+  defaultsOf,
+  groupsOf,
+  isUpperBound,
+  textOf,
+  titlesOf,
+  valuesText,
+} from "../model/scenario";
 import { barsOf, prefixesOf } from "../model/waterfall";
 import type { ViewProps } from "./view";
 import "./what_if.css";
@@ -47,13 +56,14 @@ function KeyInput({ name, item, value, batch, onValue }: KeyInputProps) {
 /** The forecast of one combination, in large type. */
 function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: number; steps: Report["steps"] }) {
   const { low, mid, high } = forecast.step_ms;
+  const isBound = isUpperBound(forecast);
   const rate = forecast.batch_curve?.points.find((point) => point.step_ms === mid)?.samples_per_s;
   if (!forecast.applies || mid === null) return <p>No forecast: {forecast.why}</p>;
   return (
     <>
       <p class="answer">
-        {forecast.at_best && "At best "}
-        <strong>{formatMs(mid)}</strong> {isWhole(steps) ? "in total" : "per step"}, {forecast.at_best && "at most "}
+        {isBound && "At best "}
+        <strong>{formatMs(mid)}</strong> {isWhole(steps) ? "in total" : "per step"}, {isBound && "at most "}
         <strong>{formatSpeedup(forecast.speedup)}</strong>
         {rate !== undefined && `, ${formatRate(rate, "samples")}`}
       </p>
@@ -183,7 +193,7 @@ interface ChangeProps {
 
 function Change({ item, values, alone, baseline, batch, why, onToggle, onKey }: ChangeProps) {
   const savesMs = alone?.saves_ms ?? null;
-  const atMost = alone?.at_best === true ? "at most " : "";
+  const atMost = alone !== undefined && isUpperBound(alone) ? "up to " : "";
   return (
     <li class="card change" data-scenario={item.name}>
       <div class="change-head">
