@@ -101,9 +101,11 @@ TEST(DataText, HasVerdictStagesAndSettings) {
         "0.5 batches ready when the loop asks; workers are busy 99.0 % of their time",
         "  decode                    3.75 ms  75.0 %   90.0 %      8\n",
         "1.00x        100  as recorded\n", "1.33x        133  enough\n",
-        "cheapest setting within 2 % of the best\n  one is workers=4,prefetch=1.\n",
-        "Check: a step of the recorded setting takes 40.0 ms in the simulation, 40.0 ms in the"})
+        "cheapest setting within 2 % of the best\n  one is workers=4,prefetch=1.\n"})
     ExpectHas(text, words);
+  ExpectHas(text,
+            "Check: a step of the recorded setting takes 40.0 ms in the simulation, 40.0 ms in the "
+            "recording.");
 }
 
 TEST(DataText, OfTheLoopAloneSaysHowToRecordMore) {
