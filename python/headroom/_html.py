@@ -24,7 +24,7 @@ def ms(value: float | None) -> str:
 
 
 def interval(times: dict[str, float] | None, is_bound: bool = False) -> str:
-    """Returns {low, mid, high} as "51.3 ms (45.0-57.6)", or "up to 51.3 ms"; "no forecast" if there is none."""
+    """Returns "51.3 ms (45.0-57.6)", or "up to 51.3 ms" if is_bound is true, or "no forecast" for None."""
     if not times or times.get("mid") is None:
         return "no forecast"
     if is_bound:

@@ -109,7 +109,7 @@ class Report(Result):
         steps, ranks = self["steps"], len(self["inputs"])
         times = steps["corrected_step_ms"]
         efficiency, throughput, memory = self["efficiency"] or {}, self["throughput"] or {}, self["memory"] or {}
-        peaks = [row["peak_bytes"] for row in memory.get("devices", []) if row["device"] is not None]  # Of the GPUs.
+        peaks = [row["peak_bytes"] for row in memory.get("devices", []) if row["device"] is not None]  # Only GPUs.
         whole = [step for step in steps["list"] if step["whole"] and step["wall_ms"]]
         busy, wall = (sum(step[key] or 0 for step in whole) for key in ("gpu_busy_ms", "wall_ms"))
         rate, mfu = throughput.get("samples_per_s"), efficiency.get("mfu_pct")

@@ -150,7 +150,7 @@ REPORT: dict[str, Any] = {
             }
         ],
         "no_action": "No change was found.",
-        "caveat": "No steps were found.",
+        "note": "No steps were found.",
     },
     "bottleneck": {
         "verdict": "host",

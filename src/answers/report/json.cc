@@ -250,7 +250,7 @@ void WriteSummary(JsonWriter& json, const JobReport& job, const ReportOptions& o
   }
   json.EndArray();
   json.Key("no_action").StringOrNull(summary.no_action);
-  json.Key("caveat").StringOrNull(summary.caveat);
+  json.Key("note").StringOrNull(summary.note);
   json.EndObject();
 }
 

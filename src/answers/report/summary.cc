@@ -127,7 +127,7 @@ std::string NoAction(const JobReport& job) {
                      RemedyOf(ImportIssue::kNoGpu, file.input.recorded_as));
 }
 
-std::string CaveatOf(const JobReport& job) {
+std::string NoteOf(const JobReport& job) {
   for (const RowOfFile<HealthIssue>& issue : job.issues()) {
     const ImportIssueDoc& doc = DocOf(issue.row->issue);
     if (doc.severity == Severity::kInfo) continue;
@@ -161,7 +161,7 @@ Summary SummaryOf(const JobReport& job, const ReportOptions& options) {
                      .samples_per_s = SamplesPerSecond(job),
                      .tokens_per_s = TokensPerSecond(file),
                      .peak_memory_bytes = PeakMemoryOf(file),
-                     .caveat = CaveatOf(job)};
+                     .note = NoteOf(job)};
   if (!summary.recorded && file.stretch) summary.recorded = file.stretch->wall;
   AddParts(file, summary);
   for (const RowOfFile<Finding>& finding : job.findings()) {

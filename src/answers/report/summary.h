@@ -47,7 +47,7 @@ struct Summary {
   std::vector<SummaryAction> actions = {};  ///< Best first.
   /// Without actions: what that means. Empty if nothing can be said.
   std::string no_action = {};
-  std::string caveat = {};  ///< The most important limit of these figures; empty if there is none.
+  std::string note = {};  ///< The main limit of these figures, as a sentence; may be empty.
 };
 
 /// The result points into `job`.

@@ -69,7 +69,7 @@ TEST(Summary, WithoutGpuWorkAndStepsNothingIsClaimed) {
   EXPECT_FALSE(summary.samples_per_s);
   EXPECT_TRUE(summary.parts.empty());
   EXPECT_TRUE(summary.actions.empty());
-  EXPECT_NE(summary.caveat, "");
+  EXPECT_NE(summary.note, "");
 }
 
 }  // namespace

@@ -353,11 +353,11 @@ class FirstScreen {
     return FormatTimeBetween(saves->mid, std::max(saves->low, 0.0), saves->high);
   }
 
-  /// Writes the most important caveat, and the commands to continue with.
+  /// Writes the note, and the commands to continue with.
   void WriteEnd(TextPage& page) const {
-    if (!summary_.caveat.empty()) {
+    if (!summary_.note.empty()) {
       constexpr std::size_t kMaxLines = 2;
-      std::string text = Printable(summary_.caveat, options_.style.charset);
+      std::string text = Printable(summary_.note, options_.style.charset);
       const std::size_t limit = kMaxLines * options_.style.width - 16;
       if (DisplayWidth(text) > limit) {
         text.resize(PrefixBytes(text, limit));

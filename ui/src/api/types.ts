@@ -86,7 +86,7 @@ export interface Summary {
   parts: { name: string; share_pct: number; busy_pct: number }[];
   actions: Action[];
   no_action: string | null;
-  caveat: string | null;
+  note: string | null;
 }
 
 export interface Report extends ReportTables {

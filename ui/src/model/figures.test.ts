@@ -16,7 +16,7 @@ const NOTHING = {
     parts: [],
     actions: [],
     no_action: null,
-    caveat: null,
+    note: null,
   },
   steps: { step_time_ms: null, corrected_step_ms: null },
   efficiency: { mfu_pct: null, math_dtype: null, peaks: [] },

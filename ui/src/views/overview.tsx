@@ -20,12 +20,12 @@ const OF_INPUT = "data-wait";
 
 function Verdict({ report }: { report: Report }) {
   const { sentence, confidence_reason } = report.bottleneck;
-  const { caveat } = report.summary;
+  const { note } = report.summary;
   return (
     <section aria-labelledby="verdict" class="verdict">
       <h2 id="verdict">{sentence}</h2>
       {confidence_reason !== null && <p class="dim">Low confidence: {confidence_reason}.</p>}
-      {caveat !== null && <p class="dim">{caveat}</p>}
+      {note !== null && <p class="dim">{note}</p>}
     </section>
   );
 }
