@@ -340,8 +340,8 @@ void serialize(Archive& archive, RankGroup& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, RankTimeline& row) {
-  auto& [rank, world_size, path, host, collectives, steps, groups] = row;
-  archive(rank, world_size, path, host, collectives, steps, groups);
+  auto& [rank, world_size, path, host, collectives, steps, computing, groups] = row;
+  archive(rank, world_size, path, host, collectives, steps, computing, groups);
 }
 
 template <typename Archive>

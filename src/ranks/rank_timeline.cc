@@ -52,6 +52,7 @@ class TimelineReader {
           .AppendInOrder(Span(task));
     }
     ReadSteps(collectives, neighbours, timeline);
+    timeline.computing = ComputingToDraw();
     return timeline;
   }
 
@@ -130,6 +131,28 @@ class TimelineReader {
       if (step != nullptr && store_.gpu_tasks.bytes[task] > 0)
         step->input_bytes += static_cast<double>(store_.gpu_tasks.bytes[task]);
     }
+  }
+
+  /// Fills gaps that are too short to draw. The remaining gaps are at least 1/kMaxComputing of the
+  /// whole, so their number is limited.
+  std::vector<Interval> ComputingToDraw() const {
+    std::vector<Interval> drawn;
+    if (computing_.empty()) return drawn;
+    const std::vector<Interval>& all = computing_.intervals();
+    const DurationNs whole = all.back().end - all.front().start;
+    const DurationNs shortest(
+        all.size() <= RankTimeline::kMaxComputing
+            ? 0
+            : whole.ns() / static_cast<std::int64_t>(RankTimeline::kMaxComputing - 1) + 1);
+    for (const Interval& interval : all) {
+      const Interval moved = {interval.start + base_, interval.end + base_};
+      if (drawn.empty() || moved.start - drawn.back().end >= shortest) {
+        drawn.push_back(moved);
+      } else {
+        drawn.back().end = moved.end;
+      }
+    }
+    return drawn;
   }
 
   const TraceStore& store_;

@@ -12,6 +12,7 @@
 #include "analysis/names/group_rules.h"
 #include "analysis/names/name_facts.h"
 #include "analysis/values/options.h"
+#include "base/interval_set.h"
 #include "base/time.h"
 #include "store/trace_store.h"
 
@@ -62,11 +63,16 @@ struct RankGroup {
 
 /// Timeline of one rank.
 struct RankTimeline {
+  static constexpr std::size_t kMaxComputing = 20'000;
+
   std::optional<std::int64_t> rank, world_size;
   std::string path;
   std::string host;  ///< Host name; empty if the file's name does not contain it.
   std::vector<RankCollective> collectives;  ///< Sorted by start.
   std::vector<RankStep> steps;
+  /// Times in which a compute kernel ran, on the rank's own clock, to draw them: short gaps are
+  /// filled so that there are at most kMaxComputing.
+  std::vector<Interval> computing;
   std::vector<RankGroup> groups;  ///< Groups with a name, each once.
 };
 

@@ -74,7 +74,12 @@ class WaitMeter {
     const TimeNs idle = last.start - std::min(late, median.exposed);
     for (const Arrival& arrival : arrivals) {
       const DurationNs wait = last.start - arrival.start;
-      if (wait > doubt) waits_.ranks[arrival.rank].waited += wait;
+      if (wait <= doubt) continue;
+      waits_.ranks[arrival.rank].waited += wait;
+      step.ranks[arrival.rank].waited += wait;
+      RankPairWaits& pair = pairs_[{arrival.rank, last.rank}];
+      pair.waited += wait;
+      ++pair.collectives;
     }
     if (late > doubt) {
       step.lost.push_back({idle, last.start});
@@ -94,6 +99,8 @@ class WaitMeter {
     CountSteps();
     FindPattern();
     FindHost();
+    ListSteps();
+    ListPairs();
     for (auto& [key, sums] : classes_) {
       CollectiveClass& row = sums.row;
       row.wait = DurationNs(row.wait.ns() / row.count);
@@ -123,6 +130,7 @@ class WaitMeter {
   struct StepLoss {
     std::vector<Interval> lost = {};  ///< Intervals in which the median rank waited.
     std::map<std::size_t, DurationNs> culprits = {};
+    std::map<std::size_t, RankStepWaits> ranks = {};  ///< Without their members `rank` and `step`.
   };
   /// Time that a rank waited in its last collective.
   struct Before {
@@ -140,6 +148,29 @@ class WaitMeter {
     waits_.ranks[rank].caused += behind;
     ++waits_.ranks[rank].last;
     step.culprits[rank] += behind;
+    step.ranks[rank].caused += behind;
+  }
+
+  void ListSteps() {
+    for (const auto& [number, step] : steps_) {
+      if (number == RankCollective::kNoStep) continue;
+      for (const auto& [rank, waits] : step.ranks) {
+        waits_.steps_of_ranks.push_back(
+            {.rank = rank, .step = number, .waited = waits.waited, .caused = waits.caused});
+      }
+    }
+  }
+
+  void ListPairs() {
+    for (const auto& [ranks, waits] : pairs_) {
+      waits_.pairs.push_back({.waiting = ranks.first,
+                              .last = ranks.second,
+                              .waited = waits.waited,
+                              .collectives = waits.collectives});
+    }
+    std::stable_sort(
+        waits_.pairs.begin(), waits_.pairs.end(),
+        [](const RankPairWaits& a, const RankPairWaits& b) { return a.waited > b.waited; });
   }
 
   DurationNs DoubtOf(const std::vector<Arrival>& arrivals) const {
@@ -238,7 +269,9 @@ class WaitMeter {
   JobWaits waits_;
   std::map<std::tuple<std::string, std::string, double>, ClassSums> classes_;
   std::map<std::int64_t, StepLoss> steps_;  ///< Keyed by step number.
-  std::map<std::size_t, Before> before_;    ///< Keyed by rank index.
+  /// Keyed by the indices of the waiting and the last rank; without the members of these names.
+  std::map<std::pair<std::size_t, std::size_t>, RankPairWaits> pairs_;
+  std::map<std::size_t, Before> before_;  ///< Keyed by rank index.
 };
 
 }  // namespace

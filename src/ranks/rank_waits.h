@@ -23,6 +23,20 @@ struct RankWaits {
   std::int64_t culprit = 0;
 };
 
+/// Figures of one rank in one step.
+struct RankStepWaits {
+  std::size_t rank = 0;
+  std::int64_t step = 0;
+  DurationNs waited, caused;  ///< As in RankWaits.
+};
+
+/// The time that one rank waited for another: the last to arrive at a collective.
+struct RankPairWaits {
+  std::size_t waiting = 0, last = 0;  ///< Indices of the ranks.
+  DurationNs waited;
+  std::int64_t collectives = 0;  ///< Number of collectives at which it waited.
+};
+
 /// Collectives of one kind, communicator and size.
 struct CollectiveClass {
   std::string group, kind;
@@ -50,8 +64,11 @@ enum class StragglerPattern : std::uint8_t {
 };
 
 struct JobWaits {
-  std::vector<RankWaits> ranks;          ///< Indexed by rank.
-  std::vector<CollectiveClass> classes;  ///< Longest first.
+  std::vector<RankWaits> ranks;               ///< Indexed by rank.
+  std::vector<RankStepWaits> steps_of_ranks;  ///< Sorted by step, then rank. Excludes collectives
+                                              ///< outside steps, and ranks that did not wait.
+  std::vector<RankPairWaits> pairs;           ///< Longest first.
+  std::vector<CollectiveClass> classes;       ///< Longest first.
   StragglerPattern pattern = StragglerPattern::kNone;
   std::vector<std::size_t> stragglers;  ///< Indices of the ranks for kRecurrent and kOnce.
   /// Host of all stragglers; empty if unknown or if they are on several hosts.

@@ -41,6 +41,30 @@ TEST(RankWaitsTest, TheCulpritIsWhoComesLastAndTheVictimsWait) {
   }
 }
 
+TEST(RankWaitsTest, RanksWaitForTheLastInEachStep) {
+  const JobWaits waits = Measure(Steps(3, 4, 200, [](int step) { return step % 2; }));
+  // Ranks 0 and 1 are last in turn; rank 2 waits each time.
+  ASSERT_EQ(waits.pairs.size(), 4u);
+  for (const RankPairWaits& pair : waits.pairs) {
+    EXPECT_LT(pair.last, 2u);
+    EXPECT_NE(pair.waiting, pair.last);
+    EXPECT_EQ(pair.waited.ns(), 2 * 200'000);
+    EXPECT_EQ(pair.collectives, 2);
+  }
+  ASSERT_EQ(waits.steps_of_ranks.size(), 4u * 3u);
+  std::vector<RankWaits> sums(3);
+  for (const RankStepWaits& row : waits.steps_of_ranks) {
+    EXPECT_EQ(row.waited.ns(), row.rank == static_cast<std::size_t>(row.step % 2) ? 0 : 200'000);
+    EXPECT_EQ(row.caused.ns(), row.rank == static_cast<std::size_t>(row.step % 2) ? 200'000 : 0);
+    sums[row.rank].waited += row.waited;
+    sums[row.rank].caused += row.caused;
+  }
+  for (std::size_t rank = 0; rank < sums.size(); ++rank) {
+    EXPECT_EQ(sums[rank].waited, waits.ranks[rank].waited);
+    EXPECT_EQ(sums[rank].caused, waits.ranks[rank].caused);
+  }
+}
+
 TEST(RankWaitsTest, AnotherOneEachTime) {
   const JobWaits waits = Measure(Steps(4, 8, 200, [](int step) { return step % 4; }));
   EXPECT_EQ(waits.pattern, StragglerPattern::kRotating);

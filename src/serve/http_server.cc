@@ -267,7 +267,7 @@ class Server final : public HttpServer {
         }
         const auto answer = [&] {
           Query query(request.params);
-          return question.answer(*now.session, query, BoundedServer::IsAwaited);
+          return AnswerTo(question, *now.session, query, BoundedServer::IsAwaited);
         };
         const std::string key = fmt::format("{}:{}", now.generation, KeyOf(request.params));
         Reply(given == nullptr ? answer() : given->Get(key, answer), question.type, response);

@@ -2,8 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #ifdef __APPLE__
@@ -12,6 +15,8 @@
 
 namespace headroom {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// A file that has not changed for this long is complete.
 constexpr std::chrono::milliseconds kInterval(500);
@@ -27,10 +32,34 @@ std::string NoFileAmong(const std::vector<std::string>& paths) {
   return {};
 }
 
+/// Returns the files of a folder and of its direct subfolders, sorted.
+std::vector<std::string> FilesIn(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code failed;
+  fs::recursive_directory_iterator entry(folder, failed);
+  for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+    if (entry.depth() > 0) entry.disable_recursion_pending();
+    files.push_back(entry->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+LiveSession::Stamp StampOf(const std::string& file) {
+  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+  struct stat found {};
+  if (stat(file.c_str(), &found) != 0) return {};
+  // A pipe can be read only once, and its times do not show changes.
+  if (!S_ISREG(found.st_mode)) return {.inode = found.st_ino};
+  return {.modified_ns = found.st_mtim.tv_sec * kNsPerSecond + found.st_mtim.tv_nsec,
+          .bytes = found.st_size,
+          .inode = found.st_ino};
+}
+
 }  // namespace
 
 LiveSession::LiveSession(std::vector<std::string> files, std::vector<Stamp> read,
-                         std::unique_ptr<TraceSession> first, Opener open)
+                         std::unique_ptr<JobSession> first, Opener open)
     : open_(std::move(open)),
       files_(std::move(files)),
       read_(std::move(read)),
@@ -54,18 +83,12 @@ LiveSession::State LiveSession::Now() const {
 }
 
 std::vector<LiveSession::Stamp> LiveSession::StampsOf(const std::vector<std::string>& files) {
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
   std::vector<Stamp> stamps;
   for (const std::string& file : files) {
-    struct stat found {};
-    Stamp& stamp = stamps.emplace_back();
-    if (stat(file.c_str(), &found) != 0) continue;  // A missing file keeps the default stamp.
-    stamp.inode = found.st_ino;
-    if (!S_ISREG(found.st_mode))
-      continue;  // A pipe can be read only once, and its times do not show changes.
-    stamp = {.modified_ns = found.st_mtim.tv_sec * kNsPerSecond + found.st_mtim.tv_nsec,
-             .bytes = found.st_size,
-             .inode = found.st_ino};
+    stamps.push_back(StampOf(file));
+    std::error_code failed;
+    if (!fs::is_directory(file, failed)) continue;
+    for (const std::string& inside : FilesIn(file)) stamps.push_back(StampOf(inside));
   }
   return stamps;
 }
@@ -91,7 +114,7 @@ void LiveSession::Look() {
     state_.problem = problem;
     return;
   }
-  Result<std::unique_ptr<TraceSession>> opened = Open(files_);
+  Result<std::unique_ptr<JobSession>> opened = Open(files_);
   if (opened.ok()) {
     Take(std::move(opened).value());
     return;
@@ -103,7 +126,7 @@ void LiveSession::Look() {
 Status LiveSession::Show(std::vector<std::string> files) {
   const std::lock_guard<std::mutex> reading(reading_);
   std::vector<Stamp> now = StampsOf(files);
-  Result<std::unique_ptr<TraceSession>> opened = Open(files);
+  Result<std::unique_ptr<JobSession>> opened = Open(files);
   if (!opened.ok()) return opened.status();
   files_ = std::move(files);
   read_ = seen_ = std::move(now);
@@ -111,8 +134,7 @@ Status LiveSession::Show(std::vector<std::string> files) {
   return Status::Ok();
 }
 
-Result<std::unique_ptr<TraceSession>> LiveSession::Open(
-    const std::vector<std::string>& files) const {
+Result<std::unique_ptr<JobSession>> LiveSession::Open(const std::vector<std::string>& files) const {
   try {
     return open_(files);
   } catch (const std::bad_alloc&) {
@@ -121,7 +143,7 @@ Result<std::unique_ptr<TraceSession>> LiveSession::Open(
   }
 }
 
-void LiveSession::Take(std::unique_ptr<TraceSession> session) {
+void LiveSession::Take(std::unique_ptr<JobSession> session) {
   const std::lock_guard<std::mutex> lock(mutex_);
   state_.session = std::move(session);
   state_.problem.clear();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "serve/trace_session.h"
+#include "serve/job_session.h"
 
 namespace headroom {
 
@@ -19,7 +19,7 @@ class LiveSession {
  public:
   /// Opens all files: the job, and those to compare it with.
   using Opener =
-      std::function<Result<std::unique_ptr<TraceSession>>(const std::vector<std::string>& files)>;
+      std::function<Result<std::unique_ptr<JobSession>>(const std::vector<std::string>& files)>;
 
   /// Identifies the state of a file.
   struct Stamp {
@@ -27,18 +27,19 @@ class LiveSession {
     std::uint64_t inode = 0;
     bool operator==(const Stamp&) const = default;
   };
+  /// Returns the stamps of files, and of the files in folders and their direct subfolders.
   static std::vector<Stamp> StampsOf(const std::vector<std::string>& files);
 
   /// @param files  watched files
   /// @param read   their stamps before `first` was read
   LiveSession(std::vector<std::string> files, std::vector<Stamp> read,
-              std::unique_ptr<TraceSession> first, Opener open);
+              std::unique_ptr<JobSession> first, Opener open);
   ~LiveSession();
   LiveSession(const LiveSession&) = delete;
   LiveSession& operator=(const LiveSession&) = delete;
 
   struct State {
-    std::shared_ptr<TraceSession> session;
+    std::shared_ptr<JobSession> session;
     std::int64_t generation = 0;  ///< Incremented each time the files are read again.
     std::string problem = {};     ///< Reason why the current files are unreadable; or empty.
   };
@@ -53,8 +54,8 @@ class LiveSession {
   void Watch();
   /// Reads files that have changed and are completely written.
   void Look();
-  Result<std::unique_ptr<TraceSession>> Open(const std::vector<std::string>& files) const;
-  void Take(std::unique_ptr<TraceSession> session);
+  Result<std::unique_ptr<JobSession>> Open(const std::vector<std::string>& files) const;
+  void Take(std::unique_ptr<JobSession> session);
 
   const Opener open_;
   std::mutex reading_;  ///< Held while files are read: one reading at a time.

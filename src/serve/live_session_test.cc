@@ -38,17 +38,19 @@ class LiveSessionTest : public testing::Test {
     std::ofstream(Path(name), std::ios::binary) << text;
   }
 
-  Result<std::unique_ptr<TraceSession>> Open(const std::vector<std::string>& files) {
+  Result<std::unique_ptr<JobSession>> Open(const std::vector<std::string>& files) {
     ++opened_;
     TraceSession::Options options;
     options.calibration.no_local_state = true;
     options.analysis.path = files.front();
-    return TraceSession::Open(options);
+    Result<std::unique_ptr<TraceSession>> trace = TraceSession::Open(options);
+    if (!trace.ok()) return trace.status();
+    return std::make_unique<JobSession>(std::move(trace).value());
   }
   std::unique_ptr<LiveSession> Start() {
     const std::vector<std::string> files = {Path("trace.json")};
     std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(files);
-    Result<std::unique_ptr<TraceSession>> first = Open(files);
+    Result<std::unique_ptr<JobSession>> first = Open(files);
     EXPECT_TRUE(first.ok()) << first.status().message();
     return std::make_unique<LiveSession>(
         files, std::move(read), std::move(first).value(),
@@ -70,7 +72,7 @@ class LiveSessionTest : public testing::Test {
     return state;
   }
   static bool Tells(const LiveSession::State& state, const char* name) {
-    return state.session->ReportJson().find(name) != std::string::npos;
+    return state.session->ReportJson().value().find(name) != std::string::npos;
   }
 
   std::atomic<int> opened_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -41,16 +42,51 @@ const FirstQuestion kFirstQuestions[] = {
     {"metrics", "metrics"},
 };
 
-/// Limit for all tiles, in bytes before base64, which adds a third.
+/// Limit for all tiles of the first rank, in bytes before base64, which adds a third; the same
+/// applies to all tiles of the other ranks.
 constexpr std::size_t kMaxTileBytes = 2'000'000;
+/// Limit for the steps of all ranks.
+constexpr std::size_t kMaxStepBytes = 2'000'000;
+
+Status Unwanted() { return Status::NoAnswer("the client no longer waits for the page"); }
 
 /// Covers the whole trace, at the finest resolution that fits.
-void AddTimeline(TimelineAnswers& timeline, std::vector<PageAnswer>& answers) {
-  answers.push_back({"timeline", timeline.TracksJson()});
-  for (const TimelineAnswers::KeptTile& tile : timeline.CoarseTiles(kMaxTileBytes)) {
-    answers.push_back({fmt::format("timeline/tile?level={}&index={}", tile.level, tile.index),
+///
+/// @param of_rank  parameter that selects the rank, such as "rank=3"; empty: no parameter
+void AddTimeline(TimelineAnswers& timeline, std::size_t max_bytes, const std::string& of_rank,
+                 std::vector<PageAnswer>& answers) {
+  answers.push_back({of_rank.empty() ? "timeline" : "timeline?" + of_rank, timeline.TracksJson()});
+  for (const TimelineAnswers::KeptTile& tile : timeline.CoarseTiles(max_bytes)) {
+    answers.push_back({fmt::format("timeline/tile?level={}&index={}{}{}", tile.level, tile.index,
+                                   of_rank.empty() ? "" : "&", of_rank),
                        fmt::format("\"{}\"", Base64(tile.bytes))});
   }
+}
+
+/// Adds the steps of all ranks that fit, the report of each rank, and timelines of the
+/// ranks other than the first.
+Status AddRanks(JobSession& job, const IsWanted& is_wanted, std::vector<PageAnswer>& answers) {
+  std::size_t bytes = 0;
+  for (const std::int64_t step : job.StepsOfRanks()) {
+    Result<std::string> answer = job.RankStepJson(step);
+    if (!answer.ok()) return answer.status();
+    bytes += answer.value().size();
+    if (bytes > kMaxStepBytes) break;
+    answers.push_back({fmt::format("ranks/step?step={}", step), std::move(answer).value()});
+  }
+  const std::vector<std::int64_t> ranks = job.RankNumbers();
+  for (const std::int64_t rank : ranks) {
+    if (!is_wanted()) return Unwanted();
+    Result<std::string> report = job.ReportJson(rank);
+    if (!report.ok()) return report.status();
+    answers.push_back({fmt::format("report?rank={}", rank), std::move(report).value()});
+    if (rank == job.FirstRank()) continue;  // Its timeline answers without a rank.
+    const Result<std::shared_ptr<TraceSession>> trace = job.Trace(rank);
+    if (!trace.ok()) return trace.status();
+    AddTimeline(trace.value()->timeline(), kMaxTileBytes / ranks.size(),
+                fmt::format("rank={}", rank), answers);
+  }
+  return Status::Ok();
 }
 
 /// Initial value of a switch on the page (ui/src/model/scenario.ts).
@@ -92,9 +128,9 @@ std::string Encoded(std::string_view text) {
 
 /// Adds the answer for each single change, in the form that its switch and the findings' buttons
 /// request. Omits combinations and other values, because there are too many.
-void AddChanges(TraceSession& session, const IsWanted& is_wanted,
+void AddChanges(TraceSession& session, const std::string& report_json, const IsWanted& is_wanted,
                 std::vector<PageAnswer>& answers) {
-  const nlohmann::json report = nlohmann::json::parse(session.ReportJson());
+  const nlohmann::json report = nlohmann::json::parse(report_json);
   std::int64_t samples = 0;
   if (const nlohmann::json& throughput = report.at("throughput"); throughput.is_object())
     samples = throughput.at("batch_size").get<std::int64_t>();
@@ -117,26 +153,34 @@ void AddChanges(TraceSession& session, const IsWanted& is_wanted,
 
 }  // namespace
 
-Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session, const IsWanted& is_wanted) {
+Result<std::vector<PageAnswer>> AnswersOfPage(JobSession& job, const IsWanted& is_wanted) {
+  const Result<std::shared_ptr<TraceSession>> trace = job.Trace();
+  if (!trace.ok()) return trace.status();
+  TraceSession& session = *trace.value();
+  const Result<std::string> report = job.ReportJson();
+  if (!report.ok()) return report.status();
+  const Result<std::string> report_of_first = job.ReportJson(job.FirstRank());
+  if (!report_of_first.ok()) return report_of_first.status();
   Result<std::string> ranking = session.WhatifJson({});
   if (!ranking.ok()) return ranking.status();
-  std::vector<PageAnswer> answers = {{"report", session.ReportJson()},
+  std::vector<PageAnswer> answers = {{"report", report.value()},
                                      {"scenarios", RenderScenariosJson()},
                                      {"whatif", std::move(ranking).value()},
-                                     {"traces", session.TracesJson(/*all=*/false)}};
-  AddChanges(session, is_wanted, answers);
-  AddTimeline(session.timeline(), answers);
+                                     {"traces", job.TracesJson(/*all=*/false)}};
+  AddChanges(session, report_of_first.value(), is_wanted, answers);
+  AddTimeline(session.timeline(), kMaxTileBytes, "", answers);
   bool failed = false;
   for (const FirstQuestion& asked : kFirstQuestions) {
     if (asked.instead && !failed) continue;
-    if (!is_wanted()) return Status::NoAnswer("the client no longer waits for the page");
+    if (!is_wanted()) return Unwanted();
     Query query(asked.parameters);
     Result<std::string> answer =
-        Questions().at(std::string(asked.name)).answer(session, query, is_wanted);
+        AnswerTo(Questions().at(std::string(asked.name)), job, query, is_wanted);
     failed = !answer.ok();
     answers.push_back({std::string(asked.path),
                        failed ? ErrorJson(answer.status().message()) : std::move(answer).value()});
   }
+  if (Status status = AddRanks(job, is_wanted, answers); !status.ok()) return status;
   return answers;
 }
 

@@ -94,6 +94,11 @@ std::int64_t Query::Integer(const std::string& name) {
   return 0;
 }
 
+std::optional<std::int64_t> Query::OptionalInteger(const std::string& name) {
+  const std::string* text = One(name);
+  return text == nullptr ? std::nullopt : std::optional(IntegerIn(name, *text));
+}
+
 std::vector<std::int64_t> Query::Integers(const std::string& name) {
   std::vector<std::int64_t> values;
   for (const std::string& text : List(name)) values.push_back(IntegerIn(name, text));
@@ -124,6 +129,7 @@ Status Query::Finish() const {
     if (taken_.contains(name)) continue;
     std::set<std::string> known = taken_;
     known.erase("token");
+    known.erase("rank");  // All requests accept it.
     if (known.empty())
       return Status::Usage(fmt::format("'{}': this request has no parameters", Shown(name)));
     return Status::Usage(fmt::format("'{}' is not a parameter of this request; it accepts {}",

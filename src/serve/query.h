@@ -31,6 +31,8 @@ class Query {
   std::vector<double> Numbers(const std::string& name);
   /// Returns a required integer.
   std::int64_t Integer(const std::string& name);
+  /// Returns nullopt if the parameter is missing.
+  std::optional<std::int64_t> OptionalInteger(const std::string& name);
   /// Returns all values of a name; splits values at commas. Empty if the parameter is missing.
   std::vector<std::int64_t> Integers(const std::string& name);
   /// Accepts integers from 1 to `most`; nullopt: missing.

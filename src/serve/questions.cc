@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -21,23 +23,30 @@ Status CheckCount(std::string_view what, std::size_t asked, std::string_view com
                   asked, kMax, command));
 }
 
-Result<std::string> Report(TraceSession& session, Query& query, const IsWanted&) {
+Result<std::string> Report(JobSession& job, Query& query) {
   constexpr std::int64_t kMax = 1'000'000;
-  const std::int64_t trace = query.Count("trace", kMax).value_or(1);
+  const std::optional<std::int64_t> trace = query.Count("trace", kMax);
+  const std::optional<std::int64_t> rank = query.OptionalInteger("rank");
   if (Status status = query.Finish(); !status.ok()) return status;
-  return session.ReportJson(trace);
+  return trace && !rank ? job.OtherReportJson(*trace) : job.ReportJson(rank);
 }
 
-Result<std::string> Traces(TraceSession& session, Query& query, const IsWanted&) {
+Result<std::string> Traces(JobSession& job, Query& query) {
   if (Status status = query.Finish(); !status.ok()) return status;
-  return session.TracesJson();
+  return job.TracesJson();
 }
 
-Result<std::string> Diff(TraceSession& session, Query& query, const IsWanted&) {
+Result<std::string> Diff(JobSession& job, Query& query) {
   constexpr std::int64_t kMax = 1'000'000;
   const std::int64_t trace = query.Count("trace", kMax).value_or(2);
   if (Status status = query.Finish(); !status.ok()) return status;
-  return session.DiffJson(trace);
+  return job.DiffJson(trace);
+}
+
+Result<std::string> StepOfRanks(JobSession& job, Query& query) {
+  const std::int64_t step = query.Integer("step");
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return job.RankStepJson(step);
 }
 
 Result<std::string> Scenarios(TraceSession&, Query& query, const IsWanted&) {
@@ -118,11 +127,21 @@ Result<std::string> Clusters(TraceSession&, Query& query, const IsWanted&) {
 
 }  // namespace
 
+Result<std::string> AnswerTo(const Question& question, JobSession& job, Query& query,
+                             const IsWanted& is_wanted) {
+  if (question.job_answer != nullptr) return question.job_answer(job, query);
+  const std::optional<std::int64_t> rank = query.OptionalInteger("rank");
+  const Result<std::shared_ptr<TraceSession>> trace = job.Trace(rank);
+  if (!trace.ok()) return trace.status();
+  return question.answer(*trace.value(), query, is_wanted);
+}
+
 const std::map<std::string, Question>& Questions() {
   static const auto* const questions = new std::map<std::string, Question>{
-      {"report", {.answer = Report, .is_kept = false}},
-      {"diff", {.answer = Diff}},
-      {"traces", {.answer = Traces, .is_kept = false}},
+      {"report", {.job_answer = Report}},
+      {"diff", {.job_answer = Diff}},
+      {"ranks/step", {.job_answer = StepOfRanks}},
+      {"traces", {.job_answer = Traces, .is_kept = false}},
       {"scenarios", {.answer = Scenarios, .is_kept = false}},
       {"whatif", {.answer = Whatif, .is_kept = false}},
       {"predict", {.answer = Predict}},

@@ -8,7 +8,6 @@
 
 #include "answers/data/render.h"
 #include "answers/diff/answer.h"
-#include "answers/diff/render.h"
 #include "answers/predict/answer.h"
 #include "answers/predict/render.h"
 #include "answers/report/answer.h"
@@ -20,6 +19,7 @@
 #include "render/json_writer.h"
 #include "serve/join_capture_files.h"
 #include "serve/metrics_json.h"
+#include "serve/open_recordings.h"
 
 namespace headroom {
 namespace {
@@ -55,6 +55,11 @@ Status TraceSession::Read() {
   reference_ = std::move(reference).value();
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(path(), options_.open);
   if (!store.ok()) return store.status();
+  if (!options_.recordings.empty()) {
+    store = OpenRecordings(path(), std::move(store).value(), options_.recordings,
+                           [&](const std::string& file) { return OpenTrace(file, options_.open); });
+    if (!store.ok()) return store.status();
+  }
   store_ = std::move(store).value();
   return JoinCaptureFiles(*store_, *reference_, options_.captures, options_.open);
 }
@@ -66,6 +71,7 @@ Status TraceSession::Analyze() {
                                              .measured_step_ms = options_.measured_step_ms});
   if (!answer.ok()) return answer.status();
   TraceReport& report = answer.value();
+  if (!options_.recordings.empty()) MarkRecordings(options_.recordings.size(), report);
   data_.emplace(*store_, path(), LoopViewOf(report, *store_));
   trace_start_ = report.trace_start;
   report_json_ = RenderJson(std::span(&report, 1), options_.report);
@@ -85,13 +91,6 @@ Status TraceSession::Analyze() {
   return Status::Ok();
 }
 
-Result<std::string> TraceSession::ReportJson(std::int64_t trace) const {
-  const auto traces = static_cast<std::int64_t>(others_.size()) + 1;
-  if (trace < 1 || trace > traces)
-    return Status::Usage(fmt::format("trace {}: must be from 1 to {}", trace, traces));
-  return trace == 1 ? report_json_ : others_[static_cast<std::size_t>(trace - 2)].report_json;
-}
-
 Result<JobProfile> TraceSession::Profile() const {
   Result<ProfiledTrace> profiled =
       ProfileTrace(*store_, path(), *reference_,
@@ -100,21 +99,6 @@ Result<JobProfile> TraceSession::Profile() const {
   std::vector<ProfiledTrace> runs;
   runs.push_back(std::move(profiled).value());
   return JoinTraces(std::move(runs));
-}
-
-Result<std::string> TraceSession::DiffJson(std::int64_t trace) {
-  const auto traces = static_cast<std::int64_t>(others_.size()) + 1;
-  if (trace < 2 || trace > traces)
-    return Status::Usage(fmt::format("trace {}: must be from 2 to {}", trace, traces));
-  const Other& other = others_[static_cast<std::size_t>(trace - 2)];
-  if (!other.profile.ok()) return other.profile.status();
-  const std::lock_guard<std::mutex> lock(profile_mutex_);
-  if (!profile_) profile_ = Profile();
-  if (!profile_->ok()) return profile_->status();
-  const JobProfile& own = profile_->value();
-  JobDiff diff = other.is_earlier ? Compare(other.profile.value(), own, {})
-                                  : Compare(own, other.profile.value(), {});
-  return RenderDiffJson({.diff = std::move(diff), .gate = std::nullopt});
 }
 
 std::string TraceSession::MetricsJson() const {
@@ -135,26 +119,6 @@ bool TraceSession::HasWork() const {
   };
   return store_->host_events.rows() > 0 || store_->gpu_tasks.rows() > 0 ||
          tells(store_->instants) || tells(store_->counters);
-}
-
-std::string TraceSession::TracesJson(bool all) const {
-  JsonWriter json;
-  json.BeginObject(JsonWriter::Layout::kLines);
-  json.Key("schema").String("headroom.traces/1");
-  json.Key("traces").BeginArray(JsonWriter::Layout::kLines);
-  const auto write = [&json](std::int64_t trace, const std::string& name, bool is_earlier) {
-    json.BeginObject();
-    json.Key("trace").Integer(trace);
-    json.Key("path").String(name);
-    json.Key("earlier").Bool(is_earlier);
-    json.EndObject();
-  };
-  write(1, path(), false);
-  for (std::size_t i = 0; all && i < others_.size(); ++i)
-    write(static_cast<std::int64_t>(i) + 2, others_[i].path, others_[i].is_earlier);
-  json.EndArray();
-  json.EndObject();
-  return std::move(json).Take();
 }
 
 Result<std::string> TraceSession::WhatifJson(const std::vector<std::string>& scenarios,

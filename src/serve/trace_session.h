@@ -32,6 +32,8 @@ class TraceSession {
  public:
   struct Options {
     AnalysisOptions analysis;  ///< Includes the path.
+    /// Further recordings of the same process, which become part of the trace.
+    std::vector<std::string> recordings = {};
     CalibrationFlags calibration;
     std::optional<double> measured_step_ms;
     /// Traces that contain the captures of its CUDA graphs.
@@ -45,35 +47,17 @@ class TraceSession {
   /// replay is impossible, forecasts give the reason.
   static Result<std::unique_ptr<TraceSession>> Open(const Options& options);
 
-  /// Another trace. Its events are no longer in memory.
-  struct Other {
-    std::string path;
-    std::string report_json;
-    Result<JobProfile> profile;
-    /// True: the comparison goes from this trace to the job; false: from the job to this trace.
-    bool is_earlier = false;
-  };
-  /// Call before any request.
-  void CompareWith(std::vector<Other> others) { others_ = std::move(others); }
-
   const std::string& path() const { return options_.analysis.path; }
   /// Returns headroom.report/1, as `headroom report --json` prints it.
   const std::string& ReportJson() const { return report_json_; }
-  /// Returns the report of trace number `trace`; number 1 is the job. Fails (kUsage) if there is no
-  /// such trace.
-  Result<std::string> ReportJson(std::int64_t trace) const;
   /// Returns the figures that a comparison requires, without a measured step: that is only known
   /// of one side. Fails (kNoAnswer) if no step is whole.
   Result<JobProfile> Profile() const;
-  /// Returns headroom.diff/1, as `headroom diff --json` prints it, from the earlier to the later of
-  /// the job and trace number `trace`. Fails (kUsage) if there is no such other trace, and as
-  /// Profile() does.
-  Result<std::string> DiffJson(std::int64_t trace);
+  /// Returns the size of the trace's tables in memory.
+  std::size_t MemoryBytes() const { return store_->MemoryBytes(); }
   /// Returns true if the trace has events of a program, a mark or a counter. Metrics of the machine
   /// alone do not count.
   bool HasWork() const;
-  /// Returns headroom.traces/1: the traces that ReportJson() accepts. `all` false: only the job.
-  std::string TracesJson(bool all = true) const;
   /// Returns headroom.whatif/1, as `headroom whatif --json` prints it: one row per scenario, in
   /// this order. Without scenarios, returns the ranking of all that apply. Fails (kUsage) with the
   /// error of a scenario. Replays one request at a time; other requests wait. Reports an invalid
@@ -116,14 +100,11 @@ class TraceSession {
   Status why_no_gpu_forecasts_;  ///< For forecasts that require GPU work.
   std::string report_json_;
   TimeNs trace_start_;  ///< Zero of the report's times.
-  std::vector<Other> others_;
-  std::mutex mutex_;  ///< Guards the job, which caches lookups, and the forecaster.
+  std::mutex mutex_;    ///< Guards the job, which caches lookups, and the forecaster.
   std::optional<TimelineAnswers> timeline_;
   std::optional<Forecaster> forecaster_;
   std::mutex models_mutex_;  ///< Guards the reading of the models.
   std::optional<GpuModels> models_;
-  std::mutex profile_mutex_;
-  std::optional<Result<JobProfile>> profile_;  ///< Computed at the first comparison.
   std::mutex data_mutex_;
   std::optional<DataAnswer> data_;
 };

@@ -71,7 +71,6 @@ class Html(support.ProgramTest):
         for other in (("--json",), ("--md",), ("--csv", self.scratch), ("-o", "x"), ("--only", "kernels")):
             with self.subTest(other):
                 self.assert_refused(support.headroom("report", TRACE, "--html", path, *other), 2, "--html")
-        self.assert_refused(support.headroom("report", TRACE, HOSTILE, "--html", path), 2, "--html", "one")
         self.assert_refused(support.headroom("report", self.write("no.json", "{}"), "--html", path), 3, "no.json")
         self.assertFalse(path.exists())
         self.assert_refused(support.headroom("report", TRACE, "--html", self.scratch / "no/page.html"), 4, "page.html")
@@ -80,6 +79,25 @@ class Html(support.ProgramTest):
         self.assert_refused(support.headroom("report", trace, "--html", self.scratch / "same.json"), 2, "trace")
         self.assertEqual(trace.read_bytes(), TRACE.read_bytes())
         self.assertEqual(sorted(one.name for one in self.scratch.iterdir()), ["no.json", "same.json", "trace.json"])
+
+    def test_several_ranks(self):
+        traces = [support.ROOT / f"tests/golden/two-ranks-with-steps/rank{rank}.json" for rank in (0, 1)]
+        path = self.scratch / "page.html"
+        support.headroom("report", *traces, "--html", path, LOCAL)
+        answers = self.answers(path.read_text())
+        joined = support.headroom("report", *traces, "--json", "--top", "1", LOCAL).json()
+        self.assertEqual(answers["report"], joined)
+        ranks = [row["rank"] for row in joined["inputs"]]
+        for rank in ranks:
+            one = support.headroom("report", *traces, "--rank", str(rank), "--json", LOCAL).json()
+            self.assertEqual(answers[f"report?rank={rank}"], one)
+        # `--rank` chooses the rank with all answers.
+        for chosen, other in (ranks, ranks[::-1]):
+            support.headroom("report", *traces, "--html", path, "--rank", str(chosen), LOCAL)
+            answers = self.answers(path.read_text())
+            self.assertIn(f"timeline?rank={other}", answers)
+            self.assertNotIn(f"timeline?rank={chosen}", answers)
+        self.assert_refused(support.headroom("report", *traces, "--html", path, "--rank", "7"), 2, "rank 7")
 
     def test_to_stdout(self):
         outcome = support.headroom("report", TRACE, "--html", "-", LOCAL)

@@ -151,6 +151,8 @@ REPORT: dict[str, Any] = {
         ],
         "no_action": "No change was found.",
         "note": "No steps were found.",
+        "rank": 1,
+        "rank_note": "rank 1, the slowest of 2",
     },
     "bottleneck": {
         "verdict": "host",
@@ -316,6 +318,19 @@ REPORT: dict[str, Any] = {
     "energy": None,
     "ranks": [{"rank": None, "path": "t.json", "grade": "B", "verdict": "host", "p50_ms": 0.002}],
     "job_ranks": {
+        "sentence": "Rank 1 holds the others up.",
+        "pairs": [{"rank": 0, "waited_for": 1, "waited_ms": 1, "collectives": 1}],
+        "steps": [
+            {
+                "rank": 0,
+                "step": 3,
+                "wall_ms": 1,
+                "computing_ms": 1,
+                "communication_ms": 0,
+                "waited_ms": None,
+                "caused_ms": None,
+            }
+        ],
         "straggler": {
             "pattern": "recurrent",
             "rank": 1,
@@ -381,6 +396,7 @@ REPORT: dict[str, Any] = {
         "misfits": 0,
         "other_kinds": 0,
         "pipeline": {
+            "sentence": "2 stages wait for each other.",
             "imbalance_pct": 1,
             "bubble_pct": 1,
             "stages": [{"ranks": [0], "step_ms": 2, "computing_ms": 1, "bubble_ms": 1, "idle_ms": 0}],

@@ -75,11 +75,11 @@ const rewritten = (from: string, to: string) => (page: Page) =>
 
 const FAULTS: [string, (page: Page) => Promise<void>][] = [
   ["a card that is missing", removed("main > section:not(.run-panel-silent)")],
-  ["bars of another colour", styled(":root { --busy: #c02020 !important; }")],
-  ["pale bars of another colour", styled(":root { --part: #e0a0a0 !important; }")],
+  ["bars of another colour", styled(":root { --series-1: #c02020 !important; }")],
+  ["pale bars of another shade", styled(".step-bar .idle { opacity: 0.1 !important; }")],
   ["a layout that is one pixel lower", styled("main { padding-top: 17px; }")],
-  ["a number that is longer", rewritten("19.80 ms", "1234567.89 ms")],
-  ["a number that is another", rewritten("19.80 ms", "91.80 ms")],
+  ["a number that is longer", rewritten("33.83 ms", "1234567.89 ms")],
+  ["a number that is another", rewritten("33.83 ms", "81.97 ms")],
 ];
 
 test.for(FAULTS)("%s would be seen", async ([, fault], { skip }) => {

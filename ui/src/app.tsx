@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { askOf, fetchReport, fetchScenarios, whenReadAgain } from "./api/client";
+import { embeddedAnswers, firstRankIn } from "./api/embedded";
 import type { OpenTrace, Report, Scenario } from "./api/types";
 import { useAnswer } from "./api/use_answer";
 import { useRun } from "./api/use_run";
@@ -8,21 +9,54 @@ import { Boundary } from "./components/boundary";
 import { Header } from "./components/header";
 import { RunButton, RunPanel } from "./components/run_panel";
 import { useViewFocus } from "./components/use_view_focus";
-import { readState, type UrlState, writeState } from "./model/url_state";
+import { readState, type UrlState, withRank, writeState } from "./model/url_state";
 import { VIEW_IDS, VIEWS } from "./views/registry";
+
+/** Returns the rank that the address names; empty: none. */
+const rankIn = ({ query }: UrlState): string => (/^-?\d+$/.test(query.rank ?? "") ? (query.rank ?? "") : "");
+
+/** A file holds the answers of its first rank without naming it. */
+function rankToAsk(rank: string): string {
+  const answers = embeddedAnswers();
+  return answers !== null && rank === String(firstRankIn(answers) ?? "") ? "" : rank;
+}
+
+/** State of the browser's entries that the page has shown; a link opens one without. */
+const SEEN = "seen";
+
+/** The reports of one reading of the files. */
+interface Reports {
+  generation: number;
+  job: Report; // Covers all ranks.
+  ofRanks: Map<string, Report>;
+}
 
 export function App() {
   const [state, setState] = useState<UrlState>(() => readState(location.hash, VIEW_IDS));
   const files = useStateOfFiles();
   const run = useRun(files.can_run, files.look);
-  const [shownReport, setShownReport] = useState<{ report: Report; generation: number } | null>(null);
-  const report = shownReport?.report ?? null;
+  const [reports, setReports] = useState<Reports | null>(null);
   const [catalogue, setCatalogue] = useState<Scenario[] | null>(null);
   const [error, setError] = useState("");
   useViewFocus(state.view);
 
+  const shown = VIEWS.find((view) => view.id === state.view);
+  const named = rankIn(state);
+  // Most views show one rank: the slowest, unless the user chose another.
+  const rank = named === "" && shown?.ofAllRanks !== true ? String(reports?.job.summary.rank ?? "") : named;
+  const report = reports === null ? null : rank === "" ? reports.job : (reports.ofRanks.get(rank) ?? null);
+  if (reports !== null) askOf(reports.generation, rankToAsk(rank));
+
   useEffect(() => {
-    const follow = () => setState(readState(location.hash, VIEW_IDS));
+    history.replaceState(SEEN, "");
+    const follow = () =>
+      setState((before) => {
+        const to = readState(location.hash, VIEW_IDS);
+        // Back and forward lead to entries that name their rank, or none on purpose.
+        const next = history.state === null ? withRank(to, before) : to;
+        history.replaceState(SEEN, "", writeState(next));
+        return next;
+      });
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
@@ -32,11 +66,10 @@ export function App() {
     if (generation === null) return;
     let isLatest = true;
     setError("");
-    Promise.all([fetchReport(generation), fetchScenarios(generation)]).then(
-      ([next, scenarios]) => {
+    Promise.all([fetchReport(generation, ""), fetchScenarios(generation)]).then(
+      ([job, scenarios]) => {
         if (!isLatest) return;
-        askOf(generation);
-        setShownReport({ report: next, generation });
+        setReports({ generation, job, ofRanks: new Map() });
         setCatalogue(scenarios);
       },
       (failure: Error) => isLatest && setError(failure.message),
@@ -45,12 +78,22 @@ export function App() {
       isLatest = false;
     };
   }, [files.generation]);
-  const go = (next: UrlState, replace = false) => {
-    if (!replace) {
-      location.hash = writeState(next);
-      return;
-    }
-    history.replaceState(null, "", writeState(next));
+  useEffect(() => {
+    if (reports === null || rank === "" || reports.ofRanks.has(rank)) return;
+    let isLatest = true;
+    setError("");
+    fetchReport(reports.generation, rank).then(
+      (next) => isLatest && setReports({ ...reports, ofRanks: new Map(reports.ofRanks).set(rank, next) }),
+      (failure: Error) => isLatest && setError(failure.message),
+    );
+    return () => {
+      isLatest = false;
+    };
+  }, [reports, rank]);
+  const go = (to: UrlState, replace = false) => {
+    const next = withRank(to, state);
+    if (replace || writeState(next) === location.hash) history.replaceState(SEEN, "", writeState(next));
+    else history.pushState(SEEN, "", writeState(next));
     setState(next);
   };
   const path = report?.inputs[0]?.path ?? "";
@@ -58,11 +101,10 @@ export function App() {
     document.title = path === "" ? "Headroom" : `Headroom: ${path.split("/").pop()}`;
   }, [path]);
   const traces = useAnswer<{ traces: OpenTrace[] }>(report === null ? null : "traces").answer?.traces.length ?? 1;
-  const shown = VIEWS.find((view) => view.id === state.view);
 
   return (
     <>
-      <Header report={report} state={state} shown={shown} traces={traces}>
+      <Header job={reports?.job ?? null} report={report} state={state} shown={shown} traces={traces} go={go}>
         <RunButton state={run} />
       </Header>
       <main>
@@ -84,7 +126,7 @@ export function App() {
         {!files.isGone && <RunPanel state={run} />}
         {error === "" && (report === null || catalogue === null) && <p class="dim">Reading the report …</p>}
         {shown !== undefined && report !== null && catalogue !== null && (
-          <Boundary key={`${shown.id} ${shownReport?.generation}`}>
+          <Boundary key={`${shown.id} ${reports?.generation} ${rank}`}>
             <shown.Component report={report} catalogue={catalogue} state={state} go={go} />
           </Boundary>
         )}

@@ -163,3 +163,9 @@ export function formatSentence(text: string): string {
 export function formatCount(count: number): string {
   return count.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
+
+/** Splits a text after its first sentence. */
+export function firstSentence(text: string): [first: string, rest: string] {
+  const end = text.indexOf(". ");
+  return end === -1 ? [text, ""] : [text.slice(0, end + 1), text.slice(end + 2)];
+}

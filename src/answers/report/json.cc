@@ -251,6 +251,8 @@ void WriteSummary(JsonWriter& json, const JobReport& job, const ReportOptions& o
   json.EndArray();
   json.Key("no_action").StringOrNull(summary.no_action);
   json.Key("note").StringOrNull(summary.note);
+  json.Key("rank").Integer(summary.rank);
+  json.Key("rank_note").StringOrNull(summary.rank_note);
   json.EndObject();
 }
 

@@ -1,7 +1,9 @@
 #include "answers/report/ranks_json.h"
 
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "answers/report/columns.h"
@@ -38,6 +40,43 @@ void WriteStraggler(const JobRanks& job, JsonWriter& json) {
   json.Key("steps").Integer(waits.steps);
   json.Key("uncertainty_us").Microseconds(waits.uncertainty);
   json.EndObject();
+}
+
+/// Writes a row per rank and step.
+void WriteSteps(const JobRanks& job, JsonWriter& json) {
+  std::map<std::pair<std::size_t, std::int64_t>, const RankStepWaits*> waits;
+  for (const RankStepWaits& row : job.waits.steps_of_ranks) waits[{row.rank, row.step}] = &row;
+  json.Key("steps").BeginArray(Layout::kLines);
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    for (const RankStep& step : job.ranks[rank].steps) {
+      const auto found = waits.find({rank, step.number});
+      const RankStepWaits none, &row = found == waits.end() ? none : *found->second;
+      json.BeginObject();
+      json.Key("rank").Integer(job.ranks[rank].rank);
+      json.Key("step").Integer(step.number);
+      json.Key("wall_ms").Milliseconds(step.wall);
+      json.Key("computing_ms").Milliseconds(step.computing);
+      json.Key("communication_ms").Milliseconds(step.collectives + step.neighbours);
+      const bool known = job.alignment.clocks[rank].aligned;
+      json.Key("waited_ms").Milliseconds(known ? std::optional(row.waited) : std::nullopt);
+      json.Key("caused_ms").Milliseconds(known ? std::optional(row.caused) : std::nullopt);
+      json.EndObject();
+    }
+  }
+  json.EndArray();
+}
+
+void WritePairs(const JobRanks& job, JsonWriter& json) {
+  json.Key("pairs").BeginArray(Layout::kLines);
+  for (const RankPairWaits& pair : job.waits.pairs) {
+    json.BeginObject();
+    json.Key("rank").Integer(job.ranks[pair.waiting].rank);
+    json.Key("waited_for").Integer(job.ranks[pair.last].rank);
+    json.Key("waited_ms").Milliseconds(pair.waited);
+    json.Key("collectives").Integer(pair.collectives);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 void WriteRanks(const JobRanks& job, const std::vector<std::size_t>& ranks, JsonWriter& json) {
@@ -80,6 +119,7 @@ void WritePipeline(const JobRanks& job, JsonWriter& json) {
   json.Key("pipeline");
   if (!job.pipeline) return json.Null();
   json.BeginObject(Layout::kLines);
+  json.Key("sentence").String(PipelineVerdict(*job.pipeline));
   json.Key("imbalance_pct").Number(kPercent * job.pipeline->imbalance);
   json.Key("bubble_pct").Number(kPercent * job.pipeline->bubble_share);
   json.Key("stages").BeginArray(Layout::kLines);
@@ -103,8 +143,11 @@ void WriteJobRanksJson(const JobRanks* ranks, JsonWriter& json) {
   json.Key("job_ranks");
   if (ranks == nullptr) return json.Null();
   json.BeginObject(Layout::kLines);
+  json.Key("sentence").String(RanksVerdict(*ranks));
   WriteStraggler(*ranks, json);
   WriteTable(json, "waits", columns::Waits(), *ranks, ranks->waits.ranks.size());
+  WritePairs(*ranks, json);
+  WriteSteps(*ranks, json);
   WriteTable(json, "clocks", columns::Clocks(), *ranks, ranks->ranks.size());
   WriteWork(*ranks, json);
   WriteGroups(*ranks, json);

@@ -30,7 +30,13 @@ TEST(JobRanksJson, HasTheStragglerItsCauseAndTheGroups) {
   EXPECT_EQ(json["straggler"]["cause"], "slow-gpu");
   EXPECT_EQ(json["straggler"]["lost_ms"], 30);
   EXPECT_EQ(json["straggler"]["lost_pct"], 25);
+  EXPECT_NE(json["sentence"].get<std::string>().find("Rank 1 (on node2)"), std::string::npos);
   EXPECT_EQ(json["waits"].size(), 2u);
+  EXPECT_EQ(json["pairs"][0]["rank"], 0);
+  EXPECT_EQ(json["pairs"][0]["waited_for"], 1);
+  EXPECT_EQ(json["steps"][0]["waited_ms"], 30);
+  EXPECT_EQ(json["steps"][1]["wall_ms"], 120);
+  EXPECT_EQ(json["steps"][1]["waited_ms"], 0);
   EXPECT_EQ(json["clocks"][1]["offset_ms"], 7'200'000);
   EXPECT_EQ(json["work"]["measure"], "flops");
   EXPECT_TRUE(json["work"]["explained_pct"].is_null());

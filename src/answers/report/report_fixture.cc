@@ -440,6 +440,11 @@ JobRanks SlowRankOne() {
   job.waits.ranks = {
       {.waited = DurationNs(30'000'000), .caused = DurationNs(0), .last = 0, .culprit = 0},
       {.waited = DurationNs(0), .caused = DurationNs(30'000'000), .last = 3, .culprit = 2}};
+  job.waits.pairs = {{.waiting = 0, .last = 1, .waited = DurationNs(30'000'000), .collectives = 3}};
+  job.waits.steps_of_ranks = {
+      {.rank = 0, .step = 7, .waited = DurationNs(30'000'000), .caused = DurationNs(0)}};
+  for (RankTimeline& rank : job.ranks)
+    rank.steps = {{.number = 7, .start = {}, .wall = DurationNs(120'000'000)}};
   job.waits.classes = {{.group = "world",
                         .kind = "allreduce",
                         .bytes = 1e6,

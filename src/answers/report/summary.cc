@@ -155,7 +155,9 @@ std::string NoteOf(const JobReport& job) {
 
 Summary SummaryOf(const JobReport& job, const ReportOptions& options) {
   const TraceReport& file = job.slowest();
-  Summary summary = {.step_ms = job.Base(),
+  Summary summary = {.rank = job.single() ? std::nullopt : file.input.rank,
+                     .rank_note = job.SlowestNote(),
+                     .step_ms = job.Base(),
                      .recorded = job.steps().step_time,
                      .gpu_busy = GpuBusyOf(file),
                      .samples_per_s = SamplesPerSecond(job),

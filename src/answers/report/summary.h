@@ -32,6 +32,8 @@ enum class PartsOf : std::uint8_t { kStep, kGpuTime };
 
 /// The step time is that of all ranks, as in JobReport; the rest is that of the slowest rank.
 struct Summary {
+  std::optional<std::int64_t> rank = {};  ///< The slowest rank; nullopt for a single file.
+  std::string rank_note = {};             ///< As JobReport::SlowestNote(); empty for a single file.
   /// Time of a step, in ms; without steps, of the recording.
   std::optional<MsInterval> step_ms = {};
   std::optional<DurationNs> recorded = {};  ///< The same time as recorded.

@@ -22,7 +22,6 @@
 #include "cli/terminal/output.h"
 #include "embedded/page_files.h"
 #include "serve/page_answers.h"
-#include "serve/trace_session.h"
 
 namespace headroom::cli {
 namespace {
@@ -250,13 +249,7 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   if (!found.ok()) return found.status();
   files_ = std::move(found).value();
   if (Status status = CheckOutputs(); !status.ok()) return status;
-  for (const auto& [first, others] : request.recordings) {
-    for (const std::string& other : others) {
-      const auto path = std::find(files_.paths.begin(), files_.paths.end(), other);
-      files_.of_folder.erase(files_.of_folder.begin() + (path - files_.paths.begin()));
-      files_.paths.erase(path);
-    }
-  }
+  RemoveFurther(request.recordings, files_);
   request.progress = !quiet_;
   request.compare = files_.paths.size() > 1;
   if (!request.compare) request.analysis.rank = rank_;
@@ -264,7 +257,8 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   // A folder may also hold files that are not traces of the job.
   for (std::size_t i = 0; i < files_.paths.size(); ++i)
     files_to_read.push_back({.path = files_.paths[i], .may_fail = files_.of_folder[i]});
-  Result<ReadFiles> read = Sort(reading.Lead(files_to_read, threads_.value_or(0)));
+  SharedResults results = reading.Lead(files_to_read, threads_.value_or(0));
+  Result<ReadFiles> read = SortResults(files_, std::move(results.files));
   if (!read.ok()) return read.status();
   log_.Enter("render");
   std::vector<TraceReport>& files = read.value().reports;
@@ -278,7 +272,7 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   if (Status status = Render(files, read.value().calls, several ? &ranks.value() : nullptr);
       !status.ok())
     return status;
-  if (time_) Remark(log_.Text() + read.value().log);
+  if (time_) Remark(log_.Text() + (results.processes.size() > 1 ? TextOf(results.processes) : ""));
   return Status::Ok();
 }
 
@@ -286,27 +280,19 @@ Status ReportCommand::WritePage() {
   Result<TraceFiles> found = FindTraceFiles(traces_);
   if (!found.ok()) return found.status();
   files_ = std::move(found).value();
-  if (files_.paths.size() != 1) {
-    return Status::Usage(
-        fmt::format("--html takes one file, not {}: name one", files_.paths.size()));
-  }
   if (Status status = CheckOutputs(); !status.ok()) return status;
   Result<FileRequest> request = MakeRequest();
   if (!request.ok()) return request.status();
-  TraceSession::Options options = {.analysis = std::move(request.value().analysis),
-                                   .calibration = calibration_,
-                                   .measured_step_ms = measured_step_ms_,
-                                   .captures = std::move(request.value().captures),
-                                   .open = std::move(request.value().open)};
-  options.analysis.path = files_.paths.front();
-  options.analysis.rank = rank_;
-  options.open.threads = threads_.value_or(DefaultThreads());
+  JobSessionOptions options = {
+      .request = std::move(request).value(), .report = {}, .rank = rank_, .profile = {}};
+  options.request.progress = !quiet_;
+  options.request.open.threads = threads_.value_or(DefaultThreads());
   options.report.inputs = traces_;
   if (top_) options.report.top = static_cast<std::size_t>(*top_);
   options.report.check_arguments = CheckArguments(1);
   options.report.forecast_arguments = ForecastArguments();
   log_.Enter("analyze");
-  const Result<std::unique_ptr<TraceSession>> session = TraceSession::Open(options);
+  const Result<std::unique_ptr<JobSession>> session = OpenJobSession(traces_, std::move(options));
   if (!session.ok()) return session.status();
   log_.Enter("forecast");
   const Result<std::vector<PageAnswer>> answers = AnswersOfPage(*session.value());
@@ -353,26 +339,6 @@ Result<FileRequest> ReportCommand::MakeRequest() const {
   if (!captures.ok()) return captures.status();
   request.captures = std::move(captures).value();
   return request;
-}
-
-Result<ReportCommand::ReadFiles> ReportCommand::Sort(SharedResults results) const {
-  ReadFiles read;
-  Status failed;
-  for (std::size_t i = 0; i < results.files.size(); ++i) {
-    FileResult& file = results.files[i];
-    if (file.status.ok()) {
-      read.reports.push_back(std::move(*file.report));
-      if (file.calls) read.calls[read.reports.back().input.path] = std::move(*file.calls);
-      if (file.timeline) read.timelines.push_back(std::move(*file.timeline));
-      continue;
-    }
-    if (!files_.of_folder[i] || file.status.code() == StatusCode::kUsage) return file.status;
-    if (failed.ok()) failed = file.status;
-    read.unreadable.push_back(file.status.message());
-  }
-  if (read.reports.empty()) return failed;
-  if (results.processes.size() > 1) read.log = TextOf(results.processes);
-  return read;
 }
 
 Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {

@@ -10,6 +10,7 @@
 #include "answers/report/shown_row.h"
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/file_report.h"
+#include "cli/inputs/read_job.h"
 #include "cli/inputs/trace_files.h"
 #include "cli/terminal/resource_log.h"
 #include "distributed/shared_reading.h"
@@ -29,19 +30,10 @@ class ReportCommand : public Subcommand {
  private:
   /// Fails if an output would replace a trace.
   Status CheckOutputs() const;
-  struct ReadFiles {
-    std::vector<TraceReport> reports;
-    std::vector<RankTimeline> timelines;  ///< One per file; empty for a single file.
-    std::vector<std::string> unreadable;  ///< Unreadable files of folders, with the reason.
-    CallsByPath calls;  ///< Calls of the row that --show names; empty without --show.
-    std::string log;    ///< Time and memory of each process; empty for a single process.
-  };
   /// Returns the options of the report on each file, from the flags.
   Result<FileRequest> MakeRequest() const;
   /// Does the work of the leading process.
   Status Report(SharedReading& reading, FileRequest& request);
-  /// Separates the files that were read from those that failed.
-  Result<ReadFiles> Sort(SharedResults results) const;
   /// Keeps only the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
   /// Does all the work of --html, because the page makes its own queries.

@@ -16,7 +16,8 @@
 #include "capture/launched_program.h"
 #include "capture/metrics/board/clock.h"
 #include "cli/flags/value_checks.h"
-#include "cli/inputs/open_with_progress.h"
+#include "cli/inputs/profile_run.h"
+#include "cli/inputs/read_job.h"
 #include "cli/terminal/link_page.h"
 #include "cli/terminal/output.h"
 #include "embedded/page_files.h"
@@ -33,6 +34,7 @@ constexpr const char* kUiExamples = R"(Examples:
   headroom ui trace.json.gz              prints a link, for a browser on this machine only
   headroom ui trace.json.gz --open       also opens it
   headroom ui before.json after.json     also shows what changed
+  headroom ui traces/                    a folder with a file per rank: who waits for whom
   headroom ui trace.json.gz --port 8080  on a fixed port, for a permanent tunnel
   headroom ui --run 'python3 train.py'   records it; the page records it again, and compares
   headroom ui old.pftrace --run '...'    begins with old.pftrace; the page starts a run
@@ -83,9 +85,10 @@ std::string Sentence(const RepeatedRun::State& run) {
 UiCommand::UiCommand(Command parent) {
   command_ = parent.AddCommand("ui", "Explore a trace in a local web page", kUiExamples);
   command_
-      .AddOption("TRACE", traces_,
-                 "A PyTorch-profiler trace or a recording. The first is the job; the others are "
-                 "compared with it. Without one, --run records the job")
+      .AddOption(
+          "TRACE", traces_,
+          "A PyTorch-profiler trace, a recording, or a folder with a file per rank. The first "
+          "is the job; the others are compared with it. Without one, --run records the job")
       .TypeName("");
   command_
       .AddOption("--run", run_, "Record this shell command; a button of the page records it again")
@@ -134,45 +137,62 @@ std::vector<std::string> UiCommand::ForecastArguments(
   return arguments;
 }
 
-Result<std::unique_ptr<TraceSession>> UiCommand::Open(
-    const std::string& trace, std::optional<double> measured_step_ms) const {
+Result<std::unique_ptr<JobSession>> UiCommand::Open(const std::string& trace,
+                                                    std::optional<double> measured_step_ms) const {
   const Result<AnalysisOptions> analysis = AnalysisOf(options_);
   if (!analysis.ok()) return analysis.status();
   Result<std::vector<std::string>> captures = CaptureFiles(options_.capture);
   if (!captures.ok()) return captures.status();
-  TraceSession::Options options = {.analysis = analysis.value(),
-                                   .calibration = options_.calibration,
-                                   .measured_step_ms = measured_step_ms,
-                                   .captures = std::move(captures).value()};
-  options.open = options_.open;
-  options.analysis.path = trace;
+  JobSessionOptions options;
+  options.request = {.open = options_.open,
+                     .analysis = analysis.value(),
+                     .calibration = options_.calibration,
+                     .measured_step_ms = measured_step_ms,
+                     .show = {},
+                     .progress = !options_.quiet,
+                     .captures = std::move(captures).value(),
+                     .recordings = {}};
   options.report.inputs = {trace};
   options.report.check_arguments = CheckArguments();
   options.report.forecast_arguments = ForecastArguments(measured_step_ms);
-  return TraceSession::Open(options);
+  options.profile = [this, trace]() -> Result<JobProfile> {
+    const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+    if (!reference.ok()) return reference.status();
+    JobOptions of_trace = options_;
+    of_trace.measured_step_ms.reset();
+    of_trace.quiet = true;
+    return ProfileTraces({trace}, *reference.value(), of_trace);
+  };
+  return OpenJobSession({trace}, std::move(options));
 }
 
 bool UiCommand::IsRecordedHere(const std::vector<std::string>& files) const {
   return traces_.empty() || files.front() != traces_.front();
 }
 
-Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll(
+Result<std::unique_ptr<JobSession>> UiCommand::OpenAll(
     const std::vector<std::string>& files) const {
   const bool is_recorded_here = IsRecordedHere(files);
-  Result<std::unique_ptr<TraceSession>> session =
+  Result<std::unique_ptr<JobSession>> session =
       Open(files.front(), is_recorded_here ? std::nullopt : options_.measured_step_ms);
   if (!session.ok()) return session;
-  if (is_recorded_here && !session.value()->HasWork()) {
-    return Status::NoAnswer(
-        "the recording is empty: it has no PyTorch training loop, timer, mark, counter or GPU "
-        "work; headroom doctor shows what can be recorded here");
+  if (is_recorded_here) {
+    const Result<std::shared_ptr<TraceSession>> recording = session.value()->Trace();
+    if (!recording.ok()) return recording.status();
+    if (!recording.value()->HasWork()) {
+      return Status::NoAnswer(
+          "the recording is empty: it has no PyTorch training loop, timer, mark, counter or GPU "
+          "work; headroom doctor shows what can be recorded here");
+    }
   }
-  std::vector<TraceSession::Other> others;
+  std::vector<JobSession::Other> others;
   for (const std::string& trace : std::span(files).subspan(1)) {
-    const Result<std::unique_ptr<TraceSession>> other = Open(trace, std::nullopt);
+    const Result<std::unique_ptr<JobSession>> other = Open(trace, std::nullopt);
     if (other.ok()) {
+      Result<std::string> report = other.value()->ReportJson();
+      if (!report.ok()) return report.status();
       others.push_back({.path = trace,
-                        .report_json = other.value()->ReportJson(),
+                        .report_json = std::move(report).value(),
                         .profile = other.value()->Profile(),
                         .is_earlier = is_recorded_here});
     } else if (!is_recorded_here) {
@@ -198,7 +218,7 @@ std::vector<std::string> UiCommand::FilesWith(const std::string& recording,
 }
 
 RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
-                                    std::unique_ptr<TraceSession>& first) const {
+                                    std::unique_ptr<JobSession>& first) const {
   // Reserved recording of the current run.
   const auto reserved = std::make_shared<std::optional<ReservedRecording>>();
   const auto name = [reserved]() -> Result<std::string> {
@@ -226,7 +246,7 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
   };
   const auto show = [this, &live, &first](const std::string& path) -> Status {
     if (live) return live->Show(FilesWith(path, live->Now().session->path()));
-    Result<std::unique_ptr<TraceSession>> session = OpenAll({path});
+    Result<std::unique_ptr<JobSession>> session = OpenAll({path});
     if (!session.ok()) return session.status();
     first = std::move(session).value();
     return Status::Ok();
@@ -289,9 +309,9 @@ Status UiCommand::Run() {
 
   std::vector<std::string> files = traces_;
   std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(files);
-  std::unique_ptr<TraceSession> first;
+  std::unique_ptr<JobSession> first;
   if (!files.empty()) {
-    Result<std::unique_ptr<TraceSession>> session = OpenAll(files);
+    Result<std::unique_ptr<JobSession>> session = OpenAll(files);
     if (!session.ok()) return session.status();
     first = std::move(session).value();
   }

@@ -10,10 +10,10 @@
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/open_job.h"
 #include "cli/terminal/end_signals.h"
+#include "serve/job_session.h"
 #include "serve/live_session.h"
 #include "serve/loopback.h"
 #include "serve/repeated_run.h"
-#include "serve/trace_session.h"
 
 namespace headroom::cli {
 
@@ -28,18 +28,19 @@ class UiCommand : public Subcommand {
   /// Returns arguments with which the check commands of findings give the report's figures.
   std::vector<std::string> CheckArguments() const;
   std::vector<std::string> ForecastArguments(std::optional<double> measured_step_ms) const;
+  /// @param trace             a file, or the folder of a job's ranks
   /// @param measured_step_ms  step time of `trace` without a profiler; nullopt: unknown
-  Result<std::unique_ptr<TraceSession>> Open(const std::string& trace,
-                                             std::optional<double> measured_step_ms) const;
-  /// Opens all files. Returns the first, which refers to the others.
-  Result<std::unique_ptr<TraceSession>> OpenAll(const std::vector<std::string>& files) const;
+  Result<std::unique_ptr<JobSession>> Open(const std::string& trace,
+                                           std::optional<double> measured_step_ms) const;
+  /// Opens all jobs. Returns the first, which refers to the others.
+  Result<std::unique_ptr<JobSession>> OpenAll(const std::vector<std::string>& traces) const;
   /// Returns true if --run recorded the job, so it is not a TRACE.
   bool IsRecordedHere(const std::vector<std::string>& files) const;
 
   /// Returns the functions with which a RepeatedRun records and shows a recording. If `live` is
   /// empty, opens the recording into `first`.
   RepeatedRun::Work WorkOf(std::optional<LiveSession>& live,
-                           std::unique_ptr<TraceSession>& first) const;
+                           std::unique_ptr<JobSession>& first) const;
   /// Returns a new recording and the files that it is compared with: the job before it, and each
   /// TRACE.
   std::vector<std::string> FilesWith(const std::string& recording, const std::string& before) const;

@@ -16,38 +16,12 @@
 #include "cli/inputs/open_with_progress.h"
 #include "export/trace_part.h"
 #include "render/escape.h"
-#include "render/number_format.h"
 #include "serve/join_capture_files.h"
-#include "store/join.h"
+#include "serve/open_recordings.h"
 #include "whatif/finding_forecasts.h"
 
 namespace headroom::cli {
 namespace {
-
-/// Reads the recordings of one process as one trace.
-Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
-                                                   std::unique_ptr<TraceStore> first,
-                                                   const std::vector<std::string>& further,
-                                                   const FileRequest& request) {
-  std::vector<std::unique_ptr<TraceStore>> parts;
-  parts.push_back(std::move(first));
-  for (const std::string& file : further) {
-    Result<std::unique_ptr<TraceStore>> part =
-        OpenWithProgress(file, request.open, !request.progress);
-    if (!part.ok()) return part.status();
-    parts.push_back(std::move(part).value());
-  }
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const auto& a, const auto& b) { return BeginOf(*a) < BeginOf(*b); });
-  if (const std::string why = WhyNotOneProcess(parts); !why.empty()) {
-    return Status::Usage(
-        fmt::format("{} and {} are recordings of one process according to their names, but {}: "
-                    "report each separately",
-                    Printable(path, Charset::kAscii),
-                    Plural(static_cast<std::int64_t>(further.size()), "file"), why));
-  }
-  return JoinRecordings(parts);
-}
 
 Status Fill(const std::string& path, const ReferenceData& reference, const FileRequest& request,
             ResourceLog& log, FileResult& result) {
@@ -57,7 +31,10 @@ Status Fill(const std::string& path, const ReferenceData& reference, const FileR
   if (!store.ok()) return store.status();
   const auto further = request.recordings.find(path);
   if (further != request.recordings.end()) {
-    store = OpenRecordings(path, std::move(store).value(), further->second, request);
+    store = OpenRecordings(path, std::move(store).value(), further->second,
+                           [&](const std::string& file) {
+                             return OpenWithProgress(file, request.open, !request.progress);
+                           });
     if (!store.ok()) return store.status();
   }
   const std::vector<std::int64_t> ranks = RanksOfProcesses(*store.value());
@@ -94,13 +71,7 @@ Status Fill(const std::string& path, const ReferenceData& reference, const FileR
   TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
   Status status = ForecastFindings(*store.value(), reference, request.calibration,
                                    request.measured_step_ms, report);
-  if (further != request.recordings.end()) {
-    report.input.recordings += static_cast<std::int64_t>(further->second.size());
-    for (Finding& finding : report.findings) {
-      finding.of_set = true;     // The check command must name all files.
-      finding.scenario.clear();  // `headroom whatif` takes only a single file.
-    }
-  }
+  if (further != request.recordings.end()) MarkRecordings(further->second.size(), report);
   return status;
 }
 

@@ -2,13 +2,14 @@
 // font rendering.
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
+import { jobOfRanks } from "./job_of_ranks";
 import { ROOT, startUi, type Ui } from "./program";
 import { launch, NARROW, type SCHEMES, Visit, WIDE } from "./visit";
 
 export interface Picture {
   name: string; // docs/images/ui-NAME.png
   address: string; // The part after "#".
-  trace: string; // Path in the checkout, which the page's header shows.
+  trace: string; // Path in the checkout, which the page's header shows; of a job of ranks, the folder's name.
   size: typeof WIDE;
   colorScheme: (typeof SCHEMES)[number];
 }
@@ -20,6 +21,7 @@ const wide = (view: string): Picture => ({ name: view, address: view, trace: BER
 
 /** Pictures of the sample trace: wide windows, some narrow ones, some dark ones. */
 export const PICTURES: Picture[] = [
+  { ...wide("ranks"), trace: jobOfRanks() },
   ...VIEWS.map(wide),
   ...["overview", "timeline", "tables", "roofline"].map((view) => ({
     ...wide(view),

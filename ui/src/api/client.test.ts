@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { ask, askOf, messageOf, whenReadAgain } from "./client";
+import { ask, askOf, messageOf, pathOfRank, whenReadAgain } from "./client";
 
 test("a failed answer gives its reason, whatever its form", () => {
   expect(messageOf(400, '{"schema": "headroom.error/1", "error": "no steps"}')).toBe("no steps");
@@ -24,7 +24,7 @@ test("a question is about the files that are shown, unless it says otherwise", a
     return Promise.resolve(new Response('{"error": "read again"}', { status }));
   });
   await ask("gpus");
-  askOf(3);
+  askOf(3, "");
   await ask("gpus");
   await ask("report", undefined, 4);
   await ask("state", undefined, null);
@@ -34,4 +34,20 @@ test("a question is about the files that are shown, unless it says otherwise", a
   await expect(ask("gpus")).rejects.toThrow("read again");
   expect(told).toHaveBeenCalledOnce();
   vi.unstubAllGlobals();
+});
+
+test("requests about the trace of one rank name it", () => {
+  expect(pathOfRank("whatif?scenario=tf32", "3")).toBe("whatif?scenario=tf32&rank=3");
+  expect(pathOfRank("timeline", "3")).toBe("timeline?rank=3");
+  expect(pathOfRank("timeline", "")).toBe("timeline");
+  for (const path of [
+    "traces",
+    "diff?trace=2",
+    "ranks/step?step=4",
+    "scenarios",
+    "state",
+    "run/stop",
+    "report?trace=2",
+  ])
+    expect(pathOfRank(path, "3")).toBe(path);
 });

@@ -10,12 +10,25 @@ const OTHER_FILES = 412;
 
 /** Generation of the files that the page shows; null: none yet. */
 let shown: number | null = null;
+/** Rank that the page shows; empty: the one that the server chooses, or the job has only one. */
+let shownRank = "";
 let onOther = () => {};
 
-/** Sets the generation that later requests are about. Requests fail if the server has read the files again since. */
-export function askOf(generation: number): void {
+/**
+ * Sets the generation and the rank that later requests are about. Requests fail if the server has read the files again
+ * since.
+ */
+export function askOf(generation: number, rank: string): void {
   shown = generation;
+  shownRank = rank;
 }
+
+/** Requests that are not about the trace of one rank. */
+const OF_ALL_RANKS = /^(state|run|traces|diff|ranks|scenarios|clusters|report\?trace)\b/;
+
+/** Adds the rank to the path of a request. */
+export const pathOfRank = (path: string, rank: string = shownRank): string =>
+  rank === "" || OF_ALL_RANKS.test(path) ? path : `${path}${path.includes("?") ? "&" : "?"}rank=${rank}`;
 
 /** @param call  called after a request about an older generation than the server has */
 export function whenReadAgain(call: () => void): void {
@@ -56,19 +69,25 @@ const get = (path: string, signal?: AbortSignal, generation: number | null = sho
  */
 export async function ask<T>(path: string, signal?: AbortSignal, generation?: number | null): Promise<T> {
   const answers = embeddedAnswers();
-  if (answers !== null) return answerIn(answers, path) as T;
-  return (await get(path, signal, generation)).json() as Promise<T>;
+  if (answers !== null) return answerIn(answers, pathOfRank(path)) as T;
+  return (await get(pathOfRank(path), signal, generation)).json() as Promise<T>;
 }
 
 /** Like ask(), for binary columns. Requires a server. */
 export async function askBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
-  return (await get(path, signal)).arrayBuffer();
+  return (await get(pathOfRank(path), signal)).arrayBuffer();
 }
 
 /** Makes the server act, and returns the result. */
 export const tell = async <T>(path: string): Promise<T> => (await send(path, { method: "POST" })).json() as Promise<T>;
 
-export const fetchReport = (generation: number): Promise<Report> => ask("report", undefined, generation);
+/** @param rank  empty: the rank that the server chooses */
+export async function fetchReport(generation: number, rank: string): Promise<Report> {
+  const path = pathOfRank("report", rank);
+  const answers = embeddedAnswers();
+  if (answers !== null) return answerIn(answers, path) as Report;
+  return (await get(path, undefined, generation)).json() as Promise<Report>;
+}
 
 export const fetchScenarios = async (generation: number): Promise<Scenario[]> =>
   (await ask<{ scenarios: Scenario[] }>("scenarios", undefined, generation)).scenarios;

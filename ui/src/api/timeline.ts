@@ -1,5 +1,5 @@
 // Requests of the timeline (docs/ui.md). All times are ns from the first event.
-import { ask, askBytes } from "./client";
+import { ask, askBytes, pathOfRank } from "./client";
 import { bytesIn, embeddedAnswers } from "./embedded";
 
 export type TrackKind = "critical-path" | "stream" | "thread" | "counter";
@@ -99,7 +99,7 @@ export async function fetchTile(
 ): Promise<ArrayBuffer | null> {
   const path = `timeline/tile?level=${level}&index=${index}`;
   const kept = embeddedAnswers();
-  if (kept !== null) return bytesIn(kept, path);
+  if (kept !== null) return bytesIn(kept, pathOfRank(path));
   const of = scenario === "" ? "" : `&${ofScenario(scenario)}`;
   return askBytes(`${path}&tracks=${tracks.join(",")}${of}`);
 }

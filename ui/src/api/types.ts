@@ -1,5 +1,6 @@
 // The parts of headroom.report/1, headroom.whatif/1 and headroom.scenarios/1 that the page uses (docs/schema/). Times
 // are in the unit of their key; null: unknown.
+import type { JobRanks } from "./ranks";
 import type { ReportTables } from "./report_tables";
 
 export interface Interval {
@@ -16,6 +17,7 @@ export interface Finding {
   saves_note: string | null;
   evidence: string[];
   action: string;
+  rank?: number | null; // Only in a report of several ranks.
   check: string;
   whatif: string | null;
   scenario: string | null;
@@ -87,6 +89,8 @@ export interface Summary {
   actions: Action[];
   no_action: string | null;
   note: string | null;
+  rank: number | null; // The slowest of several ranks, whose figures these are.
+  rank_note: string | null; // "rank 3, the slowest of 8".
 }
 
 export interface Report extends ReportTables {
@@ -129,6 +133,7 @@ export interface Report extends ReportTables {
   engine_window: { first_step: number; last_step: number; steps: number } | null;
   findings: Finding[];
   throughput?: { batch_size: number | null } | null;
+  job_ranks?: JobRanks | null;
 }
 
 /** A row of headroom.traces/1. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { embeddedAnswers } from "../api/embedded";
 import type { Report } from "../api/types";
 import { formatMs } from "../format";
-import { fileNameOf, gpusText, rankText, stepsText } from "../model/header";
+import { fileNameOf, gpusText, pathOf, ranksOf, rankText, stepsText } from "../model/header";
 import { type UrlState, withView, writeState } from "../model/url_state";
 import { VIEWS, type View } from "../views/registry";
 import { type Theme, useTheme } from "./use_theme";
@@ -39,7 +39,7 @@ function Brand() {
 
 /** The trace, its GPUs and steps, and the step time. */
 function Trace({ report }: { report: Report }) {
-  const path = report.inputs[0]?.path ?? "";
+  const path = pathOf(report);
   const { steps, summary } = report;
   const facts = [gpusText(report), rankText(report), stepsText(report)];
   return (
@@ -57,21 +57,52 @@ function Trace({ report }: { report: Report }) {
 }
 
 interface HeaderProps {
-  report: Report | null;
+  job: Report | null; // Covers all ranks.
+  report: Report | null; // Covers the shown ranks.
   state: UrlState;
   shown: View | undefined;
   traces: number; // Number of open traces.
+  go: (next: UrlState) => void;
   children?: ComponentChildren; // Buttons.
 }
 
+/** Selects the rank that the page shows; nothing if the job has one trace. */
+function RankChoice({
+  report,
+  ofAll,
+  state,
+  go,
+}: { report: Report; ofAll: boolean } & Pick<HeaderProps, "state" | "go">) {
+  const ranks = ranksOf(report);
+  if (ranks.length === 0) return null;
+  return (
+    <select
+      aria-label="Rank"
+      class="rank-choice"
+      value={report.inputs.length > 1 ? "" : String(report.inputs[0]?.rank ?? "")}
+      onChange={(event) =>
+        go({ view: state.view, query: { ...withView(state, state.view).query, rank: event.currentTarget.value } })
+      }
+    >
+      {ofAll && <option value="">all ranks</option>}
+      {ranks.map(({ rank, title }) => (
+        <option key={rank} value={String(rank)}>
+          {title}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 /** Stays at the top of the page. */
-export function Header({ report, state, shown, traces, children }: HeaderProps) {
+export function Header({ job, report, state, shown, traces, go, children }: HeaderProps) {
   return (
     <header class="header">
       <div class="header-inner">
         <div class="header-line">
           <Brand />
           {report === null ? <p class="header-trace" /> : <Trace report={report} />}
+          {report !== null && <RankChoice report={report} ofAll={shown?.ofAllRanks === true} state={state} go={go} />}
           {children}
           {embeddedAnswers() === null && report !== null && (
             <a
@@ -88,7 +119,7 @@ export function Header({ report, state, shown, traces, children }: HeaderProps) 
         </div>
         <nav aria-label="Views" class="views">
           {VIEWS.map((view) => {
-            const missing = report === null ? "" : view.missing(report, traces);
+            const missing = job === null ? "" : view.missing(job, traces);
             return (
               <a
                 key={view.id}

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { fileNameOf, gpusText, rankText, stepsText } from "./header";
+import type { Report } from "../api/types";
+import { fileNameOf, gpusText, pathOf, ranksOf, rankText, stepsText } from "./header";
 
 type Known = Parameters<typeof gpusText>[0];
 
@@ -36,4 +37,21 @@ test("a file for the page", () => {
     "headroom.html",
     "headroom.html",
   ]);
+});
+
+test("the ranks of a job, with their hosts where these differ", () => {
+  const job = (...clocks: { rank: number; host: string | null }[]) => ({ job_ranks: { clocks } }) as unknown as Report;
+  expect(ranksOf(job({ rank: 1, host: "b" }, { rank: 0, host: "a" }))).toEqual([
+    { rank: 0, title: "rank 0 on a" },
+    { rank: 1, title: "rank 1 on b" },
+  ]);
+  expect(ranksOf(job({ rank: 0, host: "a" }, { rank: 1, host: "a" }))[0]?.title).toBe("rank 0");
+  expect(ranksOf({ job_ranks: null })).toEqual([]);
+});
+
+test("several files have the path of their folder", () => {
+  const files = (...paths: string[]) => ({ inputs: paths.map((path) => ({ path })) }) as unknown as Report;
+  expect(pathOf(files("runs/traces/a.json", "runs/traces/b.json"))).toBe("runs/traces");
+  expect(pathOf(files("a.json", "b.json"))).toBe("a.json");
+  expect(pathOf(files("runs/a.json"))).toBe("runs/a.json");
 });

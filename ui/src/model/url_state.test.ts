@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readState, withView, writeState } from "./url_state";
+import { readState, withRank, withView, writeState } from "./url_state";
 
 const VIEWS = ["overview", "what-if", "tables"];
 
@@ -19,4 +19,12 @@ test("the scenario goes along to another view, settings of a view do not", () =>
     view: "what-if",
     query: { scenario: "amp" },
   });
+});
+
+test("a link that names no rank keeps the rank", () => {
+  const before = { view: "overview", query: { rank: "3", sort: "name" } };
+  expect(withRank({ view: "timeline", query: { find: "x" } }, before).query).toEqual({ find: "x", rank: "3" });
+  expect(withRank({ view: "timeline", query: { rank: "5" } }, before).query).toEqual({ rank: "5" });
+  expect(withRank({ view: "overview", query: { rank: "" } }, before).query).toEqual({ rank: "" });
+  expect(withRank({ view: "timeline", query: {} }, { view: "overview", query: {} }).query).toEqual({});
 });

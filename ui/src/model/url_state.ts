@@ -7,7 +7,7 @@ export interface UrlState {
 }
 
 /** Settings shared by all views: they stay when another view opens. */
-const SHARED = ["scenario"];
+const SHARED = ["scenario", "rank"];
 
 /** @param views  valid views; the first replaces an unknown one */
 export function readState(hash: string, views: string[]): UrlState {
@@ -25,4 +25,10 @@ export function writeState(state: UrlState): string {
 /** Opens another view with the shared settings. */
 export function withView(state: UrlState, view: string): UrlState {
   return { view, query: Object.fromEntries(Object.entries(state.query).filter(([name]) => SHARED.includes(name))) };
+}
+
+/** Keeps the rank of the address before, unless the next address names one: links within the page name none. */
+export function withRank(next: UrlState, before: UrlState): UrlState {
+  const { rank } = before.query;
+  return rank === undefined || next.query.rank !== undefined ? next : { ...next, query: { ...next.query, rank } };
 }

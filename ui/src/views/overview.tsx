@@ -5,9 +5,10 @@ import { ChangeSince } from "../components/change_since";
 import { Command } from "../components/command";
 import { Kinds, Recording } from "../components/recording";
 import { StepBar, StepBarKey } from "../components/step_bar";
-import { formatCount, formatMs, formatSentence, formatSpeedup } from "../format";
+import { firstSentence, formatCount, formatMs, formatSentence, formatSpeedup } from "../format";
 import { figuresOf, forecastFigures } from "../model/figures";
 import { eventsOf, type FindingEvents } from "../model/finding_events";
+import { stepCount } from "../model/header";
 import { barPartsOf } from "../model/step_bar";
 import { writeState } from "../model/url_state";
 import type { ViewProps } from "./view";
@@ -17,6 +18,8 @@ import "./overview.css";
 const MAX_ACTIONS = 3;
 /** The view Data covers the findings of headroom data. */
 const OF_INPUT = "data-wait";
+/** The view Ranks covers the finding of late ranks. */
+const OF_RANKS = "straggler";
 
 function Verdict({ report }: { report: Report }) {
   const { sentence, confidence_reason } = report.bottleneck;
@@ -26,7 +29,21 @@ function Verdict({ report }: { report: Report }) {
       <h2 id="verdict">{sentence}</h2>
       {confidence_reason !== null && <p class="dim">Low confidence: {confidence_reason}.</p>}
       {note !== null && <p class="dim">{note}</p>}
+      <RankNote report={report} />
     </section>
+  );
+}
+
+/** Shows which rank the figures belong to, and which rank delays the others. */
+function RankNote({ report }: { report: Report }) {
+  const { job_ranks, inputs, summary } = report;
+  if (job_ranks == null) return null;
+  const rank = inputs.length > 1 ? `The step is that of ${summary.rank_note}.` : `This is rank ${inputs[0]?.rank}.`;
+  return (
+    <p>
+      {firstSentence(job_ranks.sentence)[0]} <span class="dim">{rank}</span>{" "}
+      <a href={writeState({ view: "ranks", query: {} })}>View Ranks</a>
+    </p>
   );
 }
 
@@ -66,12 +83,12 @@ function Figures({ report }: { report: Report }) {
 }
 
 /** The steps as recorded: mean, range and median. */
-function StepsText({ steps }: { steps: Report["steps"] }) {
+function StepsText({ steps, ranks }: { steps: Report["steps"]; ranks: number }) {
   if (steps.step_time_ms === null) return null;
   return (
     <p class="dim">
       As recorded: mean {formatMs(steps.step_time_ms)}, median {formatMs(steps.p50_ms)}, {formatMs(steps.min_ms)} to{" "}
-      {formatMs(steps.max_ms)} in {formatCount(steps.count)} steps.
+      {formatMs(steps.max_ms)} in {formatCount(stepCount(steps))} steps{ranks > 1 && ` of ${ranks} ranks`}.
       {steps.corrected_step_ms !== null && ` Without the profiler: ${formatMs(steps.corrected_step_ms.mid)}.`}
     </p>
   );
@@ -92,7 +109,7 @@ function Step({ report }: { report: Report }) {
       {step_breakdown === null && (
         <p class="dim">The step has no breakdown: record CPU and GPU activity of complete steps.</p>
       )}
-      <StepsText steps={steps} />
+      <StepsText steps={steps} ranks={report.inputs.length} />
       <ChangeSince />
     </section>
   );
@@ -109,7 +126,10 @@ function Gain({ of, upperBound }: { of: Action["saves_ms"]; upperBound: boolean 
   );
 }
 
-function ActionCard({ action, number, onTry }: { action: Action; number: number; onTry: (scenario: string) => void }) {
+/** Opens the forecast of a finding's change. */
+type Try = (scenario: string, finding: string) => void;
+
+function ActionCard({ action, number, onTry }: { action: Action; number: number; onTry: Try }) {
   const { title, saves_ms, upper_bound, speedup, scenario } = action;
   return (
     <li class="card action" title={action.command}>
@@ -135,9 +155,15 @@ function ActionCard({ action, number, onTry }: { action: Action; number: number;
             <a href={writeState({ view: "data", query: {} })}>View Data</a>
           </>
         )}
+        {action.finding === OF_RANKS && (
+          <>
+            {" · "}
+            <a href={writeState({ view: "ranks", query: {} })}>View Ranks</a>
+          </>
+        )}
       </p>
       {scenario !== null && (
-        <button type="button" class="primary" title={scenario} onClick={() => onTry(scenario)}>
+        <button type="button" class="primary" title={scenario} onClick={() => onTry(scenario, action.finding)}>
           Forecast it
         </button>
       )}
@@ -145,7 +171,7 @@ function ActionCard({ action, number, onTry }: { action: Action; number: number;
   );
 }
 
-function Actions({ report, onTry }: { report: Report; onTry: (scenario: string) => void }) {
+function Actions({ report, onTry }: { report: Report; onTry: Try }) {
   const { actions, no_action } = report.summary;
   const more = actions.length - MAX_ACTIONS;
   return (
@@ -168,7 +194,7 @@ function Actions({ report, onTry }: { report: Report; onTry: (scenario: string) 
 interface FindingProps {
   finding: Finding;
   events: FindingEvents | null;
-  onTry: (scenario: string) => void;
+  onTry: Try;
 }
 
 function FindingRow({ finding, events, onTry }: FindingProps) {
@@ -208,7 +234,7 @@ function FindingRow({ finding, events, onTry }: FindingProps) {
             </p>
           )}
           {scenario !== null && (
-            <button type="button" title={scenario} onClick={() => onTry(scenario)}>
+            <button type="button" title={scenario} onClick={() => onTry(scenario, finding.id)}>
               Forecast it
             </button>
           )}
@@ -221,7 +247,7 @@ function FindingRow({ finding, events, onTry }: FindingProps) {
 /** Names the steps that the savings are from, if they are not all. */
 function Replayed({ report }: { report: Report }) {
   const window = report.engine_window;
-  const all = report.steps.count;
+  const all = stepCount(report.steps);
   if (window === null || window.steps >= all || report.findings.every((finding) => finding.saves_ms === null))
     return null;
   const steps = window.steps === 1 ? `step ${window.first_step}` : `steps ${window.first_step} to ${window.last_step}`;
@@ -290,7 +316,10 @@ function Health({ health }: { health: Report["health"] }) {
 }
 
 export function Overview({ report, go }: ViewProps) {
-  const onTry = (scenario: string) => go({ view: "what-if", query: { scenario } });
+  const onTry: Try = (scenario, id) => {
+    const rank = report.findings.find((finding) => finding.id === id)?.rank;
+    go({ view: "what-if", query: rank == null ? { scenario } : { scenario, rank: String(rank) } });
+  };
   return (
     <>
       <Verdict report={report} />

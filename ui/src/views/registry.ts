@@ -12,6 +12,7 @@ import {
   Network,
   SlidersHorizontal,
   Table2,
+  Waypoints,
 } from "lucide-preact";
 import type { ComponentType } from "preact";
 import type { Report } from "../api/types";
@@ -20,6 +21,7 @@ import { Data } from "./data";
 import { Gpus } from "./gpus";
 import { Memory } from "./memory";
 import { Overview } from "./overview";
+import { hasRanks, Ranks } from "./ranks";
 import { Roofline } from "./roofline";
 import { Scaling } from "./scaling";
 import { System } from "./system";
@@ -33,6 +35,8 @@ export interface View {
   title: string;
   icon: LucideIcon;
   Component: ComponentType<ViewProps>;
+  /** True: of a job of several ranks, it shows all at once, unless the user chose one. */
+  ofAllRanks?: boolean;
   /** Returns why the trace has nothing to show here; empty: it has. */
   missing: (report: Report, traces: number) => string;
 }
@@ -41,8 +45,16 @@ const never = () => "";
 const withoutGpuWork = ({ gpu_time }: Report) => (gpu_time.length === 0 ? "The trace has no GPU work." : "");
 
 export const VIEWS: View[] = [
-  { id: "overview", title: "Overview", icon: Gauge, Component: Overview, missing: never },
+  { id: "overview", ofAllRanks: true, title: "Overview", icon: Gauge, Component: Overview, missing: never },
   { id: "timeline", title: "Timeline", icon: ChartNoAxesGantt, Component: Timeline, missing: never },
+  {
+    id: "ranks",
+    ofAllRanks: true,
+    title: "Ranks",
+    icon: Waypoints,
+    Component: Ranks,
+    missing: (report) => (hasRanks(report) ? "" : "The trace of one rank is open: headroom ui FOLDER opens all ranks."),
+  },
   { id: "what-if", title: "What if", icon: SlidersHorizontal, Component: WhatIf, missing: never },
   {
     id: "tables",
@@ -77,6 +89,7 @@ export const VIEWS: View[] = [
   },
   {
     id: "compare",
+    ofAllRanks: true,
     title: "Compare",
     icon: GitCompareArrows,
     Component: Compare,

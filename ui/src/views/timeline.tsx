@@ -30,7 +30,9 @@ const SEARCH_DELAY_MS = 150;
 const NO_LINKS: SpanPlace[] = [];
 
 /** Returns the range of all steps; without steps, the whole trace. */
-function firstView(tracks: Tracks): Viewport {
+function firstView(tracks: Tracks, named?: string): Viewport {
+  const step = tracks.steps.find((one) => String(one.index) === named);
+  if (step !== undefined) return around(step.start_ns, step.wall_ns);
   const [first, last] = [tracks.steps[0], tracks.steps.at(-1)];
   if (first === undefined || last === undefined) return { begin: 0, end: tracks.length_ns };
   return { begin: first.start_ns, end: last.start_ns + last.wall_ns };
@@ -175,7 +177,9 @@ function SpanPanel({
 /** The panes, rendered once the tracks have arrived. */
 function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { tracks: Tracks }) {
   const scenario = state.query.scenario ?? "";
-  const [shared] = useState(() => new SharedView(readViewport(state.query.t) ?? firstView(tracks), tracks.length_ns));
+  const [shared] = useState(
+    () => new SharedView(readViewport(state.query.t) ?? firstView(tracks, state.query.step), tracks.length_ns),
+  );
   const [selected, setSelected] = useState<Selected | null>(null);
   const [span, setSpan] = useState<Span | null>(null);
   const [range, setRange] = useState<Viewport | null>(null);
@@ -213,7 +217,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   useEffect(() => {
     if (state.query.t === written.current) return;
     written.current = state.query.t;
-    shared.set(readViewport(state.query.t) ?? firstView(tracks));
+    shared.set(readViewport(state.query.t) ?? firstView(tracks, state.query.step));
     clearTimeout(writing.current);
   }, [state.query.t]);
 

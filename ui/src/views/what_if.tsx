@@ -252,7 +252,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   useEffect(() => {
     if (answered) setAsksRanking(true);
   }, [answered]);
-  const ranking = useAnswer<Answer>(asksRanking ? "whatif" : null).answer;
+  const { answer: ranking, error: noRanking } = useAnswer<Answer>(asksRanking ? "whatif" : null);
   const prefixes = prefixesOf(choice, catalogue);
   const settled = useRef("");
   if (!pending) settled.current = prefixes.length === 0 ? "" : pathOf(prefixes);
@@ -361,7 +361,8 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
       </div>
       <section class="made" aria-labelledby="changes">
         <h2 id="changes">Changes</h2>
-        {ranking === null && answered && <p class="dim">Replaying each change …</p>}
+        {noRanking !== "" && <p class="error">{formatSentence(noRanking)}</p>}
+        {ranking === null && noRanking === "" && answered && <p class="dim">Replaying each change …</p>}
         {groups.map(({ id, title, items }) => (
           <section key={id} aria-labelledby={`group-${id}`}>
             <h3 id={`group-${id}`}>{title}</h3>
