@@ -67,7 +67,7 @@ async function serve(trace) {
     server.stdout.once("data", (data) => resolve(data.toString().trim()));
     server.once("exit", (code) => reject(new Error(`headroom ui ended with ${code}`)));
   });
-  return { link, stop: () => new Promise((resolve) => server.once("exit", resolve) && server.kill()) };
+  return { link, pid: server.pid, stop: () => new Promise((resolve) => server.once("exit", resolve) && server.kill()) };
 }
 
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
@@ -113,6 +113,29 @@ async function rendererMegabytes() {
     .filter((one) => one.type === "renderer")
     .map((one) => Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${one.id}/smaps_rollup`, "utf8"))?.[1] ?? 0) / 1000);
   return Math.max(...sizes);
+}
+
+/** Measures the time from a click on a view to its first figures, and the server's memory. */
+async function measureViews(trace) {
+  const server = await serve(trace);
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(server.link);
+  await page.waitForSelector("#verdict");
+  const views = [
+    ["What if", ".changes .alone"],
+    ["Scaling", "main .chart"],
+    ["Memory", "main .card .chart, main .card table, main .card dl"],
+    ["GPUs", ".gpu-table"],
+  ];
+  for (const [view, shown] of views) {
+    const begin = performance.now();
+    await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: view, exact: true }).click();
+    await page.waitForSelector(shown);
+    figure(`first figures of ${view}, ${Math.round(statSync(trace).size / 1e6)} MB`, (performance.now() - begin) / 1000, "s", "2");
+  }
+  figure("memory of the server there", Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))[1]) / 1000, "MB", "600");
+  await page.close();
+  await server.stop();
 }
 
 async function measureTimeline(trace) {
@@ -199,6 +222,7 @@ try {
     const trace = large(megabytes);
     figure(`first view, from the program's start, ${Math.round(statSync(trace).size / 1e6)} MB`, (await measureFirstView(trace)) / 1000, "s", `${target}`);
   }
+  await measureViews(large(SMOKE ? 5 : 1000));
   await measureTimeline(large(SMOKE ? 5 : 400));
 } finally {
   await browser.close();

@@ -32,8 +32,9 @@ struct FirstQuestion {
 /// In the page's order; ui/e2e/offline.test.ts compares it with the page.
 const FirstQuestion kFirstQuestions[] = {
     {"gpus", "gpus"},
+    {"predict?total-steps=1000&current=1", "predict", {{"total-steps", "1000"}, {"current", "1"}}},
+    {"predict?current=1", "predict", {{"current", "1"}}, /*instead=*/true},
     {"predict?total-steps=1000", "predict", {{"total-steps", "1000"}}},
-    {"predict", "predict", {}, /*instead=*/true},
     {"clusters", "clusters"},
     {"scale?gpus=1%2C2%2C4%2C8%2C16%2C32%2C64&bandwidth-gbps=100&gpus-per-node=1",
      "scale",

@@ -63,7 +63,9 @@ Result<std::string> Whatif(TraceSession& session, Query& query, const IsWanted& 
 }
 
 Result<std::string> Predict(TraceSession& session, Query& query, const IsWanted&) {
-  const std::vector<std::string> gpus = query.List("gpu");
+  TraceSession::PredictQuestion question;
+  question.gpus = query.List("gpu");
+  question.only_current = query.Flag("current");
   JobPlanQuestion plan;
   plan.total_steps = query.Count("total-steps", kMaxTotalSteps);
   plan.provider = query.Text("provider");
@@ -71,9 +73,9 @@ Result<std::string> Predict(TraceSession& session, Query& query, const IsWanted&
   plan.max_money = query.Number("max-money");
   plan.region = query.Text("region");
   plan.pue = query.Text("pue");
-  const bool batch_curve = query.Flag("batch-curve");
+  question.batch_curve = query.Flag("batch-curve");
   if (Status status = query.Finish(); !status.ok()) return status;
-  return session.PredictJson(gpus, plan, batch_curve);
+  return session.PredictJson(question, plan);
 }
 
 Result<std::string> Scale(TraceSession& session, Query& query, const IsWanted& is_wanted) {

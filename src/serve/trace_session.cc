@@ -150,15 +150,16 @@ Result<const GpuModels*> TraceSession::Models() {
   return &*models_;
 }
 
-Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gpus,
-                                              JobPlanQuestion plan, bool batch_curve) {
+Result<std::string> TraceSession::PredictJson(const PredictQuestion& question,
+                                              JobPlanQuestion plan) {
   if (Status status = plan.Check(); !status.ok()) return status;
   plan.prices_path.clear();
   plan.carbon_path.clear();
   const Result<const GpuModels*> models = Models();
   if (!models.ok()) return models.status();
-  Result<std::vector<DeviceRates>> targets =
-      gpus.empty() ? models.value()->All(nullptr) : models.value()->AllNamed(gpus);
+  Result<std::vector<DeviceRates>> targets = question.gpus.empty()
+                                                 ? models.value()->All(nullptr)
+                                                 : models.value()->AllNamed(question.gpus);
   if (!targets.ok()) return targets.status();
   Result<PredictAnswer> answer =
       PredictAnswer::Make(*models.value(), std::move(targets).value(), std::move(plan));
@@ -172,7 +173,9 @@ Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gp
     const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
     if (!source.ok()) return source.status();
     Status status = answer.value().AddTrace(*job_.job, *forecaster_, job_.note, source.value(),
-                                            {.trace = path(), .batch_curve = batch_curve});
+                                            {.trace = path(),
+                                             .batch_curve = question.batch_curve,
+                                             .only_current = question.only_current});
     if (!status.ok()) return status;
   }
   return RenderPredictJson(std::move(answer.value()).Finish());

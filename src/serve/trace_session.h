@@ -67,11 +67,14 @@ class TraceSession {
   Result<std::string> WhatifJson(const std::vector<std::string>& scenarios,
                                  const IsWanted& is_wanted = AlwaysWanted);
   TimelineAnswers& timeline() { return *timeline_; }
-  /// Returns headroom.predict/1, as `headroom predict --json` prints it, for these GPUs; without
-  /// GPUs, for all known. Does not read paths in `plan`. Fails if the request is invalid or the
-  /// trace lacks data.
-  Result<std::string> PredictJson(const std::vector<std::string>& gpus, JobPlanQuestion plan,
-                                  bool batch_curve);
+  struct PredictQuestion {
+    std::vector<std::string> gpus;  ///< Empty: all known GPUs.
+    bool only_current = false;      ///< Only IsCurrentGpu() and the recorded GPU.
+    bool batch_curve = false;
+  };
+  /// Returns headroom.predict/1, as `headroom predict --json` prints it. Does not read paths in
+  /// `plan`. Fails if the request is invalid or the trace lacks data.
+  Result<std::string> PredictJson(const PredictQuestion& question, JobPlanQuestion plan);
   /// Returns headroom.scale/1, as `headroom scale --json` prints it. Accepts only known clusters,
   /// not files. Fails (kUsage) for an invalid request, and (kNoAnswer) once the client no longer
   /// waits.

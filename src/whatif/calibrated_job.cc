@@ -60,7 +60,7 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const ReferenceData& referen
     return chosen;
   }
   if (rows.empty()) return chosen;
-  const std::optional<StepWindow> whole = LongestWholeRun(chosen.steps);
+  const std::optional<StepWindow> whole = ReplayedRun(store, chosen.steps);
   if (!whole) {
     chosen.forecasts = Status::NoAnswer(
         "no step has all its GPU work recorded, so a replay would be too fast; record again "
@@ -70,6 +70,12 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const ReferenceData& referen
   const auto count = static_cast<std::size_t>(whole->steps());
   if (count == rows.size()) return chosen;
   chosen.window = whole;
+  const std::optional<StepWindow> run = LongestWholeRun(chosen.steps);
+  if (run->steps() > whole->steps()) {
+    chosen.note =
+        fmt::format("{} represent {} complete steps", Plural(whole->steps(), "step"), run->steps());
+    return chosen;
+  }
   chosen.note = fmt::format(
       "{} of {} steps are left out: their work is incomplete, they differ from the others in "
       "kind or length, or they lie beyond such a step or a pause",

@@ -441,7 +441,7 @@ Status ForecastAll(const TraceStore& store, const ReferenceData& reference, cons
   }
   engine.corrected_step_ms = baseline.corrected;
   if (!report.stretch) CorrectMedian(baseline, report.steps);
-  const std::optional<StepWindow> run = LongestWholeRun(steps);
+  const std::optional<StepWindow> run = ReplayedRun(store, steps);
   WindowJob all =
       MakeJobOfRun(store, reference, truth, steps, run, !report.stretch, baseline.corrected);
   if (all.job == nullptr) return ForecastEach(job, forecaster, report);

@@ -49,7 +49,7 @@ std::vector<bool> UsableSteps(const Steps& steps) {
 
 /// Returns a window around the usable step nearest the median, as ChooseWindow() describes.
 std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
-                                   const std::vector<bool>& usable) {
+                                   const std::vector<bool>& usable, std::int64_t max_events) {
   const std::vector<StepRow>& rows = steps.list;
   std::optional<std::size_t> at;
   const auto from_median = [&](std::size_t row) {
@@ -63,7 +63,7 @@ std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
   const auto take = [&](std::size_t row) {
     if (!usable[row]) return false;
     const std::int64_t events = window.events + EventsIn(store, rows[row]);
-    if (window.steps() > 1 && events > kMaxWindowEvents) return false;
+    if (window.steps() > 1 && events > max_events) return false;
     window.events = events;
     return true;
   };
@@ -79,18 +79,24 @@ std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
   return window;
 }
 
-}  // namespace
-
-std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
+/// The same, without the first step if possible.
+std::optional<StepWindow> LaterWindowOf(const TraceStore& store, const Steps& steps,
+                                        std::int64_t max_events) {
   std::vector<bool> usable = UsableSteps(steps);
   if (!usable.empty() && usable.front()) {
     // The step time excludes the first step, because it began in the middle of earlier work.
     usable.front() = false;
-    const std::optional<StepWindow> later = WindowOf(store, steps, usable);
+    const std::optional<StepWindow> later = WindowOf(store, steps, usable, max_events);
     if (later && later->steps() > 1) return later;
     usable.front() = true;
   }
-  return WindowOf(store, steps, usable);
+  return WindowOf(store, steps, usable, max_events);
+}
+
+}  // namespace
+
+std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
+  return LaterWindowOf(store, steps, kMaxWindowEvents);
 }
 
 std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
@@ -107,6 +113,13 @@ std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
     if (!longest || run.steps() > longest->steps()) longest = run;
   }
   return longest;
+}
+
+std::optional<StepWindow> ReplayedRun(const TraceStore& store, const Steps& steps) {
+  std::optional<StepWindow> run = LongestWholeRun(steps);
+  if (!run || !steps.p50) return run;
+  run->events = CountEvents(store, steps, *run);
+  return run->events > kMaxRunEvents ? LaterWindowOf(store, steps, kMaxPartEvents) : run;
 }
 
 std::int64_t CountEvents(const TraceStore& store, const Steps& steps, const StepWindow& window) {

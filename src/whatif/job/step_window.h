@@ -24,8 +24,11 @@ struct StepWindow {
 
 /// Largest number of events in a window with three steps or more.
 inline constexpr std::int64_t kMaxWindowEvents = 24'000;
-/// Largest number of events in the steps that a report replays for its savings.
+/// Largest number of events in a run of which all steps are replayed.
 inline constexpr std::int64_t kMaxRunEvents = 250'000;
+/// Largest number of events in the part that represents a longer run, if it has three steps or
+/// more.
+inline constexpr std::int64_t kMaxPartEvents = 100'000;
 
 /// Returns a window around the step nearest the median. Adds the preceding and the following step
 /// in turn while they are complete. Takes at least two steps if possible, and more while the window
@@ -37,6 +40,10 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
 /// several runs of the same length. Returns nullopt if no step is complete. Excludes a single step
 /// that takes far longer than the others, or whose host takes far longer.
 std::optional<StepWindow> LongestWholeRun(const Steps& steps);
+
+/// Returns the steps that forecasts replay: LongestWholeRun(); if that holds more than
+/// kMaxRunEvents, a part like that of ChooseWindow(), of at most kMaxPartEvents.
+std::optional<StepWindow> ReplayedRun(const TraceStore& store, const Steps& steps);
 
 /// Returns the number of host events and GPU tasks in the steps of a window.
 std::int64_t CountEvents(const TraceStore& store, const Steps& steps, const StepWindow& window);

@@ -61,6 +61,24 @@ TEST(StepWindowTest, TakesAtLeastTwoOfLongSteps) {
   EXPECT_EQ(window->last, 2u);
 }
 
+TEST(StepWindowTest, APartRepresentsALongRun) {
+  // 30 steps of 10,000 operators; the middle of the run has the median step.
+  std::vector<std::int64_t> hosts(30, 100'000);
+  hosts[3] = 90'000;
+  hosts[25] = 110'000;
+  const std::unique_ptr<TraceStore> store = StepsOf(hosts, 10'000);
+  const Steps steps = StepsIn(*store);
+  const std::optional<StepWindow> part = ReplayedRun(*store, steps);
+  ASSERT_TRUE(part);
+  EXPECT_LE(part->events, kMaxPartEvents);
+  EXPECT_GE(part->steps(), 9);
+  EXPECT_EQ(part->events, CountEvents(*store, steps, *part));
+  // A run that is not too long is replayed whole.
+  const std::unique_ptr<TraceStore> few = StepsOf({100, 100, 100, 100});
+  const Steps all = StepsIn(*few);
+  EXPECT_EQ(ReplayedRun(*few, all)->steps(), LongestWholeRun(all)->steps());
+}
+
 TEST(StepWindowTest, EndsAtAStepThatIsNotWhole) {
   const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100, 100});
   Steps steps = StepsIn(*store);

@@ -1,6 +1,18 @@
 import { expect, test } from "vitest";
 import type { PredictedGpu, Prediction } from "../api/forecasts";
-import { bestOf, comparable, doubtsOf, frontOf, type GpuRow, headlineOf, rowsOf, sorted, sortOf } from "./gpus";
+import {
+  bestOf,
+  comparable,
+  doubtsOf,
+  frontOf,
+  type GpuRow,
+  headlineOf,
+  ownPricesOf,
+  rowsOf,
+  sorted,
+  sortOf,
+  withPrices,
+} from "./gpus";
 
 const row = (gpu: string, ms: number, money: number | null, more: Partial<GpuRow> = {}): GpuRow => ({
   gpu,
@@ -123,4 +135,21 @@ test("what another GPU would gain, in one sentence", () => {
     "No GPU here is more than 5 % faster",
   );
   expect(headlineOf([recorded], null)).toBe("This job on 1 GPU");
+});
+
+test("own prices are per GPU and hour; a wrong one is named", () => {
+  expect([...ownPricesOf(" h100 = 2.1; L4=0.5,").prices]).toEqual([
+    ["H100", 2.1],
+    ["L4", 0.5],
+  ]);
+  for (const text of ["H100", "H100=", "=2", "H100=-1", "H100=x"]) expect(ownPricesOf(text).error).toContain(text);
+});
+
+test("the price of a run grows with its steps, and own prices replace listed ones", () => {
+  const rows = [row("H100", 360, 4), row("L4", 720, null)];
+  const priced = withPrices(rows, ownPricesOf("L4=0.5"), 10_000, 1000, 8);
+  expect(priced.map((one) => [one.money, one.currency])).toEqual([
+    [40, "USD"],
+    [2 * 0.5 * 8, "USD"], // 10,000 steps take 2 hours.
+  ]);
 });

@@ -26,6 +26,46 @@ function optionOf(target: PredictedGpu, options: PriceOption[], specs: Map<strin
   return own.find((option) => names.includes(option.gpu)) ?? own[0] ?? null;
 }
 
+/** Prices that the user typed, by GPU, in money per hour of one GPU; or why the text is none. */
+export type OwnPrices = { prices: Map<string, number>; error: string };
+
+/** Parses "H100=2.10, H200=3.5". */
+export function ownPricesOf(text: string): OwnPrices {
+  const prices = new Map<string, number>();
+  for (const part of text.split(/[,;]/)) {
+    if (part.trim() === "") continue;
+    const [name = "", price = ""] = part.split("=").map((one) => one.trim());
+    const value = Number(price);
+    if (name === "" || price === "" || !(value > 0)) return { prices, error: `${part.trim()}: write GPU=PRICE` };
+    prices.set(name.toUpperCase(), value);
+  }
+  return { prices, error: "" };
+}
+
+const MS_PER_HOUR = 3.6e6;
+
+/**
+ * Returns rows with the price of a run of `steps`.
+ *
+ * @param answered  number of steps that the prices of `rows` are for
+ * @param gpusOfJob  number of GPUs of the whole job; an own price is for one
+ */
+export function withPrices(
+  rows: GpuRow[],
+  { prices }: OwnPrices,
+  steps: number,
+  answered: number,
+  gpusOfJob: number,
+): GpuRow[] {
+  const currency = rows.find((row) => row.currency !== null)?.currency ?? null;
+  return rows.map((row) => {
+    const own = prices.get(row.gpu.toUpperCase());
+    if (own === undefined) return { ...row, money: row.money === null ? null : (row.money * steps) / answered };
+    const hours = (row.step_ms.mid * steps) / MS_PER_HOUR;
+    return { ...row, money: hours * own * gpusOfJob, currency, option: null };
+  });
+}
+
 export const SORT_KEYS = ["gpu", "step", "speedup", "memory", "money", "energy"] as const;
 export type SortKey = (typeof SORT_KEYS)[number];
 

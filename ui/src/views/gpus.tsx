@@ -5,6 +5,7 @@ import { PRICED_STEPS, usePrediction } from "../api/use_prediction";
 import { Chart } from "../components/chart";
 import { RangeBar } from "../components/range_bar";
 import { Refusal } from "../components/refusal";
+import { useDraft } from "../components/use_draft";
 import {
   formatBytes,
   formatCount,
@@ -27,24 +28,24 @@ import {
   frontOf,
   type GpuRow,
   headlineOf,
+  ownPricesOf,
   rowsOf,
   type SortKey,
   sorted,
   sortOf,
+  withPrices,
 } from "../model/gpus";
 import "./gpus.css";
 import type { ViewProps } from "./view";
 
-const COSTS: Record<Cost, string> = {
-  money: `Price of ${formatCount(PRICED_STEPS)} steps`,
-  energy: "Energy of a step",
-};
+const titleOf = (cost: Cost, steps: number) =>
+  cost === "money" ? `Price of ${formatCount(steps)} steps` : "Energy of a step";
 
 const formatCost = (row: GpuRow, cost: Cost) =>
   cost === "money" ? formatMoney(row.money, row.currency) : formatJoules(row.energy_joules);
 
 /** Shows the best GPUs. */
-function Best({ rows, recorded }: { rows: GpuRow[]; recorded: GpuRow | null }) {
+function Best({ rows, recorded, steps }: { rows: GpuRow[]; recorded: GpuRow | null; steps: number }) {
   const fastest = bestOf(rows, (row) => row.step_ms.mid);
   const sure = bestOf(
     rows.filter((row) => !row.extrapolated),
@@ -70,7 +71,7 @@ function Best({ rows, recorded }: { rows: GpuRow[]; recorded: GpuRow | null }) {
       {item("Fastest", fastest, step)}
       {sure !== fastest && item("Fastest GPU without extrapolation", sure, step)}
       {item(
-        `Cheapest for ${formatCount(PRICED_STEPS)} steps`,
+        `Cheapest for ${formatCount(steps)} steps`,
         cheapest,
         (row) => `${formatCost(row, "money")}, ${formatMs(row.step_ms.mid)} per step`,
       )}
@@ -79,7 +80,14 @@ function Best({ rows, recorded }: { rows: GpuRow[]; recorded: GpuRow | null }) {
   );
 }
 
-function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (point: ChartPoint) => void }) {
+interface ParetoProps {
+  rows: GpuRow[];
+  cost: Cost;
+  steps: number;
+  onPick: (point: ChartPoint) => void;
+}
+
+function Pareto({ rows, cost, steps, onPick }: ParetoProps) {
   const shown = useMemo(() => comparable(rows, cost), [rows, cost]);
   const front = useMemo(() => frontOf(shown, cost), [shown, cost]);
   const series = useMemo(() => {
@@ -133,11 +141,11 @@ function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (p
         .
       </p>
       <Chart
-        label={`Step time and ${COSTS[cost].toLowerCase()} of ${shown.length} GPUs; best trade-offs: ${front.map((row) => row.gpu).join(", ")}.`}
+        label={`Step time and ${titleOf(cost, steps).toLowerCase()} of ${shown.length} GPUs; best trade-offs: ${front.map((row) => row.gpu).join(", ")}.`}
         series={series}
         x={{ label: "step time", format: formatMs, tick: formatMsTick, log: true }}
         y={{
-          label: COSTS[cost],
+          label: titleOf(cost, steps),
           format: cost === "money" ? (value) => formatMoney(value, currency) : formatJoules,
           log: true,
         }}
@@ -150,13 +158,14 @@ function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (p
 
 interface TableProps {
   rows: GpuRow[];
+  steps: number;
   sort: { key: SortKey; descending: boolean };
   onSort: (sort: string) => void;
   meant: string;
   front: Set<string>;
 }
 
-function Table({ rows, sort, onSort, meant, front }: TableProps) {
+function Table({ rows, steps, sort, onSort, meant, front }: TableProps) {
   const least = Math.min(...rows.map((row) => row.step_ms.low));
   const most = Math.max(...rows.map((row) => row.step_ms.high));
   const head = (key: SortKey, title: string, number = true) => {
@@ -187,7 +196,7 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
             {head("speedup", "Speed")}
             {head("memory", "Memory")}
             <th scope="col">Fits</th>
-            {head("money", `${formatCount(PRICED_STEPS)} steps`)}
+            {head("money", `${formatCount(steps)} steps`)}
             {head("energy", "Energy per step")}
           </tr>
         </thead>
@@ -252,16 +261,33 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
 const instanceOf = (option: NonNullable<GpuRow["option"]>) =>
   `${option.instances > 1 ? `${option.instances} x ` : ""}${option.provider} ${option.instance}, ${option.region}: ${formatMoney(option.price_per_hour, option.currency)} per hour${option.instances > 1 ? " each" : ""}, listed ${option.date} (${option.source})`;
 
+/** Returns the length of the run that the address states. */
+function stepsOf(text: string | undefined): number {
+  const steps = Math.floor(Number(text ?? ""));
+  return Number.isSafeInteger(steps) && steps > 0 ? steps : PRICED_STEPS;
+}
+
 export function Gpus({ report, state, go }: ViewProps) {
-  const { answer, error } = usePrediction();
+  const showsAll = state.query.all === "1";
+  const { answer, error, pending } = usePrediction({ all: showsAll });
   const gpus = useAnswer<{ gpus: Gpu[] }>("gpus");
   const [meant, setMeant] = useState("");
   const specs = gpus.answer?.gpus ?? null;
-  const all = useMemo(() => (answer === null || specs === null ? [] : rowsOf(answer, specs)), [answer, specs]);
+  const steps = stepsOf(state.query.steps);
+  const [ownText, setOwnText] = useDraft(state.query.own ?? "", (own) =>
+    go({ ...state, query: { ...state.query, own } }, true),
+  );
+  const own = useMemo(() => ownPricesOf(ownText), [ownText]);
+  const all = useMemo(
+    () =>
+      answer === null || specs === null
+        ? []
+        : withPrices(rowsOf(answer, specs), own, steps, PRICED_STEPS, answer.baseline?.gpus ?? 1),
+    [answer, specs, own, steps],
+  );
   const sure = state.query.sure === "1";
   const cost: Cost = state.query.cost === "energy" || !all.some((row) => row.money !== null) ? "energy" : "money";
   const sort = sortOf(state.query.sort);
-  const showsAll = state.query.all === "1";
   const rows = useMemo(
     () =>
       all.filter((row) => (!sure || !row.extrapolated) && (showsAll || row.recorded || row.spec?.current !== false)),
@@ -283,13 +309,13 @@ export function Gpus({ report, state, go }: ViewProps) {
         <Refusal why={error} command="headroom predict" trace={report.inputs[0]?.path ?? "TRACE"} />
       </section>
     );
-  if (answer === null || all.length === 0) return <p class="dim">Forecasting the job for every known GPU …</p>;
+  if (answer === null || all.length === 0) return <p class="dim">Forecasting the job for other GPUs …</p>;
   const recorded = all.find((row) => row.recorded) ?? null;
   const doubts = doubtsOf(rows);
   const memory = all.find((row) => row.memory_bytes !== null)?.memory_bytes ?? null;
   const gpusOfJob = answer.baseline?.gpus ?? 1;
   return (
-    <>
+    <div class={pending ? "stack stale" : "stack"}>
       <section class="card" aria-labelledby="gpus">
         <h2 id="gpus">{headlineOf(rows, recorded)}</h2>
         <p class="dim">
@@ -302,7 +328,7 @@ export function Gpus({ report, state, go }: ViewProps) {
             ` Energy and cost are for all ${gpusOfJob} GPUs of the job, assuming that every GPU does the same work.`}
           {answer.baseline?.steps_note != null && ` ${formatSentence(answer.baseline.steps_note)}.`}
         </p>
-        <Best rows={rows} recorded={recorded} />
+        <Best rows={rows} recorded={recorded} steps={steps} />
       </section>
       <section class="card" aria-labelledby="pareto">
         <h2 id="pareto">Time against {cost === "money" ? "money" : "energy"}</h2>
@@ -315,19 +341,43 @@ export function Gpus({ report, state, go }: ViewProps) {
                 checked={cost === one}
                 onChange={() => set({ cost: one === "money" ? "" : one })}
               />{" "}
-              {COSTS[one]}
+              {titleOf(one, steps)}
             </label>
           ))}
           <label>
             <input type="checkbox" checked={showsAll} onChange={() => set({ all: showsAll ? "" : "1" })} /> All{" "}
-            {formatCount(all.length)} GPUs
+            {formatCount(specs?.length ?? 0)} GPUs
           </label>
           <label>
             <input type="checkbox" checked={sure} onChange={() => set({ sure: sure ? "" : "1" })} /> Hide extrapolated
             GPUs*
           </label>
         </div>
-        <Pareto rows={rows} cost={cost} onPick={pick} />
+        <div class="choices">
+          <label>
+            Steps of the run{" "}
+            <input
+              type="number"
+              min="1"
+              step="1"
+              class="run-steps"
+              value={steps}
+              onChange={(event) => set({ steps: event.currentTarget.value })}
+            />
+          </label>
+          <label>
+            Own prices per GPU and hour{" "}
+            <input
+              type="text"
+              placeholder="H100=2.10, H200=3.50"
+              value={ownText}
+              aria-invalid={own.error !== ""}
+              onInput={(event) => setOwnText(event.currentTarget.value, true)}
+            />
+          </label>
+          {own.error !== "" && <span class="error">{own.error}</span>}
+        </div>
+        <Pareto rows={rows} cost={cost} steps={steps} onPick={pick} />
         {cost === "money" && answer.prices !== null && (
           <p class="dim">
             Prices are for the cheapest{" "}
@@ -339,6 +389,7 @@ export function Gpus({ report, state, go }: ViewProps) {
       <section class="card" aria-labelledby="table">
         <h2 id="table">Each GPU</h2>
         <Table
+          steps={steps}
           rows={sorted(rows, sort.key, sort.descending)}
           sort={sort}
           onSort={(next) => set({ sort: next === "step" ? "" : next })}
@@ -359,6 +410,6 @@ export function Gpus({ report, state, go }: ViewProps) {
         )}
         <p class="dim">Models: {answer.constants}.</p>
       </section>
-    </>
+    </div>
   );
 }

@@ -57,13 +57,9 @@ function Value({ text }: { text: string }) {
   );
 }
 
-/** Forecasts of larger traces take too long for the first view. */
-const MAX_EVENTS = 500_000;
-
 function Figures({ report }: { report: Report }) {
-  const events = report.inputs[0]?.events ?? 0;
-  const asks = report.engine_window !== null && events <= MAX_EVENTS;
-  const { answer, pending } = usePrediction(asks);
+  const asks = report.engine_window !== null;
+  const { answer, pending } = usePrediction({ asks });
   const figures = [...figuresOf(report), ...(answer === null ? [] : forecastFigures(answer, report))];
   if (asks && pending) figures.push({ title: "Cost, energy", value: "…", note: "" });
   if (figures.length === 0) return null;
