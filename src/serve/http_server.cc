@@ -240,38 +240,37 @@ class Server final : public HttpServer {
         response.set_content(RunJson(*run_), kJson);
       });
     }
-    server_.Get("/api/v1/file", [this](const httplib::Request&, httplib::Response& response) {
+    server_.Get("/api/v1/file", [this, &kept = given_["file"]](const httplib::Request& request,
+                                                               httplib::Response& response) {
       const LiveSession::State now = source_.Now();
-      Result<std::vector<PageAnswer>> answers =
-          AnswersOfPage(*now.session, BoundedServer::IsAwaited);
-      const Result<std::string> html = answers.ok() ? RenderHtml(files_, answers.value())
-                                                    : Result<std::string>(answers.status());
-      Reply(html, "text/html; charset=utf-8", response);
+      if (!IsAboutFilesOf(now, request, response)) return;
+      const Result<std::string> html =
+          kept.Get(fmt::format("{}", now.generation), [&]() -> Result<std::string> {
+            const Result<std::vector<PageAnswer>> answers =
+                AnswersOfPage(*now.session, BoundedServer::IsAwaited);
+            if (!answers.ok()) return answers.status();
+            return RenderHtml(files_, answers.value());
+          });
+      if (!html.ok()) return Reply(html, kJson, response);
+      SendAsIs(std::make_shared<const std::string>(html.value()), "text/html; charset=utf-8",
+               response);
       // Without a name: the page knows the trace's.
-      if (html.ok()) response.set_header("Content-Disposition", "attachment");
+      response.set_header("Content-Disposition", "attachment");
     });
     for (const auto& [name, question] : Questions()) {
       AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
-      server_.Get("/api/v1/" + name, [this, question = question, given](
-                                         const httplib::Request& request,
-                                         httplib::Response& response) {
-        const LiveSession::State now = source_.Now();
-        const std::string tag = TagOf(now);
-        response.set_header("ETag", tag);
-        if (!Matches(request, tag)) {
-          response.status = 412;
-          response.set_content(ErrorJson("the files have changed and were read again; the request "
-                                         "is about their previous contents"),
-                               kJson);
-          return;
-        }
-        const auto answer = [&] {
-          Query query(request.params);
-          return AnswerTo(question, *now.session, query, BoundedServer::IsAwaited);
-        };
-        const std::string key = fmt::format("{}:{}", now.generation, KeyOf(request.params));
-        Reply(given == nullptr ? answer() : given->Get(key, answer), question.type, response);
-      });
+      server_.Get(
+          "/api/v1/" + name, [this, question = question, given](const httplib::Request& request,
+                                                                httplib::Response& response) {
+            const LiveSession::State now = source_.Now();
+            if (!IsAboutFilesOf(now, request, response)) return;
+            const auto answer = [&] {
+              Query query(request.params);
+              return AnswerTo(question, *now.session, query, BoundedServer::IsAwaited);
+            };
+            const std::string key = fmt::format("{}:{}", now.generation, KeyOf(request.params));
+            Reply(given == nullptr ? answer() : given->Get(key, answer), question.type, response);
+          });
     }
     server_.Get("/([A-Za-z0-9_.-]*)",
                 [this](const httplib::Request& request, httplib::Response& response) {
@@ -287,6 +286,28 @@ class Server final : public HttpServer {
         [](const httplib::Request&, httplib::Response& response, const std::exception_ptr& thrown) {
           response.status = 500;
           response.set_content(ErrorJson(WhatFailed(thrown)), kJson);
+        });
+  }
+
+  /// Returns false, with an answer, if the request is about an earlier reading of the files.
+  static bool IsAboutFilesOf(const LiveSession::State& now, const httplib::Request& request,
+                             httplib::Response& response) {
+    const std::string tag = TagOf(now);
+    response.set_header("ETag", tag);
+    if (Matches(request, tag)) return true;
+    response.status = 412;
+    response.set_content(ErrorJson("the files have changed and were read again; the request is "
+                                   "about their previous contents"),
+                         kJson);
+    return false;
+  }
+
+  static void SendAsIs(const std::shared_ptr<const std::string>& text, const std::string& type,
+                       httplib::Response& response) {
+    response.set_content_provider(
+        text->size(), type,
+        [text](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+          return sink.write(text->data() + offset, length);
         });
   }
 

@@ -9,7 +9,7 @@
 #include "base/named_text.h"
 #include "base/status.h"
 #include "serve/live_session.h"
-#include "serve/repeated_run.h"
+#include "serve/run/repeated_run.h"
 
 namespace headroom {
 

@@ -122,6 +122,12 @@ Result<std::string> Gpus(TraceSession& session, Query& query, const IsWanted&) {
   return session.GpusJson();
 }
 
+Result<std::string> Sql(TraceSession& session, Query& query, const IsWanted& is_wanted) {
+  const std::string sql = query.Text("sql");
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.query().Json(sql, is_wanted);
+}
+
 Result<std::string> Clusters(TraceSession&, Query& query, const IsWanted&) {
   if (Status status = query.Finish(); !status.ok()) return status;
   return RenderClustersJson();
@@ -152,6 +158,7 @@ const std::map<std::string, Question>& Questions() {
       {"metrics", {.answer = Metrics}},
       {"gpus", {.answer = Gpus}},
       {"clusters", {.answer = Clusters}},
+      {"query", {.answer = Sql}},
       {"timeline", {.answer = AskTimeline, .is_kept = false}},
       {"timeline/tile", {.answer = AskTile, .type = kBytes, .is_kept = false}},
       {"timeline/span", {.answer = AskSpan, .is_kept = false}},

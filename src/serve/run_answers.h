@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "serve/repeated_run.h"
+#include "serve/run/repeated_run.h"
 
 namespace headroom {
 

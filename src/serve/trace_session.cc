@@ -86,6 +86,7 @@ Status TraceSession::Analyze() {
   } else {
     why_no_gpu_forecasts_ = why_no_forecasts_;
   }
+  query_.emplace(*store_);
   timeline_.emplace(*store_, *reference_, std::move(report.steps.list),
                     why_no_gpu_forecasts_.ok() ? job_.job.get() : nullptr, mutex_);
   return Status::Ok();

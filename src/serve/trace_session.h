@@ -22,6 +22,7 @@
 #include "ingest/open_trace.h"
 #include "predict/gpu_models.h"
 #include "serve/timeline_answers.h"
+#include "serve/trace_query.h"
 #include "store/trace_store.h"
 #include "whatif/calibrated_job.h"
 #include "whatif/forecast.h"
@@ -67,6 +68,7 @@ class TraceSession {
   Result<std::string> WhatifJson(const std::vector<std::string>& scenarios,
                                  const IsWanted& is_wanted = AlwaysWanted);
   TimelineAnswers& timeline() { return *timeline_; }
+  TraceQuery& query() { return *query_; }
   struct PredictQuestion {
     std::vector<std::string> gpus;  ///< Empty: all known GPUs.
     bool only_current = false;      ///< Only IsCurrentGpu() and the recorded GPU.
@@ -105,6 +107,7 @@ class TraceSession {
   TimeNs trace_start_;  ///< Zero of the report's times.
   std::mutex mutex_;    ///< Guards the job, which caches lookups, and the forecaster.
   std::optional<TimelineAnswers> timeline_;
+  std::optional<TraceQuery> query_;
   std::optional<Forecaster> forecaster_;
   std::mutex models_mutex_;  ///< Guards the reading of the models.
   std::optional<GpuModels> models_;

@@ -64,14 +64,14 @@ test("the page saves itself as a file that opens without a server", () =>
     const visit = await Visit.open(browser, ui.link);
     const [download] = await Promise.all([
       visit.page.waitForEvent("download", { timeout: 120_000 }),
-      visit.page.getByRole("link", { name: "Save as one HTML file" }).click(),
+      visit.page.getByRole("button", { name: "Save as one HTML file" }).click(),
     ]);
     expect(download.suggestedFilename()).toBe("bert_base_amp_fp16_h200.html");
     const file = join(folder, "page.html");
     await download.saveAs(file);
     const saved = await Visit.open(browser, pathToFileURL(file).href, { offline: true });
     expect(await saved.page.locator("#verdict").innerText()).toBe(await visit.page.locator("#verdict").innerText());
-    expect(await saved.page.getByRole("link", { name: "Save as one HTML file" }).count()).toBe(0);
+    expect(await saved.page.getByRole("button", { name: "Save as one HTML file" }).count()).toBe(0);
     expect(saved.faults).toEqual([]);
     await Promise.all([visit.close(), saved.close()]);
   }));

@@ -1,6 +1,7 @@
 // The timeline in a browser. The tests read the address and the pixels of the canvas.
 import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seriousFaults } from "./support/axe";
 import { startUi, type Ui } from "./support/program";
 import { BERT } from "./support/traces";
 import { launch, Visit } from "./support/visit";
@@ -249,3 +250,57 @@ const inWindow = (element: Locator): Promise<boolean> =>
     const box = one.getBoundingClientRect();
     return box.top >= 0 && box.bottom <= innerHeight;
   });
+
+test("the strip shows the whole trace, and moves the window", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#timeline`);
+  const strip = await visit.page.locator(".overview-strip canvas").boundingBox();
+  if (strip === null) throw new Error("no strip");
+  await visit.page.mouse.click(strip.x + strip.width / 2, strip.y + 20);
+  await expect.poll(() => visit.page.url()).toMatch(/t=\d+-\d+/);
+  const [from, to] = (/t=(\d+)-(\d+)/.exec(visit.page.url()) ?? []).slice(1).map(Number) as [number, number];
+  const { length_ns } = await visit.page.evaluate(async () => (await fetch("api/v1/timeline")).json());
+  expect((from + to) / 2 / length_ns).toBeCloseTo(0.5, 1);
+  expect(to - from).toBeLessThan(length_ns / 4);
+  await visit.page.keyboard.press("0");
+  await expect.poll(() => visit.page.url()).not.toContain(`t=${from}-`);
+  expect(visit.faults).toEqual([]);
+  await visit.close();
+});
+
+test("tracks are hidden, pinned and filtered, also after a reload", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#timeline`);
+  const titles = async () => (await visit.page.locator(".pane-title").allInnerTexts()).map((text) => text.slice(2));
+  const before = await titles();
+  await visit.page.locator(".track-list summary").click();
+  await visit.page.getByRole("searchbox", { name: "Filter tracks" }).fill("thread");
+  await visit.page.locator(".track-list").getByRole("button", { name: "Hide" }).click();
+  await visit.settle();
+  expect((await titles()).some((title) => title.startsWith("thread"))).toBe(false);
+  await visit.page.getByRole("searchbox", { name: "Filter tracks" }).fill("stream 7");
+  await visit.page.getByRole("button", { name: "Pin stream 7 to the top" }).click();
+  await visit.settle();
+  expect((await titles())[0]).toContain("stream 7");
+  await visit.page.reload();
+  await visit.settle();
+  expect((await titles())[0]).toContain("stream 7");
+  expect((await titles()).length).toBeLessThan(before.length);
+  expect(visit.faults).toEqual([]);
+  await visit.close();
+});
+
+test("the lanes keep their height when a span is selected, and ? shows the keys", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#timeline`);
+  const canvas = visit.page.locator(".pane-canvas");
+  const box = await canvas.boundingBox();
+  if (box === null) throw new Error("no canvas");
+  await visit.page.mouse.click(box.x + 500, box.y + 90);
+  await visit.settle();
+  expect(await visit.page.locator(".timeline-panel").count()).toBe(1);
+  expect((await canvas.boundingBox())?.height).toBe(box.height);
+  expect(await seriousFaults(visit.page)).toEqual([]);
+  await visit.page.keyboard.press("?");
+  expect(await visit.page.getByRole("dialog").isVisible()).toBe(true);
+  await visit.page.keyboard.press("Escape");
+  expect(await visit.page.getByRole("dialog").isVisible()).toBe(false);
+  await visit.close();
+});

@@ -96,6 +96,7 @@ export function App() {
     else history.pushState(SEEN, "", writeState(next));
     setState(next);
   };
+  const record = run.run?.phase === "idle" ? run.begin : null;
   const path = report?.inputs[0]?.path ?? "";
   useEffect(() => {
     document.title = path === "" ? "Headroom" : `Headroom: ${path.split("/").pop()}`;
@@ -127,7 +128,7 @@ export function App() {
         {error === "" && (report === null || catalogue === null) && <p class="dim">Reading the report …</p>}
         {shown !== undefined && report !== null && catalogue !== null && (
           <Boundary key={`${shown.id} ${reports?.generation} ${rank}`}>
-            <shown.Component report={report} catalogue={catalogue} state={state} go={go} />
+            <shown.Component report={report} catalogue={catalogue} state={state} record={record} go={go} />
           </Boundary>
         )}
       </main>

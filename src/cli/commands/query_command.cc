@@ -10,11 +10,11 @@
 #include <cstring>
 #include <utility>
 
+#include "answers/query/query_output.h"
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/query_output.h"
 #include "cli/terminal/query_shell.h"
 #include "ingest/open_trace.h"
 #include "query/database.h"

@@ -22,9 +22,9 @@
 #include "cli/terminal/output.h"
 #include "embedded/page_files.h"
 #include "serve/http_server.h"
-#include "serve/nonblocking_output.h"
-#include "serve/program_run.h"
-#include "serve/recording_names.h"
+#include "serve/run/nonblocking_output.h"
+#include "serve/run/program_run.h"
+#include "serve/run/recording_names.h"
 #include "whatif/calibration/calibration_choice.h"
 
 namespace headroom::cli {

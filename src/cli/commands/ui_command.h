@@ -13,7 +13,7 @@
 #include "serve/job_session.h"
 #include "serve/live_session.h"
 #include "serve/loopback.h"
-#include "serve/repeated_run.h"
+#include "serve/run/repeated_run.h"
 
 namespace headroom::cli {
 

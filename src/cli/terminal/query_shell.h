@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "answers/query/query_output.h"
 #include "base/status.h"
-#include "cli/terminal/query_output.h"
 #include "query/database.h"
 
 namespace headroom::cli {

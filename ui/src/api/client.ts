@@ -78,6 +78,9 @@ export async function askBytes(path: string, signal?: AbortSignal): Promise<Arra
   return (await get(pathOfRank(path), signal)).arrayBuffer();
 }
 
+/** Returns the page as one HTML file. Requires a server. */
+export const fetchFile = async (): Promise<Blob> => (await get("file")).blob();
+
 /** Makes the server act, and returns the result. */
 export const tell = async <T>(path: string): Promise<T> => (await send(path, { method: "POST" })).json() as Promise<T>;
 

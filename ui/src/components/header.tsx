@@ -1,11 +1,14 @@
 import { Download, Moon, Sun, SunMoon } from "lucide-preact";
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { fetchFile } from "../api/client";
 import { embeddedAnswers } from "../api/embedded";
 import type { Report } from "../api/types";
 import { formatMs } from "../format";
 import { fileNameOf, gpusText, pathOf, ranksOf, rankText, stepsText } from "../model/header";
 import { type UrlState, withView, writeState } from "../model/url_state";
 import { VIEWS, type View } from "../views/registry";
+import { save } from "./save";
 import { type Theme, useTheme } from "./use_theme";
 import "./header.css";
 
@@ -22,6 +25,42 @@ function ThemeButton() {
     <button type="button" class="icon-button" aria-label={name} title={name} onClick={next}>
       <Icon size={18} aria-hidden="true" />
     </button>
+  );
+}
+
+/** Saves the page as one HTML file. */
+function SaveButton({ name }: { name: string }) {
+  const [state, setState] = useState<{ saves: boolean; error: string }>({ saves: false, error: "" });
+  const press = () => {
+    if (state.saves) return;
+    setState({ saves: true, error: "" });
+    fetchFile().then(
+      (file) => {
+        save(name, file);
+        setState({ saves: false, error: "" });
+      },
+      (failure: Error) => setState({ saves: false, error: failure.message }),
+    );
+  };
+  return (
+    <>
+      {state.error !== "" && (
+        <span class="error save-error" role="alert">
+          Not saved: {state.error}
+        </span>
+      )}
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Save as one HTML file"
+        title="Save as one HTML file"
+        aria-disabled={state.saves}
+        onClick={press}
+      >
+        <Download size={18} aria-hidden="true" />
+        {state.saves && "Saving …"}
+      </button>
+    </>
   );
 }
 
@@ -104,17 +143,7 @@ export function Header({ job, report, state, shown, traces, go, children }: Head
           {report === null ? <p class="header-trace" /> : <Trace report={report} />}
           {report !== null && <RankChoice report={report} ofAll={shown?.ofAllRanks === true} state={state} go={go} />}
           {children}
-          {embeddedAnswers() === null && report !== null && (
-            <a
-              class="icon-button"
-              href="api/v1/file"
-              download={fileNameOf(report)}
-              aria-label="Save as one HTML file"
-              title="Save as one HTML file"
-            >
-              <Download size={18} aria-hidden="true" />
-            </a>
-          )}
+          {embeddedAnswers() === null && job !== null && <SaveButton name={fileNameOf(job)} />}
           <ThemeButton />
         </div>
         <nav aria-label="Views" class="views">

@@ -1,6 +1,6 @@
 // One drawing of a timeline: of the trace or of a forecast.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { fetchTile, type SpanPlace, type Timeline } from "../api/timeline";
+import { fetchTile, type SpanPlace, type Timeline, type Track } from "../api/timeline";
 import { useDark } from "../components/use_dark";
 import { formatCount, formatNs, formatQuantity } from "../format";
 import { valueAt } from "./counter_scale";
@@ -38,6 +38,7 @@ export interface PaneProps {
   label: string;
   scenario: string; // Empty: as recorded.
   timeline: Timeline;
+  tracks: Track[]; // Shown tracks, in order.
   shared: SharedView;
   found: ReadonlySet<number> | null;
   selected: Selected | null;
@@ -47,6 +48,9 @@ export interface PaneProps {
   onRange: (range: Viewport | null) => void;
   onFailure: (error: Error) => void;
 }
+
+/** Share of the height that the panel of a selection leaves free. */
+const FREE_OF_PANEL = 0.5;
 
 const KEYS =
   "Keys: W and S zoom, A and D move, F shows the selected span, arrows move from span to span, Escape clears the selection. Drag moves, Shift and drag selects a range.";
@@ -61,7 +65,7 @@ export function Pane(props: PaneProps) {
   const [folded, setFolded] = useState(() => foldedAtFirst(timeline.tracks));
   const told = useRef<(hover: Hover | null) => void>(() => {});
   const [styles, setStyles] = useState<ReadonlySet<number>>(new Set());
-  const layout: Layout = useMemo(() => layoutTracks(timeline.tracks, folded), [timeline, folded]);
+  const layout: Layout = useMemo(() => layoutTracks(props.tracks, folded), [props.tracks, folded]);
   const dark = useDark();
   const palette = useMemo(() => makePalette(dark), [dark]);
   const offset = timeline.recorded_begin_ns;
@@ -225,7 +229,7 @@ export function Pane(props: PaneProps) {
     if (track !== null && folded.has(track.id)) return setFolded(new Set([...folded].filter((id) => id !== track.id)));
     shown.current = selected;
     const lane = boxOfLane(layout, selected.lane);
-    if (lane !== null) element.scrollTop = scrollTo(lane, element.scrollTop, element.clientHeight);
+    if (lane !== null) element.scrollTop = scrollTo(lane, element.scrollTop, FREE_OF_PANEL * element.clientHeight);
   }, [props.selected, layout]);
 
   /** Moves to the previous or next span on the lane, or to a lane above or below. */

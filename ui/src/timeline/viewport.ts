@@ -42,9 +42,12 @@ export function pan(view: Viewport, share: number): Viewport {
   return { begin: view.begin + by, end: view.end + by };
 }
 
+/** A short span is shown with this much time around it, at most five times its length. */
+const SURROUNDINGS_NS = 50_000;
+
 /** Returns a view of a span with a margin. */
 export function around(startNs: number, durationNs: number): Viewport {
-  const room = Math.max(durationNs * 0.25, SHORTEST_NS);
+  const room = Math.max(durationNs * 0.25, Math.min(SURROUNDINGS_NS, durationNs * 5), SHORTEST_NS);
   return { begin: startNs - room, end: startNs + durationNs + room };
 }
 

@@ -254,12 +254,19 @@ function Replayed({ report }: { report: Report }) {
   );
 }
 
-function Findings({ report, onTry }: Pick<ViewProps, "report"> & Pick<FindingProps, "onTry">) {
+function Findings({ report, record, onTry }: Pick<ViewProps, "report" | "record"> & Pick<FindingProps, "onTry">) {
   const isFile = embeddedAnswers() !== null; // A file has no search.
   if (report.findings.length === 0) return null;
   return (
     <section aria-labelledby="findings">
-      <h2 id="findings">Findings and their evidence</h2>
+      <div class="card-head">
+        <h2 id="findings">Findings and their evidence</h2>
+        {record !== null && (
+          <button type="button" title="Records the program again and compares" onClick={record}>
+            I changed it: record and compare
+          </button>
+        )}
+      </div>
       <ol class="findings">
         {report.findings.map((finding) => (
           <FindingRow
@@ -311,7 +318,7 @@ function Health({ health }: { health: Report["health"] }) {
   );
 }
 
-export function Overview({ report, go }: ViewProps) {
+export function Overview({ report, record, go }: ViewProps) {
   const onTry: Try = (scenario, id) => {
     const rank = report.findings.find((finding) => finding.id === id)?.rank;
     go({ view: "what-if", query: rank == null ? { scenario } : { scenario, rank: String(rank) } });
@@ -322,7 +329,7 @@ export function Overview({ report, go }: ViewProps) {
       <Figures report={report} />
       <Step report={report} />
       <Actions report={report} onTry={onTry} />
-      <Findings report={report} onTry={onTry} />
+      <Findings report={report} record={record} onTry={onTry} />
       <div class="columns">
         <Reasons report={report} />
         <Health health={report.health} />

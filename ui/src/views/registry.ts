@@ -12,6 +12,7 @@ import {
   Network,
   SlidersHorizontal,
   Table2,
+  Terminal,
   Waypoints,
 } from "lucide-preact";
 import type { ComponentType } from "preact";
@@ -24,6 +25,7 @@ import { Overview } from "./overview";
 import { hasRanks, Ranks } from "./ranks";
 import { Roofline } from "./roofline";
 import { Scaling } from "./scaling";
+import { Sql } from "./sql";
 import { System } from "./system";
 import { Tables } from "./tables";
 import { Timeline } from "./timeline";
@@ -86,6 +88,13 @@ export const VIEWS: View[] = [
       [metrics, timings, callbacks, regions].every((rows) => rows.length === 0)
         ? "The trace has no counters, parts of the loop, callbacks or regions."
         : "",
+  },
+  {
+    id: "sql",
+    title: "SQL",
+    icon: Terminal,
+    Component: Sql,
+    missing: never,
   },
   {
     id: "compare",

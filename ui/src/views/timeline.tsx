@@ -14,11 +14,15 @@ import {
 } from "../api/timeline";
 import { formatCount, formatNs, formatPercent } from "../format";
 import { defaultsOf, textOf } from "../model/scenario";
+import { arranged, idsOf, sortOf, type TrackChoice, textOfIds } from "../model/track_order";
+import { KeyHelp } from "../timeline/key_help";
 import { listenToKeys } from "../timeline/keys";
+import { OverviewStrip } from "../timeline/overview_strip";
 import { Pane, type Selected } from "../timeline/pane";
 import { shareOfList, titleOf } from "../timeline/range_texts";
 import { SearchBox } from "../timeline/search_box";
 import { SharedView } from "../timeline/shared_view";
+import { TrackList } from "../timeline/track_list";
 import { around, clip, pan, readViewport, type Viewport, writeViewport, zoom } from "../timeline/viewport";
 import type { ViewProps } from "./view";
 import "./timeline.css";
@@ -128,7 +132,9 @@ function SpanPanel({
 }) {
   return (
     <section class="card timeline-panel" aria-labelledby="span" aria-live="polite">
-      <h2 id="span">{span?.name ?? (selected.label || "A span")}</h2>
+      <h2 id="span" title={span?.name}>
+        {span?.name ?? (selected.label || "A span")}
+      </h2>
       <p>
         <strong>{formatNs(span?.duration_ns ?? selected.duration_ns)}</strong> from{" "}
         {formatNs(span?.start_ns ?? selected.start_ns)} on.
@@ -175,7 +181,7 @@ function SpanPanel({
 }
 
 /** The panes, rendered once the tracks have arrived. */
-function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { tracks: Tracks }) {
+function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "record"> & { tracks: Tracks }) {
   const scenario = state.query.scenario ?? "";
   const [shared] = useState(
     () => new SharedView(readViewport(state.query.t) ?? firstView(tracks, state.query.step), tracks.length_ns),
@@ -187,6 +193,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   const [search, setSearch] = useState<Search | null>(null);
   const [forecast, setForecast] = useState<Tracks | null>(null);
   const [error, setError] = useState("");
+  const [helps, setHelps] = useState(false);
   const text = state.query.find ?? "";
   const searchBox = useRef<HTMLInputElement>(null);
   const latest = useRef(state);
@@ -283,13 +290,27 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
         d: () => shared.set(pan(shared.view, 0.2)),
         f: () => selected !== null && shared.set(around(selected.start_ns, selected.duration_ns)),
         "/": () => searchBox.current?.focus(),
+        "0": () => shared.set({ begin: 0, end: tracks.length_ns }),
+        "?": () => setHelps(true),
         Escape: () => {
+          setHelps(false);
           setSelected(null);
           setRange(null);
         },
       }),
     [shared, selected],
   );
+  const choice = useMemo(
+    (): TrackChoice => ({
+      hidden: idsOf(state.query.hide),
+      pinned: idsOf(state.query.pin),
+      sort: sortOf(state.query.order),
+    }),
+    [state.query.hide, state.query.pin, state.query.order],
+  );
+  const shownTracks = useMemo(() => arranged(tracks.tracks, choice), [tracks, choice]);
+  const onChoice = ({ hidden, pinned, sort }: TrackChoice) =>
+    set({ hide: textOfIds(hidden), pin: textOfIds(pinned), order: sort === "recorded" ? "" : sort }, true);
   const set = (query: Record<string, string>, replace = false) =>
     go({ ...state, query: { ...state.query, ...query } }, replace);
   const found = useMemo(() => (search === null ? null : new Set(search.names)), [search]);
@@ -343,7 +364,12 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
             ))}
           </select>
         </label>
+        <TrackList tracks={tracks.tracks} choice={choice} onChoice={onChoice} />
+        <button type="button" aria-label="Keys" title="Keys (?)" onClick={() => setHelps(true)}>
+          ?
+        </button>
       </section>
+      <KeyHelp open={helps} onClose={() => setHelps(false)} />
       {error !== "" && (
         <p class="card error" role="alert">
           {error}
@@ -351,10 +377,12 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
       )}
       <section aria-label="As recorded" class={forecast === null ? "" : "pane-half"}>
         {forecast !== null && <h2>As recorded</h2>}
+        <OverviewStrip timeline={tracks} shared={shared} onFailure={fail} />
         <Pane
           label="Timeline as recorded"
           scenario=""
           timeline={tracks}
+          tracks={shownTracks}
           shared={shared}
           found={found}
           selected={selected}
@@ -376,10 +404,6 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
           <code>headroom ui TRACE</code>
         </p>
       )}
-      <p class="dim">
-        Drag to move, use Ctrl and the wheel or two fingers to zoom, Shift and drag to measure a range. Keys outside
-        fields: W A S D to move and zoom, F to show the selection, / to search, arrows to move between spans.
-      </p>
     </>
   );
 }
@@ -407,6 +431,7 @@ function ForecastPane({
         label={`Forecast timeline of ${forecast.scenario}`}
         scenario={forecast.scenario ?? ""}
         timeline={forecast}
+        tracks={forecast.tracks}
         shared={shared}
         found={null}
         selected={selected}

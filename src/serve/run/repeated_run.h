@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "serve/last_lines.h"
+#include "serve/run/last_lines.h"
 
 namespace headroom {
 

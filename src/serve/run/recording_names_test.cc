@@ -1,4 +1,4 @@
-#include "serve/recording_names.h"
+#include "serve/run/recording_names.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

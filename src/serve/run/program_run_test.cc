@@ -1,4 +1,4 @@
-#include "serve/program_run.h"
+#include "serve/run/program_run.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

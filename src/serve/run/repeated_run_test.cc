@@ -1,4 +1,4 @@
-#include "serve/repeated_run.h"
+#include "serve/run/repeated_run.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "serve/nonblocking_output.h"
+#include "serve/run/nonblocking_output.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "serve/last_lines.h"
+#include "serve/run/last_lines.h"
 
 #include <gtest/gtest.h>
 

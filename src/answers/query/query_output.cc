@@ -1,4 +1,4 @@
-#include "cli/terminal/query_output.h"
+#include "answers/query/query_output.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "render/json_writer.h"
 
-namespace headroom::cli {
+namespace headroom {
 namespace {
 
 /// Maximum width of a string in a table, in columns of the terminal.
@@ -145,4 +145,4 @@ std::string QueryOutput::Text(std::string_view sql) const {
       JsonString(sql), head, rows_text_, rows_text_.empty() ? "" : "\n  ", cut_);
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom

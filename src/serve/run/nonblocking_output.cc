@@ -1,4 +1,4 @@
-#include "serve/nonblocking_output.h"
+#include "serve/run/nonblocking_output.h"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 #include "query/database.h"
 #include "render/escape.h"
 
-namespace headroom::cli {
+namespace headroom {
 
 enum class QueryFormat { kTable, kCsv, kJson };
 
@@ -61,4 +61,4 @@ class QueryOutput : public QuerySink {
   bool cut_ = false, began_ = false, too_large_ = false;
 };
 
-}  // namespace headroom::cli
+}  // namespace headroom

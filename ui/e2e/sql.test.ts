@@ -1,0 +1,84 @@
+// SQL on the events of the trace.
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { EXAMPLES } from "../src/model/sql";
+import { seriousFaults } from "./support/axe";
+import { headroom, startUi, type Ui } from "./support/program";
+import { BERT } from "./support/traces";
+import { launch, Visit } from "./support/visit";
+
+let browser: Browser;
+let ui: Ui;
+beforeAll(async () => {
+  [browser, ui] = await Promise.all([launch(), startUi(BERT)]);
+});
+afterAll(() => Promise.all([browser.close(), ui.stop()]));
+
+const open = (sql: string, more = "") => Visit.open(browser, `${ui.link}#sql?sql=${encodeURIComponent(sql)}${more}`);
+const cells = async (visit: Visit) =>
+  (await visit.page.locator('[aria-label="Table: Result"] tbody tr').allInnerTexts()).map((row) => row.split("\t"));
+
+test.each(EXAMPLES)("$title: the rows are those of headroom query", async ({ title, sql }) => {
+  const { columns, rows } = JSON.parse(headroom("query", BERT, sql, "--json", "-q"));
+  expect(rows.length).toBeGreaterThan(0);
+  const visit = await Visit.open(browser, `${ui.link}#sql`);
+  await visit.page.getByRole("combobox", { name: "Example" }).selectOption({ label: title });
+  await visit.settle();
+  const shown = await cells(visit);
+  expect(shown.length).toBe(rows.length);
+  rows.forEach((row: (string | number | null)[], index: number) => {
+    const known = row.filter((value) => value !== null);
+    known.forEach((value) => {
+      const text = typeof value === "number" ? Number(value.toPrecision(6)) : value;
+      expect(
+        shown[index]?.map((cell) => (typeof text === "number" ? Number(cell.replaceAll(",", "")) : cell)),
+      ).toContain(typeof value === "number" && Number.isInteger(value) ? value : text);
+    });
+  });
+  expect(columns.length).toBeGreaterThan(0);
+  expect(visit.faults).toEqual([]);
+  await visit.close();
+});
+
+test("a result can be drawn: bars by name, lines over steps", async () => {
+  const bars = await open("select phase, count(*) as n from kernels group by phase order by n desc", "&as=chart");
+  expect(await bars.page.locator(".sql-bars tbody tr").count()).toBe(3);
+  expect(await seriousFaults(bars.page)).toEqual([]);
+  await bars.page.getByRole("button", { name: "Table" }).click();
+  await bars.settle();
+  expect((await cells(bars))[0]?.[0]).toBe("optimizer");
+  await bars.close();
+  const lines = await open("select number, wall_ns from step_times order by number", "&as=chart");
+  expect(await lines.page.locator(".chart").count()).toBe(1);
+  await lines.close();
+});
+
+test("wrong SQL says what is wrong, and the address keeps the statement", async () => {
+  const visit = await open("select nme from kernels");
+  expect(await visit.page.getByRole("alert").innerText()).toContain("did you mean name");
+  await visit.page.getByRole("textbox", { name: "Statement" }).fill("select 6 * 7 as answer");
+  await visit.page.keyboard.press("Control+Enter");
+  await visit.settle();
+  expect(await cells(visit)).toEqual([["42"]]);
+  expect(visit.page.url()).toContain(encodeURIComponent("select").slice(0, 6));
+  await visit.page.goBack();
+  await visit.settle();
+  expect(await visit.page.getByRole("alert").count()).toBe(1);
+  for (const sql of ["delete from steps", "attach 'x' as y", "select 1; select 2"]) {
+    await visit.page.getByRole("textbox", { name: "Statement" }).fill(sql);
+    await visit.page.getByRole("button", { name: "Run" }).click();
+    await visit.settle();
+    expect(await visit.page.getByRole("alert").count()).toBe(1);
+  }
+  await visit.close();
+});
+
+test("a table is shown by its name", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#sql`);
+  await visit.page.getByRole("combobox", { name: "Table" }).selectOption("streams");
+  await visit.settle();
+  expect((await cells(visit)).length).toBe(1);
+  expect(await seriousFaults(visit.page)).toEqual([]);
+  expect(visit.faults).toEqual([]);
+  await visit.close();
+});

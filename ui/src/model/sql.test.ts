@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { chartOf, rowsOf, type SqlAnswer } from "./sql";
+
+const answer = (columns: string[], ...rows: SqlAnswer["rows"]): SqlAnswer => ({ columns, rows, cut: false });
+
+test("numbers over ascending numbers are lines, others are bars", () => {
+  expect(chartOf(answer(["step", "ms", "name"], [1, 5, "a"], [2, null, "b"], [3, 7, "c"]))).toEqual({
+    kind: "lines",
+    values: [1],
+  });
+  expect(chartOf(answer(["name", "n", "ms"], ["a", 1, 2], ["b", 3, 4]))).toEqual({ kind: "bars", values: [1, 2] });
+  expect(chartOf(answer(["step", "ms"], [2, 5], [1, 5], [3, 5]))?.kind).toBe("bars");
+});
+
+test("a result without numbers has no chart", () => {
+  expect(chartOf(answer(["name"], ["a"]))).toBeNull();
+  expect(chartOf(answer(["name", "kind"], ["a", "b"]))).toBeNull();
+  expect(chartOf(answer(["name", "n"]))).toBeNull();
+  expect(chartOf(answer(["name", "n"], ["a", null]))).toBeNull();
+});
+
+test("rows keep their order", () => {
+  expect(rowsOf(answer(["a"], ["x"], [2])).map((row) => row.values)).toEqual([["x"], [2]]);
+});
