@@ -1,6 +1,7 @@
 // Answers SQL about an open trace.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>

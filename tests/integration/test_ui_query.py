@@ -20,7 +20,7 @@ class Query(support.ProgramTest):
         for sql in (
             "select phase, count(*) as n, sum(duration_ns) as ns from kernels group by phase order by phase",
             "select name, duration_ns from kernels order by id",
-            "select null as nothing, 1.5 as half, 'ä\"' as text -- a comment",
+            "select null as unknown, 1.5 as half, 'ä\"' as word",
         ):
             with self.subTest(sql):
                 command = support.headroom("query", TRACE, sql, "--json", "--max-rows", "1000", "-q")
