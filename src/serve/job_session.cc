@@ -97,7 +97,9 @@ Result<std::string> JobSession::ReportJson(std::optional<std::int64_t> rank) con
     return RenderJson(std::span(&file, 1), options);
   }
   if (rank) return RenderJson(std::span(&ranks_->files.front(), 1), options);
-  options.top = 1;  // The page shows tables of one rank at a time; those of all may be large.
+  // The page shows whole tables of one rank at a time; those of all ranks may be large.
+  constexpr std::size_t kMaxRows = 400;
+  options.top = std::max<std::size_t>(1, kMaxRows / ranks_->files.size());
   return RenderJson(ranks_->files, options);
 }
 

@@ -56,7 +56,7 @@ class JobSession {
   /// TraceSession::Open() does. Thread-safe.
   Result<std::shared_ptr<TraceSession>> Trace(std::optional<std::int64_t> rank = std::nullopt);
   /// Returns headroom.report/1 of a rank, as `headroom report --rank N --json` prints it; nullopt:
-  /// of all ranks, with one row per table and rank. Fails (kUsage) as Trace() does.
+  /// of all ranks, with a few rows per table and rank. Fails (kUsage) as Trace() does.
   Result<std::string> ReportJson(std::optional<std::int64_t> rank = std::nullopt) const;
   /// Returns the report of job number `trace`, counted from 1, this job. Fails (kUsage) if there is
   /// no such job.

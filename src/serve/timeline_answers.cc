@@ -26,6 +26,7 @@ constexpr std::size_t kMaxHits = 1000;
 constexpr std::size_t kMaxNames = 200;
 
 void WriteTracks(const TrackSet& set, JsonWriter& json) {
+  json.Key("first_ns").Integer(set.begin.ns());
   json.Key("length_ns").Integer((set.end - set.begin).ns());
   json.Key("tile_buckets").Integer(kTileBuckets);
   json.Key("tracks").BeginArray(JsonWriter::Layout::kLines);

@@ -82,3 +82,29 @@ test("a table is shown by its name", async () => {
   expect(visit.faults).toEqual([]);
   await visit.close();
 });
+
+test("a kernel leads to its calls, and a call to its place in the timeline", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#tables?of=kernels`);
+  await visit.page.getByRole("link", { name: "Its calls, with operator, layer and line" }).first().click();
+  await visit.settle();
+  expect(await visit.current()).toBe("SQL");
+  const first = (await cells(visit))[0] ?? [];
+  await visit.page.getByRole("link", { name: "Its place in the timeline" }).first().click();
+  await visit.settle();
+  expect(await visit.current()).toBe("Timeline");
+  const [from, to] = (/t=(\d+)-(\d+)/.exec(visit.page.url()) ?? []).slice(1).map(Number) as [number, number];
+  const [call] = JSON.parse(
+    headroom(
+      "query",
+      BERT,
+      "select duration_ns from kernels where name = (select name from kernels group by name order by sum(duration_ns) desc limit 1) order by duration_ns desc limit 1",
+      "--json",
+      "-q",
+    ),
+  ).rows;
+  expect(to - from).toBeGreaterThan(call[0]);
+  expect(to - from).toBeLessThan(call[0] + 101_000);
+  expect(first.length).toBeGreaterThan(3);
+  expect(visit.faults).toEqual([]);
+  await visit.close();
+});

@@ -28,6 +28,7 @@ export interface Timeline {
   schema: string;
   scenario: string | null;
   recorded_begin_ns: number;
+  first_ns: number; // Zero of its times, on the clock of SQL.
   length_ns: number;
   tile_buckets: number;
   tracks: Track[];

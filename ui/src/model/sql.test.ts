@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chartOf, rowsOf, type SqlAnswer } from "./sql";
+import { chartOf, rangeOfRow, rowsOf, type SqlAnswer } from "./sql";
 
 const answer = (columns: string[], ...rows: SqlAnswer["rows"]): SqlAnswer => ({ columns, rows, cut: false });
 
@@ -21,4 +21,11 @@ test("a result without numbers has no chart", () => {
 
 test("rows keep their order", () => {
   expect(rowsOf(answer(["a"], ["x"], [2])).map((row) => row.values)).toEqual([["x"], [2]]);
+});
+
+test("rows with a start lead to their place in the timeline", () => {
+  const calls = answer(["name", "start_ns", "us"], ["a", 1500, 2], ["b", null, 1]);
+  const range = rangeOfRow(calls, 1000);
+  expect(rowsOf(calls).map((row) => range?.(row))).toEqual([[500, 2000], null]);
+  expect(rangeOfRow(answer(["name"], ["a"]), 0)).toBeNull();
 });

@@ -37,6 +37,27 @@ export function chartOf(answer: SqlAnswer): SqlChart | null {
   return { kind: isNumeric(answer, 0) && ascends && first.length > 2 ? "lines" : "bars", values };
 }
 
+/**
+ * Returns the time range of each row on the clock of the timeline, in ns; null if the result has no times. A column named
+ * `start_ns` has the start, `duration_ns` or `us` the length.
+ *
+ * @param first  zero of the timeline's times on the clock of SQL
+ */
+export function rangeOfRow(
+  answer: SqlAnswer,
+  first: number,
+): ((row: SqlRow) => [from: number, length: number] | null) | null {
+  const start = answer.columns.indexOf("start_ns");
+  if (start === -1) return null;
+  const [ns, us] = [answer.columns.indexOf("duration_ns"), answer.columns.indexOf("us")];
+  return ({ values }) => {
+    const from = values[start];
+    if (typeof from !== "number") return null;
+    const length = ns !== -1 ? Number(values[ns]) : us !== -1 ? 1000 * Number(values[us]) : 0;
+    return [from - first, Number.isFinite(length) ? length : 0];
+  };
+}
+
 export interface SqlExample {
   title: string;
   sql: string;

@@ -194,7 +194,8 @@ interface FindingProps {
 }
 
 function FindingRow({ finding, events, onTry }: FindingProps) {
-  const { saves_ms, saves_note, scenario } = finding;
+  const { saves_ms, saves_note, scenario, rank } = finding;
+  const ofRank = rank == null ? {} : { rank: String(rank) };
   return (
     <li class="card finding">
       <details>
@@ -224,9 +225,14 @@ function FindingRow({ finding, events, onTry }: FindingProps) {
               <a href={writeState({ view: "data", query: {} })}>View Data</a>
             </p>
           )}
+          {finding.id === OF_RANKS && (
+            <p>
+              <a href={writeState({ view: "ranks", query: {} })}>View Ranks</a>
+            </p>
+          )}
           {events !== null && (
             <p>
-              <a href={writeState({ view: "timeline", query: { find: events.find } })}>{events.title}</a>
+              <a href={writeState({ view: "timeline", query: { find: events.find, ...ofRank } })}>{events.title}</a>
             </p>
           )}
           {scenario !== null && (

@@ -1,13 +1,26 @@
+import { ChartNoAxesGantt } from "lucide-preact";
 import { useMemo, useState } from "preact/hooks";
 import { embeddedAnswers } from "../api/embedded";
+import type { Timeline } from "../api/timeline";
 import { useAnswer } from "../api/use_answer";
 import { Bar } from "../components/bar";
 import { Chart } from "../components/chart";
 import { Choice } from "../components/choice";
-import { type Column, DataTable, useOrder } from "../components/data_table";
+import { type Column, DataTable, type RowLink, useOrder } from "../components/data_table";
 import { formatCount } from "../format";
 import type { ChartSeries } from "../model/chart";
-import { chartOf, EXAMPLES, rowsOf, type SqlAnswer, type SqlChart, type SqlRow, TABLES_SQL } from "../model/sql";
+import {
+  chartOf,
+  EXAMPLES,
+  rangeOfRow,
+  rowsOf,
+  type SqlAnswer,
+  type SqlChart,
+  type SqlRow,
+  TABLES_SQL,
+} from "../model/sql";
+import { writeState } from "../model/url_state";
+import { around, writeViewport } from "../timeline/viewport";
 import type { ViewProps } from "./view";
 import "./sql.css";
 
@@ -80,9 +93,24 @@ const SHAPES: { id: Shape; title: string }[] = [
   { id: "chart", title: "Chart" },
 ];
 
+/** Leads to the place of a row in the timeline. */
+function linksOf(range: [from: number, length: number] | null): RowLink[] {
+  if (range === null) return [];
+  const t = writeViewport(around(...range));
+  return [
+    {
+      title: "Its place in the timeline",
+      href: writeState({ view: "timeline", query: { t } }),
+      icon: ChartNoAxesGantt,
+    },
+  ];
+}
+
 function Result({ answer, shape, onShape }: { answer: SqlAnswer; shape: Shape; onShape: (shape: Shape) => void }) {
   const sorting = useOrder("");
   const rows = useMemo(() => rowsOf(answer), [answer]);
+  const timeline = useAnswer<Timeline>(answer.columns.includes("start_ns") ? "timeline" : null).answer;
+  const range = useMemo(() => (timeline === null ? null : rangeOfRow(answer, timeline.first_ns)), [answer, timeline]);
   const chart = useMemo(() => chartOf(answer), [answer]);
   const columns = useMemo(
     () =>
@@ -110,7 +138,15 @@ function Result({ answer, shape, onShape }: { answer: SqlAnswer; shape: Shape; o
           <Lines answer={answer} chart={chart} />
         )
       ) : (
-        rows.length > 0 && <DataTable label="Result" columns={columns} rows={rows} {...sorting} />
+        rows.length > 0 && (
+          <DataTable
+            label="Result"
+            columns={columns}
+            rows={rows}
+            {...sorting}
+            {...(range !== null && { linksOf: (row: SqlRow) => linksOf(range(row)) })}
+          />
+        )
       )}
     </section>
   );

@@ -1,4 +1,4 @@
-import { ChartNoAxesGantt, SlidersHorizontal } from "lucide-preact";
+import { ChartNoAxesGantt, ListTree, SlidersHorizontal } from "lucide-preact";
 import { useMemo } from "preact/hooks";
 import { embeddedAnswers } from "../api/embedded";
 import type { Report } from "../api/types";
@@ -9,6 +9,7 @@ import { useDraft } from "../components/use_draft";
 import { formatBytes, formatCount, formatFlops, formatMs, formatPercent, formatUs } from "../format";
 import { isInside, nodeAt, pathOfText, textOfPath, treeOf } from "../model/hierarchy";
 import type { MapShape } from "../model/map_layout";
+import { sqlOf } from "../model/row_sql";
 import { halfTimeOf } from "../model/scenario";
 import { filtered } from "../model/table";
 import { type AnyRow, type Clock, clocksOf, rowsOf, sizeOf, TABLE_KINDS, type TableKind } from "../model/table_kinds";
@@ -101,25 +102,34 @@ function titleOfCall(key: string): string {
   return titles[key.split("_")[0] ?? ""] ?? key;
 }
 
-/** Kinds whose names are those of events, and which a scenario can select. */
-const LINKED: TableKind["id"][] = ["operators", "kernels"];
+/** Kinds that a scenario can select by name. */
+const SELECTABLE: TableKind["id"][] = ["operators", "kernels"];
 
-const linksOf = (kind: TableKind, row: AnyRow): RowLink[] => [
-  {
-    title: "Its events in the timeline",
-    href: writeState({ view: "timeline", query: { find: row.name } }),
-    icon: ChartNoAxesGantt,
-  },
-  ...((row.figures.total_us ?? 0) > 0
-    ? [
-        {
-          title: `What if this ${kind.id === "kernels" ? "kernel" : "operator"} took half the time`,
-          href: writeState({ view: "what-if", query: { scenario: halfTimeOf(row.name) } }),
-          icon: SlidersHorizontal,
-        },
-      ]
-    : []),
-];
+/** Names of all kinds are those of events. */
+function linksOf(kind: TableKind, row: AnyRow): RowLink[] {
+  const links: RowLink[] = [
+    {
+      title: "Its events in the timeline",
+      href: writeState({ view: "timeline", query: { find: row.name } }),
+      icon: ChartNoAxesGantt,
+    },
+  ];
+  const hasGpuTime = (row.figures.total_us ?? 0) > 0;
+  const parts = hasGpuTime ? sqlOf(kind.id, row.name) : null;
+  if (parts !== null)
+    links.push({
+      title: parts.title,
+      href: writeState({ view: "sql", query: { sql: parts.sql } }),
+      icon: ListTree,
+    });
+  if (hasGpuTime && SELECTABLE.includes(kind.id))
+    links.push({
+      title: `What if this ${kind.id === "kernels" ? "kernel" : "operator"} took half the time`,
+      href: writeState({ view: "what-if", query: { scenario: halfTimeOf(row.name) } }),
+      icon: SlidersHorizontal,
+    });
+  return links;
+}
 
 const CLOCK_TITLES: Record<Clock, string> = { gpu: "GPU time", host: "Host time" };
 const SHAPES: { id: MapShape; title: string }[] = [
@@ -233,8 +243,7 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
           rows={shown}
           order={order}
           onOrder={({ by, ascending }) => set({ sort: by, dir: ascending ? "asc" : "" })}
-          {...(embeddedAnswers() === null &&
-            LINKED.includes(kind.id) && { linksOf: (row: AnyRow) => linksOf(kind, row) })}
+          {...(embeddedAnswers() === null && { linksOf: (row: AnyRow) => linksOf(kind, row) })}
         />
       )}
     </>
