@@ -62,6 +62,11 @@ Result<std::string> Whatif(TraceSession& session, Query& query, const IsWanted& 
   return session.WhatifJson(scenarios, is_wanted);
 }
 
+Result<std::string> Progress(TraceSession& session, Query& query, const IsWanted&) {
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.ProgressJson();
+}
+
 Result<std::string> Predict(TraceSession& session, Query& query, const IsWanted&) {
   TraceSession::PredictQuestion question;
   question.gpus = query.List("gpu");
@@ -152,6 +157,7 @@ const std::map<std::string, Question>& Questions() {
       {"traces", {.job_answer = Traces, .is_kept = false}},
       {"scenarios", {.answer = Scenarios, .is_kept = false}},
       {"whatif", {.answer = Whatif, .is_kept = false}},
+      {"whatif/progress", {.answer = Progress, .is_kept = false}},
       {"predict", {.answer = Predict}},
       {"scale", {.answer = Scale}},
       {"data", {.answer = Data}},

@@ -132,13 +132,33 @@ Result<std::string> TraceSession::WhatifJson(const std::vector<std::string>& sce
   const std::lock_guard<std::mutex> lock(mutex_);
   const ForecastSource source = {
       .path = path(), .calibration = job_.calibration, .note = job_.note};
-  Result<ForecastReport> report = AnswerForecasts(
-      *job_.job, source, {.scenarios = scenarios, .calls = calls.value(), .is_wanted = is_wanted},
-      *forecaster_);
+  if (scenarios.empty()) ranked_ = 0;
+  const IsWanted counts = [&] {  // Asked before each change of a ranking.
+    ++ranked_;
+    return is_wanted();
+  };
+  Result<ForecastReport> report =
+      AnswerForecasts(*job_.job, source,
+                      {.scenarios = scenarios,
+                       .calls = calls.value(),
+                       .is_wanted = scenarios.empty() ? counts : is_wanted},
+                      *forecaster_);
   if (!report.ok()) return report.status();
   if (!is_wanted()) return Unwanted();
   AdjustIntervals(*job_.job, record.value(), report.value());
   return RenderForecastJson(report.value());
+}
+
+std::string TraceSession::ProgressJson() const {
+  const std::int64_t ranked = std::ranges::count_if(
+      Catalogue(), [](const Scenario& scenario) { return !scenario.by_name_only; });
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("headroom.progress/1");
+  json.Key("done").Integer(std::min(ranked_.load(), ranked));
+  json.Key("of").Integer(ranked);
+  json.EndObject();
+  return std::move(json).Take();
 }
 
 Result<const GpuModels*> TraceSession::Models() {

@@ -1,6 +1,7 @@
 // An open trace: its report, computed once, and forecasts on request.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -67,6 +68,9 @@ class TraceSession {
   /// @param is_wanted  once it returns false, fails (kNoAnswer)
   Result<std::string> WhatifJson(const std::vector<std::string>& scenarios,
                                  const IsWanted& is_wanted = AlwaysWanted);
+  /// Returns headroom.progress/1: the number of changes that the current or last ranking of
+  /// WhatifJson() has replayed. Does not wait for it.
+  std::string ProgressJson() const;
   TimelineAnswers& timeline() { return *timeline_; }
   TraceQuery& query() { return *query_; }
   struct PredictQuestion {
@@ -109,7 +113,8 @@ class TraceSession {
   std::optional<TimelineAnswers> timeline_;
   std::optional<TraceQuery> query_;
   std::optional<Forecaster> forecaster_;
-  std::mutex models_mutex_;  ///< Guards the reading of the models.
+  std::atomic<std::int64_t> ranked_ = 0;  ///< Changes of the current or last ranking.
+  std::mutex models_mutex_;               ///< Guards the reading of the models.
   std::optional<GpuModels> models_;
   std::mutex data_mutex_;
   std::optional<DataAnswer> data_;

@@ -207,6 +207,19 @@ class OfALoader(support.ProgramTest):
         self.assertEqual(server.get("data")[1].decode(), support.headroom("data", trace, "--json").text)
 
 
+class Progress(support.ProgramTest):
+    def test_of_a_ranking(self):
+        server = Server(TRACE)
+        self.addCleanup(server.stop)
+        status, before = server.ask("whatif/progress")
+        self.assertEqual((status, support.answer_violations(before), before["done"]), (200, [], 0))
+        server.ask("whatif", scenario="tf32")
+        self.assertEqual(server.ask("whatif/progress")[1]["done"], 0)
+        server.ask("whatif")
+        after = server.ask("whatif/progress")[1]
+        self.assertEqual(after["done"], after["of"])
+
+
 class Compared(support.ProgramTest):
     def test_each_trace_has_its_report(self):
         other = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { WhatIf as Answer, BatchCurve, Forecast, Report, Scenario, ScenarioKey } from "../api/types";
 import { useAnswer } from "../api/use_answer";
+import { type Ranking, useRanking } from "../api/use_ranking";
 import { Bar } from "../components/bar";
 import { Chart } from "../components/chart";
 import { Command } from "../components/command";
@@ -237,6 +238,27 @@ function Change({ item, values, alone, baseline, batch, why, onToggle, onKey }: 
 
 const NONE: Answer = { schema: "", baseline: null, scenarios: [] };
 
+function RankingState({ ranked: { progress, isCancelled, cancel } }: { ranked: Ranking }) {
+  if (isCancelled)
+    return (
+      <p class="dim">The forecasts of all changes were cancelled. A change that you switch on is still replayed.</p>
+    );
+  return (
+    <p class="dim">
+      {progress !== null && progress.done > 0 && (
+        <>
+          <progress value={progress.done} max={progress.of} aria-label="Replayed changes" />{" "}
+          <button type="button" onClick={cancel}>
+            Cancel
+          </button>{" "}
+          {progress.done} of {progress.of}:{" "}
+        </>
+      )}
+      Replaying each change …
+    </p>
+  );
+}
+
 export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const outer = state.query.scenario ?? "";
   const [scenario, setScenario] = useDraft(outer, (next) =>
@@ -252,7 +274,8 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   useEffect(() => {
     if (answered) setAsksRanking(true);
   }, [answered]);
-  const { answer: ranking, error: noRanking } = useAnswer<Answer>(asksRanking ? "whatif" : null);
+  const ranked = useRanking(asksRanking);
+  const ranking = ranked.answer;
   const prefixes = prefixesOf(choice, catalogue);
   const settled = useRef("");
   if (!pending) settled.current = prefixes.length === 0 ? "" : pathOf(prefixes);
@@ -361,8 +384,8 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
       </div>
       <section class="made" aria-labelledby="changes">
         <h2 id="changes">Changes</h2>
-        {noRanking !== "" && <p class="error">{formatSentence(noRanking)}</p>}
-        {ranking === null && noRanking === "" && answered && <p class="dim">Replaying each change …</p>}
+        {ranked.error !== "" && <p class="error">{formatSentence(ranked.error)}</p>}
+        {ranking === null && ranked.error === "" && answered && <RankingState ranked={ranked} />}
         {groups.map(({ id, title, items }) => (
           <section key={id} aria-labelledby={`group-${id}`}>
             <h3 id={`group-${id}`}>{title}</h3>
