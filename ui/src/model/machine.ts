@@ -1,5 +1,6 @@
 // Metrics of the machine, grouped by subject.
 import type { MetricRow } from "../api/report_tables";
+import { formatBytes, formatNumber, formatPercent } from "../format";
 
 const GROUPS: [string, RegExp][] = [
   ["GPU", /^gpu_/],
@@ -46,4 +47,25 @@ export function spreadOf(row: MetricRow): { from: number; mean: number; to: numb
   const whole = row.unit === "%" && row.max <= 100 ? 100 : row.max;
   const share = (value: number) => (whole > 0 ? Math.min(1, Math.max(0, value / whole)) : 0);
   return { from: share(row.min), mean: share(row.mean), to: share(row.max) };
+}
+
+/** Returns the mean of a metric over its rows; null: not recorded. */
+function meanOf(metrics: MetricRow[], name: string): number | null {
+  const rows = metrics.filter((row) => row.name === name);
+  return rows.length === 0 ? null : rows.reduce((sum, row) => sum + row.mean, 0) / rows.length;
+}
+
+/** Says how busy the machine was: "CPU 42.0 % busy, GPU 63.1 %, 12.3 of 64.0 GB of memory in use". */
+export function machineHeadline(metrics: MetricRow[]): string {
+  const cpu = meanOf(metrics, "cpu_util_simple");
+  const gpu = meanOf(metrics, "gpu_util");
+  const [free, total] = [meanOf(metrics, "free_memory"), meanOf(metrics, "memory_total_bytes")];
+  const power = meanOf(metrics, "gpu_power_w");
+  const parts = [
+    cpu === null ? "" : `CPU ${formatPercent(cpu)} busy`,
+    gpu === null ? "" : `GPU ${formatPercent(gpu)} busy`,
+    power === null ? "" : `${formatNumber(power)} W per GPU`,
+    free === null || total === null ? "" : `${formatBytes(total - free)} of ${formatBytes(total)} of memory in use`,
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? "Metrics, parts of the loop, and regions" : `${parts.join(", ")}, on average`;
 }

@@ -116,9 +116,8 @@ export function Data({ report, state, go }: ViewProps) {
 
   return (
     <>
-      <h2>This view shows whether the loop waits for its batches, and which stage of their preparation is slow.</h2>
       <section class="card" aria-labelledby="wait">
-        <h3 id="wait">{judgement?.text ?? whyNoJudgement(report)}</h3>
+        <h2 id="wait">{judgement?.text ?? whyNoJudgement(report)}</h2>
         {bound !== "" && (
           <p>
             <bdi>{bound}</bdi>

@@ -110,6 +110,15 @@ function Controls({ settings, clusters, scenario, onChange }: ControlsProps) {
 }
 
 /** A sentence on the limit, and the figures behind it. */
+/** Says what the largest number of GPUs gains: "64 GPUs: 82.1 % efficiency, limited by communication". */
+function scalingHeadline(scaling: Answer): string {
+  const verdict = verdictOf(scaling);
+  if (verdict === null) return "No forecast for more GPUs";
+  const { at } = verdict;
+  const limit = at.limited_by === null ? "" : `, limited by ${at.limited_by}`;
+  return `${formatCount(at.gpus)} ${at.gpus === 1 ? "GPU" : "GPUs"}: ${formatPercent(at.efficiency_pct)} efficiency${limit}`;
+}
+
 function Verdict({ scaling }: { scaling: Answer }) {
   const verdict = verdictOf(scaling);
   if (verdict === null)
@@ -120,10 +129,6 @@ function Verdict({ scaling }: { scaling: Answer }) {
   const exposed = at.exposed_communication_ms ?? 0;
   return (
     <>
-      <p class="answer">
-        <strong>{formatPercent(at.efficiency_pct)}</strong> efficiency on {formatCount(at.gpus)}{" "}
-        {at.gpus === 1 ? "GPU" : "GPUs"}
-      </p>
       <p>
         Limit{since === null ? "" : ` from ${formatCount(since)} GPUs on`}: {limit}.
         {exposed > 0 &&
@@ -283,7 +288,7 @@ export function Scaling({ report, state, go }: ViewProps) {
   return (
     <>
       <section class="card" aria-labelledby="question">
-        <h2 id="question">This job on more GPUs</h2>
+        <h2 id="question">{answer === null ? "This job on more GPUs" : scalingHeadline(answer)}</h2>
         <Controls settings={settings} clusters={clusters ?? []} scenario={scenario} onChange={onChange} />
       </section>
       <section class={`card ${pending ? "stale" : ""}`} aria-live="polite" aria-labelledby="limit">

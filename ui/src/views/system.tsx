@@ -6,7 +6,7 @@ import { type Column, DataTable, useOrder } from "../components/data_table";
 import { MetricChart } from "../components/metric_chart";
 import { MetricTable } from "../components/metric_table";
 import { formatCount, formatMs, formatPercent } from "../format";
-import { groupsOf, type MetricGroup, mostTelling } from "../model/machine";
+import { groupsOf, type MetricGroup, machineHeadline, mostTelling } from "../model/machine";
 import type { ViewProps } from "./view";
 
 const TIMINGS: Column<TimingRow>[] = [
@@ -151,7 +151,7 @@ export function System({ report, state, go }: ViewProps) {
   const asked = (state.query.metric ?? "").split(SEPARATOR).filter((name) => name !== "");
   return (
     <>
-      <h2>This view shows the metrics of the machine during the job, and the phases of the loop on the host.</h2>
+      <h2>{machineHeadline(report.metrics)}</h2>
       {groups.length === 0 && (
         <p class="card">
           No metrics of the machine were recorded. <code>headroom record -o run.pftrace -- python train.py</code>{" "}

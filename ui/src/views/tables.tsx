@@ -250,6 +250,16 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
   );
 }
 
+const TOP = 3;
+
+/** Says how much time the longest rows take: "3 of 46 kernels take 62.1 % of the GPU time". */
+function headlineOf(kind: TableKind, rows: AnyRow[]): string {
+  const shares = rows.map((row) => row.figures.share_pct ?? 0).sort((a, b) => b - a);
+  const top = shares.slice(0, TOP).reduce((sum, share) => sum + share, 0);
+  if (rows.length <= TOP || top === 0) return kind.title;
+  return `${TOP} of ${formatCount(rows.length)} ${kind.title.toLowerCase()} take ${formatPercent(top)} of the GPU time`;
+}
+
 export function Tables({ report, state, go }: ViewProps) {
   const kind =
     TABLE_KINDS.find((one) => one.id === state.query.of) ??
@@ -259,7 +269,7 @@ export function Tables({ report, state, go }: ViewProps) {
   if (kind === undefined) return null;
   return (
     <div class="tables-view">
-      <h2>This view shows the time by name. The rows at the top are worth a change.</h2>
+      <h2>{headlineOf(kind, rows)}</h2>
       <Tabs report={report} kind={kind} state={state} />
       <p>{rows.length === 0 ? kind.missing : kind.meaning}</p>
       {rows.length > 0 && <Contents key={kind.id} kind={kind} rows={rows} state={state} go={go} />}
