@@ -299,8 +299,9 @@ test("the lanes keep their height when a span is selected, and ? shows the keys"
   expect((await canvas.boundingBox())?.height).toBe(box.height);
   expect(await seriousFaults(visit.page)).toEqual([]);
   await visit.page.keyboard.press("?");
-  expect(await visit.page.getByRole("dialog").isVisible()).toBe(true);
+  const keys = visit.page.getByRole("dialog", { name: "Keys of the timeline" });
+  await keys.waitFor();
   await visit.page.keyboard.press("Escape");
-  expect(await visit.page.getByRole("dialog").isVisible()).toBe(false);
+  await keys.waitFor({ state: "hidden" });
   await visit.close();
 });
