@@ -33,7 +33,7 @@ class UiCommand : public Subcommand {
   Result<std::unique_ptr<JobSession>> Open(const std::string& trace,
                                            std::optional<double> measured_step_ms) const;
   /// Opens all jobs. Returns the first, which refers to the others.
-  Result<std::unique_ptr<JobSession>> OpenAll(const std::vector<std::string>& traces) const;
+  Result<std::unique_ptr<JobSession>> OpenAll(const std::vector<std::string>& files) const;
   /// Returns true if --run recorded the job, so it is not a TRACE.
   bool IsRecordedHere(const std::vector<std::string>& files) const;
 
