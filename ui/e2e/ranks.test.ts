@@ -139,6 +139,16 @@ test("a rank leads to its timeline at the step, and the rank stays until another
   await visit.close();
 });
 
+test("a rank that the job does not have is named, and another can be chosen", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#timeline?rank=99`);
+  expect(await visit.page.getByRole("alert").innerText()).toContain("rank 99: the job has ranks 0, 1, 2, 3");
+  await visit.page.getByRole("combobox", { name: "Rank" }).selectOption("3");
+  await visit.settle();
+  expect(await visit.page.getByRole("alert").count()).toBe(0);
+  expect(await visit.page.locator(".header-trace").innerText()).toContain("node1_4714");
+  await visit.close();
+});
+
 test("every view opens, wide and narrow, without serious faults", async () => {
   const visit = await Visit.open(browser, ui.link);
   for (const view of await visit.views()) {

@@ -41,7 +41,8 @@ export function App() {
   useViewFocus(state.view);
 
   const shown = VIEWS.find((view) => view.id === state.view);
-  const named = rankIn(state);
+  // A job of one trace has no ranks to name.
+  const named = reports !== null && reports.job.job_ranks == null ? "" : rankIn(state);
   // Most views show one rank: the slowest, unless the user chose another.
   const rank = named === "" && shown?.ofAllRanks !== true ? String(reports?.job.summary.rank ?? "") : named;
   const report = reports === null ? null : rank === "" ? reports.job : (reports.ofRanks.get(rank) ?? null);
@@ -79,9 +80,10 @@ export function App() {
     };
   }, [files.generation]);
   useEffect(() => {
-    if (reports === null || rank === "" || reports.ofRanks.has(rank)) return;
-    let isLatest = true;
+    if (reports === null) return;
     setError("");
+    if (rank === "" || reports.ofRanks.has(rank)) return;
+    let isLatest = true;
     fetchReport(reports.generation, rank).then(
       (next) => isLatest && setReports({ ...reports, ofRanks: new Map(reports.ofRanks).set(rank, next) }),
       (failure: Error) => isLatest && setError(failure.message),
@@ -105,7 +107,15 @@ export function App() {
 
   return (
     <>
-      <Header job={reports?.job ?? null} report={report} state={state} shown={shown} traces={traces} go={go}>
+      <Header
+        job={reports?.job ?? null}
+        report={report}
+        rank={rank}
+        state={state}
+        shown={shown}
+        traces={traces}
+        go={go}
+      >
         <RunButton state={run} />
       </Header>
       <main>

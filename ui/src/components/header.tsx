@@ -95,9 +95,15 @@ function Trace({ report }: { report: Report }) {
   );
 }
 
+interface RankChoiceProps extends Pick<HeaderProps, "rank" | "state" | "go"> {
+  job: Report;
+  ofAll: boolean; // The view can show all ranks at once.
+}
+
 interface HeaderProps {
   job: Report | null; // Covers all ranks.
   report: Report | null; // Covers the shown ranks.
+  rank: string; // The shown rank; empty: all.
   state: UrlState;
   shown: View | undefined;
   traces: number; // Number of open traces.
@@ -106,27 +112,24 @@ interface HeaderProps {
 }
 
 /** Selects the rank that the page shows; nothing if the job has one trace. */
-function RankChoice({
-  report,
-  ofAll,
-  state,
-  go,
-}: { report: Report; ofAll: boolean } & Pick<HeaderProps, "state" | "go">) {
-  const ranks = ranksOf(report);
+function RankChoice({ job, rank, ofAll, state, go }: RankChoiceProps) {
+  const ranks = ranksOf(job);
   if (ranks.length === 0) return null;
+  const isKnown = rank === "" || ranks.some((one) => String(one.rank) === rank);
   return (
     <select
       aria-label="Rank"
       class="rank-choice"
-      value={report.inputs.length > 1 ? "" : String(report.inputs[0]?.rank ?? "")}
+      value={rank}
       onChange={(event) =>
         go({ view: state.view, query: { ...withView(state, state.view).query, rank: event.currentTarget.value } })
       }
     >
       {ofAll && <option value="">all ranks</option>}
-      {ranks.map(({ rank, title }) => (
-        <option key={rank} value={String(rank)}>
-          {title}
+      {!isKnown && <option value={rank}>{`rank ${rank}: missing`}</option>}
+      {ranks.map((one) => (
+        <option key={one.rank} value={String(one.rank)}>
+          {one.title}
         </option>
       ))}
     </select>
@@ -134,14 +137,16 @@ function RankChoice({
 }
 
 /** Stays at the top of the page. */
-export function Header({ job, report, state, shown, traces, go, children }: HeaderProps) {
+export function Header({ job, report, rank, state, shown, traces, go, children }: HeaderProps) {
   return (
     <header class="header">
       <div class="header-inner">
         <div class="header-line">
           <Brand />
           {report === null ? <p class="header-trace" /> : <Trace report={report} />}
-          {report !== null && <RankChoice report={report} ofAll={shown?.ofAllRanks === true} state={state} go={go} />}
+          {job !== null && (
+            <RankChoice job={job} rank={rank} ofAll={shown?.ofAllRanks === true} state={state} go={go} />
+          )}
           {children}
           {embeddedAnswers() === null && job !== null && <SaveButton name={fileNameOf(job)} />}
           <ThemeButton />
