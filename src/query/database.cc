@@ -243,6 +243,11 @@ Result<std::string_view> Database::RunFirst(std::string_view sql, const QueryLim
   running.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits.time.ns());
   const MemoryBound bound(limits.memory_bytes);
   sqlite3_progress_handler(connection_, kInstructionsPerLook, Running::Look, &running);
+  // Later calls must not refer to `running`.
+  const auto remove = [](sqlite3* connection) {
+    sqlite3_progress_handler(connection, 0, nullptr, nullptr);
+  };
+  const std::unique_ptr<sqlite3, decltype(remove)> handled(connection_, remove);
 
   sqlite3_stmt* prepared = nullptr;
   const char* tail = nullptr;

@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <functional>
+#include <map>
 #include <span>
 
 #include "answers/diff/answer.h"
@@ -112,13 +113,17 @@ Result<std::string> JobSession::OtherReportJson(std::int64_t trace) const {
 }
 
 std::vector<std::int64_t> JobSession::StepsOfRanks() const {
-  std::set<std::int64_t> numbers;
-  if (IsOfSeveralRanks()) {
-    for (const RankTimeline& rank : ranks_->job.ranks) {
-      for (const RankStep& step : rank.steps) numbers.insert(step.number);
-    }
+  if (!IsOfSeveralRanks()) return {};
+  std::map<std::int64_t, DurationNs> waited;
+  for (const RankTimeline& rank : ranks_->job.ranks) {
+    for (const RankStep& step : rank.steps) waited.try_emplace(step.number);
   }
-  return {numbers.begin(), numbers.end()};
+  for (const RankStepWaits& row : ranks_->job.waits.steps_of_ranks) waited[row.step] += row.waited;
+  std::vector<std::int64_t> steps;
+  for (const auto& [step, time] : waited) steps.push_back(step);
+  std::ranges::stable_sort(steps, std::greater<>(),
+                           [&](std::int64_t step) { return waited[step]; });
+  return steps;
 }
 
 Result<std::string> JobSession::RankStepJson(std::int64_t step) const {
@@ -143,6 +148,7 @@ std::string JobSession::TracesJson(bool all) const {
   for (std::size_t i = 0; all && i < others_.size(); ++i)
     write(static_cast<std::int64_t>(i) + 2, others_[i].path, others_[i].is_earlier);
   json.EndArray();
+  json.Key("first_rank").Integer(FirstRank());
   json.EndObject();
   return std::move(json).Take();
 }

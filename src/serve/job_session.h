@@ -65,7 +65,8 @@ class JobSession {
   std::vector<std::int64_t> RankNumbers() const;
   /// Returns the rank that represents the job; nullopt for a job of one file.
   std::optional<std::int64_t> FirstRank() const;
-  /// Returns the numbers of the steps that any rank has; empty for a job of one file.
+  /// Returns the numbers of the steps that any rank has, those with the longest waits first; empty
+  /// for a job of one file.
   std::vector<std::int64_t> StepsOfRanks() const;
   /// Returns headroom.rank-step/1: a step of all ranks on one clock. Fails (kUsage) if no rank has
   /// the step.

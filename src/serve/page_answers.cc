@@ -35,6 +35,7 @@ const FirstQuestion kFirstQuestions[] = {
     {"predict?total-steps=1000&current=1", "predict", {{"total-steps", "1000"}, {"current", "1"}}},
     {"predict?current=1", "predict", {{"current", "1"}}, /*instead=*/true},
     {"predict?total-steps=1000", "predict", {{"total-steps", "1000"}}},
+    {"predict", "predict", {}, /*instead=*/true},
     {"clusters", "clusters"},
     {"scale?gpus=1%2C2%2C4%2C8%2C16%2C32%2C64&bandwidth-gbps=100&gpus-per-node=1",
      "scale",
@@ -46,8 +47,8 @@ const FirstQuestion kFirstQuestions[] = {
 /// Limit for all tiles of the first rank, in bytes before base64, which adds a third; the same
 /// applies to all tiles of the other ranks.
 constexpr std::size_t kMaxTileBytes = 2'000'000;
-/// Limit for the steps of all ranks.
-constexpr std::size_t kMaxStepBytes = 2'000'000;
+/// Limits for the steps of all ranks, and for the reports of the ranks other than the first.
+constexpr std::size_t kMaxStepBytes = 2'000'000, kMaxReportBytes = 8'000'000;
 
 Status Unwanted() { return Status::NoAnswer("the client no longer waits for the page"); }
 
@@ -71,17 +72,22 @@ Status AddRanks(JobSession& job, const IsWanted& is_wanted, std::vector<PageAnsw
   for (const std::int64_t step : job.StepsOfRanks()) {
     Result<std::string> answer = job.RankStepJson(step);
     if (!answer.ok()) return answer.status();
+    if (bytes + answer.value().size() > kMaxStepBytes) continue;
     bytes += answer.value().size();
-    if (bytes > kMaxStepBytes) break;
     answers.push_back({fmt::format("ranks/step?step={}", step), std::move(answer).value()});
   }
   const std::vector<std::int64_t> ranks = job.RankNumbers();
+  std::size_t report_bytes = 0;
   for (const std::int64_t rank : ranks) {
     if (!is_wanted()) return Unwanted();
     Result<std::string> report = job.ReportJson(rank);
     if (!report.ok()) return report.status();
+    report_bytes += report.value().size();
+    // The first rank's timeline answers without a rank.
+    const bool is_first = rank == job.FirstRank();
+    if (!is_first && report_bytes > kMaxReportBytes) continue;
     answers.push_back({fmt::format("report?rank={}", rank), std::move(report).value()});
-    if (rank == job.FirstRank()) continue;  // Its timeline answers without a rank.
+    if (is_first) continue;
     const Result<std::shared_ptr<TraceSession>> trace = job.Trace(rank);
     if (!trace.ok()) return trace.status();
     AddTimeline(trace.value()->timeline(), kMaxTileBytes / ranks.size(),
@@ -162,7 +168,7 @@ Result<std::vector<PageAnswer>> AnswersOfPage(JobSession& job, const IsWanted& i
   if (!report.ok()) return report.status();
   const Result<std::string> report_of_first = job.ReportJson(job.FirstRank());
   if (!report_of_first.ok()) return report_of_first.status();
-  Result<std::string> ranking = session.WhatifJson({});
+  Result<std::string> ranking = session.WhatifJson({}, is_wanted);
   if (!ranking.ok()) return ranking.status();
   std::vector<PageAnswer> answers = {{"report", report.value()},
                                      {"scenarios", RenderScenariosJson()},

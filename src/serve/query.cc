@@ -129,7 +129,7 @@ Status Query::Finish() const {
     if (taken_.contains(name)) continue;
     std::set<std::string> known = taken_;
     known.erase("token");
-    known.erase("rank");  // All requests accept it.
+    known.erase("rank");  // Most requests accept it.
     if (known.empty())
       return Status::Usage(fmt::format("'{}': this request has no parameters", Shown(name)));
     return Status::Usage(fmt::format("'{}' is not a parameter of this request; it accepts {}",

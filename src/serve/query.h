@@ -40,6 +40,8 @@ class Query {
   /// Accepts "1" or "0"; missing: false.
   bool Flag(const std::string& name);
 
+  /// Fails (kUsage) with the first invalid value so far.
+  const Status& status() const { return status_; }
   /// Fails (kUsage) with the first invalid value, else with the unused parameters.
   Status Finish() const;
 

@@ -28,7 +28,9 @@ Result<std::string> Report(JobSession& job, Query& query) {
   const std::optional<std::int64_t> trace = query.Count("trace", kMax);
   const std::optional<std::int64_t> rank = query.OptionalInteger("rank");
   if (Status status = query.Finish(); !status.ok()) return status;
-  return trace && !rank ? job.OtherReportJson(*trace) : job.ReportJson(rank);
+  if (trace && rank)
+    return Status::Usage("trace and rank: choose one; other jobs are compared as a whole");
+  return trace ? job.OtherReportJson(*trace) : job.ReportJson(rank);
 }
 
 Result<std::string> Traces(JobSession& job, Query& query) {
@@ -144,6 +146,7 @@ Result<std::string> AnswerTo(const Question& question, JobSession& job, Query& q
                              const IsWanted& is_wanted) {
   if (question.job_answer != nullptr) return question.job_answer(job, query);
   const std::optional<std::int64_t> rank = query.OptionalInteger("rank");
+  if (!query.status().ok()) return query.status();
   const Result<std::shared_ptr<TraceSession>> trace = job.Trace(rank);
   if (!trace.ok()) return trace.status();
   return question.answer(*trace.value(), query, is_wanted);

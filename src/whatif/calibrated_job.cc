@@ -72,8 +72,8 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const ReferenceData& referen
   chosen.window = whole;
   const std::optional<StepWindow> run = LongestWholeRun(chosen.steps);
   if (run->steps() > whole->steps()) {
-    chosen.note =
-        fmt::format("{} represent {} complete steps", Plural(whole->steps(), "step"), run->steps());
+    chosen.note = fmt::format("{} represent{} {} complete steps", Plural(whole->steps(), "step"),
+                              whole->steps() == 1 ? "s" : "", run->steps());
     return chosen;
   }
   chosen.note = fmt::format(

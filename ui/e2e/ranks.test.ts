@@ -204,3 +204,21 @@ test("as one file, with each rank's report and timeline", () =>
     expect(visit.faults).toEqual([]);
     await visit.close();
   }));
+
+test("as one file of another rank than the slowest", () =>
+  withScratch(async (folder) => {
+    const file = join(folder, "page.html");
+    const other = (reportOf(JOB).summary.rank + 1) % RANKS;
+    headroom("report", JOB, "--html", file, "--rank", String(other), "--no-local-state", "-q");
+    const visit = await Visit.open(browser, `${pathToFileURL(file)}#what-if`, { offline: true });
+    const rank = visit.page.getByRole("combobox", { name: "Rank" });
+    expect(await rank.inputValue()).toBe(String(other));
+    expect(await visit.page.locator("main").innerText()).not.toContain("This page is a file");
+    await rank.selectOption(String((other + 1) % RANKS));
+    await visit.settle();
+    expect(await visit.page.locator("main").innerText()).toContain("This page is a file");
+    await rank.selectOption(String(other));
+    await visit.settle();
+    expect(await visit.page.locator("main").innerText()).not.toContain("This page is a file");
+    await visit.close();
+  }));

@@ -73,6 +73,25 @@ test("wrong SQL says what is wrong, and the address keeps the statement", async 
   await visit.close();
 });
 
+test("a statement that takes long is cancelled, and Back shows the statement of its result", async () => {
+  const visit = await open("select 1 as one");
+  const box = visit.page.getByRole("textbox", { name: "Statement" });
+  await box.fill("select count(*) from host_events a, host_events b, host_events c");
+  await visit.page.getByRole("button", { name: "Run" }).click();
+  await visit.page.getByRole("button", { name: "Cancel" }).click();
+  await box.fill("select 2 as two");
+  const begin = Date.now();
+  await visit.page.getByRole("button", { name: "Run" }).click();
+  await expect.poll(() => cells(visit)).toEqual([["2"]]);
+  expect(Date.now() - begin).toBeLessThan(10_000); // The long statement would take 20 s.
+  await visit.page.goBack();
+  await visit.page.goBack();
+  await visit.settle();
+  expect(await box.inputValue()).toBe("select 1 as one");
+  expect(await cells(visit)).toEqual([["1"]]);
+  await visit.close();
+});
+
 test("a table is shown by its name", async () => {
   const visit = await Visit.open(browser, `${ui.link}#sql`);
   await visit.page.getByRole("combobox", { name: "Table" }).selectOption("streams");

@@ -24,6 +24,12 @@ function rankToAsk(rank: string): string {
 /** State of the browser's entries that the page has shown; a link opens one without. */
 const SEEN = "seen";
 
+/** Returns the rank that views of one rank show if none is named; empty: the job has one trace. */
+function firstRank(job: Report | undefined): string {
+  const answers = embeddedAnswers();
+  return String((answers === null ? job?.summary.rank : firstRankIn(answers)) ?? "");
+}
+
 /** The reports of one reading of the files. */
 interface Reports {
   generation: number;
@@ -43,8 +49,8 @@ export function App() {
   const shown = VIEWS.find((view) => view.id === state.view);
   // A job of one trace has no ranks to name.
   const named = reports !== null && reports.job.job_ranks == null ? "" : rankIn(state);
-  // Most views show one rank: the slowest, unless the user chose another.
-  const rank = named === "" && shown?.ofAllRanks !== true ? String(reports?.job.summary.rank ?? "") : named;
+  // Most views show one rank.
+  const rank = named === "" && shown?.ofAllRanks !== true ? firstRank(reports?.job) : named;
   const report = reports === null ? null : rank === "" ? reports.job : (reports.ofRanks.get(rank) ?? null);
   if (reports !== null) askOf(reports.generation, rankToAsk(rank));
 

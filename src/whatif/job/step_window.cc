@@ -81,8 +81,7 @@ std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
 
 /// The same, without the first step if possible.
 std::optional<StepWindow> LaterWindowOf(const TraceStore& store, const Steps& steps,
-                                        std::int64_t max_events) {
-  std::vector<bool> usable = UsableSteps(steps);
+                                        std::vector<bool> usable, std::int64_t max_events) {
   if (!usable.empty() && usable.front()) {
     // The step time excludes the first step, because it began in the middle of earlier work.
     usable.front() = false;
@@ -96,7 +95,7 @@ std::optional<StepWindow> LaterWindowOf(const TraceStore& store, const Steps& st
 }  // namespace
 
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
-  return LaterWindowOf(store, steps, kMaxWindowEvents);
+  return LaterWindowOf(store, steps, UsableSteps(steps), kMaxWindowEvents);
 }
 
 std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
@@ -119,7 +118,12 @@ std::optional<StepWindow> ReplayedRun(const TraceStore& store, const Steps& step
   std::optional<StepWindow> run = LongestWholeRun(steps);
   if (!run || !steps.p50) return run;
   run->events = CountEvents(store, steps, *run);
-  return run->events > kMaxRunEvents ? LaterWindowOf(store, steps, kMaxPartEvents) : run;
+  if (run->events <= kMaxRunEvents) return run;
+  std::vector<bool> usable = UsableSteps(steps);
+  for (std::size_t row = 0; row < usable.size(); ++row) {
+    if (row < run->first || row > run->last) usable[row] = false;
+  }
+  return LaterWindowOf(store, steps, std::move(usable), kMaxPartEvents);
 }
 
 std::int64_t CountEvents(const TraceStore& store, const Steps& steps, const StepWindow& window) {

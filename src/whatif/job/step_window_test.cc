@@ -73,6 +73,13 @@ TEST(StepWindowTest, APartRepresentsALongRun) {
   EXPECT_LE(part->events, kMaxPartEvents);
   EXPECT_GE(part->steps(), 9);
   EXPECT_EQ(part->events, CountEvents(*store, steps, *part));
+  // The part belongs to the longest run, even if the median step lies elsewhere.
+  Steps apart = steps;
+  apart.list[29].after_pause = true;
+  apart.p50 = apart.list[29].wall;
+  apart.list[29].wall = *apart.p50;
+  for (std::size_t row = 0; row < 29; ++row) apart.list[row].wall = *apart.p50 + DurationNs(1000);
+  EXPECT_LT(ReplayedRun(*store, apart)->last, 29u);
   // A run that is not too long is replayed whole.
   const std::unique_ptr<TraceStore> few = StepsOf({100, 100, 100, 100});
   const Steps all = StepsIn(*few);

@@ -23,7 +23,7 @@ export function answerIn(answers: Answers, path: string): unknown {
 
 /** Returns the rank whose answers the file holds without a parameter `rank`; null: the job has only one rank. */
 export const firstRankIn = (answers: Answers): number | null =>
-  (answers.get("report") as { summary?: { rank: number | null } } | undefined)?.summary?.rank ?? null;
+  (answers.get("traces") as { first_rank?: number | null } | undefined)?.first_rank ?? null;
 
 /** Binary columns, kept as base64; null: the file does not hold them. */
 export function bytesIn(answers: Answers, path: string): ArrayBuffer | null {

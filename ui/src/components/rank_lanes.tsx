@@ -105,7 +105,7 @@ export function RankLanes({ step, hrefOf }: { step: RankStep; hrefOf: (rank: num
           computes
         </span>
         <span>
-          <span class="swatch" style={{ background: "var(--series-5)" }} />
+          <span class="swatch waiting" />
           waits for the last rank
         </span>
         <span>

@@ -11,6 +11,7 @@ import {
   rowsOf,
   sorted,
   sortOf,
+  unknownNames,
   withPrices,
 } from "./gpus";
 
@@ -152,4 +153,8 @@ test("the price of a run grows with its steps, and own prices replace listed one
     [40, "USD"],
     [2 * 0.5 * 8, "USD"], // 10,000 steps take 2 hours.
   ]);
+});
+
+test("own prices of no known GPU are named", () => {
+  expect(unknownNames(ownPricesOf("H10O=2, l4=1"), [{ gpu: "L4" }])).toEqual(["H10O"]);
 });

@@ -42,6 +42,12 @@ export function ownPricesOf(text: string): OwnPrices {
   return { prices, error: "" };
 }
 
+/** Returns names of own prices that no GPU has. */
+export const unknownNames = ({ prices }: OwnPrices, gpus: Pick<Gpu, "gpu">[]): string[] => {
+  const known = new Set(gpus.map(({ gpu }) => gpu.toUpperCase()));
+  return [...prices.keys()].filter((name) => !known.has(name));
+};
+
 const MS_PER_HOUR = 3.6e6;
 
 /**

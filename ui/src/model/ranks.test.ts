@@ -40,11 +40,13 @@ test("the scale of waits begins at 0, that of times at the smallest", () => {
 });
 
 test("pairs are a matrix without a diagonal", () => {
-  const grid = pairsGrid([{ rank: 4, waited_for: 1, waited_ms: 8, collectives: 2 }], [4, 1]);
-  expect(grid.rows).toEqual([1, 4]);
+  const clocks = [4, 1, 6].map((rank) => ({ rank, aligned: rank !== 6 }));
+  const grid = pairsGrid([{ rank: 4, waited_for: 1, waited_ms: 8, collectives: 2 }], clocks);
+  expect(grid.rows).toEqual([1, 4, 6]);
   expect(grid.values).toEqual([
-    [null, 0],
-    [8, null],
+    [null, 0, null],
+    [8, null, null],
+    [null, null, null],
   ]);
 });
 

@@ -1,5 +1,5 @@
 // Figures of a job's ranks as the view Ranks draws them.
-import type { RankPair, RankTimes, StepOfRank } from "../api/ranks";
+import type { RankClock, RankPair, RankTimes, StepOfRank } from "../api/ranks";
 import { formatBytes, formatNs } from "../format";
 
 export type Measure = "waited_ms" | "caused_ms" | "wall_ms" | "computing_ms";
@@ -43,11 +43,14 @@ export function stepsGrid(steps: StepOfRank[], measure: Measure): Grid {
   return { rows, columns, values: cells.map((row) => row.map(meanOf)) };
 }
 
-/** Returns how long each rank (row) waited for each other rank (column). */
-export function pairsGrid(pairs: RankPair[], ranks: number[]): Grid {
-  const rows = ascending(ranks);
+/** Returns how long each rank (row) waited for each other rank (column); null: the clock of one is unknown. */
+export function pairsGrid(pairs: RankPair[], clocks: Pick<RankClock, "rank" | "aligned">[]): Grid {
+  const rows = ascending(clocks.map((clock) => clock.rank));
+  const known = new Set(clocks.filter((clock) => clock.aligned).map((clock) => clock.rank));
   const index = new Map(rows.map((rank, at) => [rank, at]));
-  const values = rows.map((row) => rows.map((column): number | null => (row === column ? null : 0)));
+  const values = rows.map((row) =>
+    rows.map((column): number | null => (row === column || !known.has(row) || !known.has(column) ? null : 0)),
+  );
   for (const pair of pairs) {
     const row = values[index.get(pair.rank) ?? -1];
     const column = index.get(pair.waited_for);

@@ -91,7 +91,17 @@ export function OverviewStrip({ timeline, shared, onFailure }: StripProps) {
     context.strokeRect(from + 1, 1, Math.max(LEAST_WINDOW_PX, to - from) - 2, HEIGHT - 2);
   };
   useEffect(() => draw.current());
-  useEffect(() => shared.subscribe(() => draw.current()), [shared]);
+  useEffect(() => {
+    let frame = 0;
+    const end = shared.subscribe(() => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => draw.current());
+    });
+    return () => {
+      cancelAnimationFrame(frame);
+      end();
+    };
+  }, [shared]);
 
   /** Moves the window's middle to the pointer. */
   const move = (event: PointerEvent) => {
@@ -114,6 +124,7 @@ export function OverviewStrip({ timeline, shared, onFailure }: StripProps) {
         }}
         onPointerMove={(event) => event.buttons === 1 && move(event)}
         onWheel={(event) => {
+          if (!event.ctrlKey) return; // Scrolls the page.
           event.preventDefault();
           shared.set(zoom(shared.view, 1.0015 ** event.deltaY, 0.5));
         }}

@@ -18,6 +18,7 @@ export function TrackList({ tracks, choice, onChoice }: TrackListProps) {
   const [filter, setFilter] = useState("");
   const { hidden, pinned, sort } = choice;
   const shown = matching(tracks, filter);
+  const visible = tracks.filter((track) => !hidden.has(track.id)).length;
   const hide = (ids: Track[], hides: boolean) => {
     const next = new Set(hidden);
     for (const { id } of ids) {
@@ -28,9 +29,7 @@ export function TrackList({ tracks, choice, onChoice }: TrackListProps) {
   };
   return (
     <details class="track-list">
-      <summary>
-        Tracks {hidden.size === 0 ? formatCount(tracks.length) : `${tracks.length - hidden.size} of ${tracks.length}`}
-      </summary>
+      <summary>Tracks {visible === tracks.length ? formatCount(visible) : `${visible} of ${tracks.length}`}</summary>
       <div>
         <input
           type="search"

@@ -33,6 +33,7 @@ import {
   type SortKey,
   sorted,
   sortOf,
+  unknownNames,
   withPrices,
 } from "../model/gpus";
 import "./gpus.css";
@@ -278,6 +279,7 @@ export function Gpus({ report, state, go }: ViewProps) {
     go({ ...state, query: { ...state.query, own } }, true),
   );
   const own = useMemo(() => ownPricesOf(ownText), [ownText]);
+  const unknown = specs === null ? [] : unknownNames(own, specs);
   const all = useMemo(
     () =>
       answer === null || specs === null
@@ -376,6 +378,9 @@ export function Gpus({ report, state, go }: ViewProps) {
             />
           </label>
           {own.error !== "" && <span class="error">{own.error}</span>}
+          {own.error === "" && unknown.length > 0 && (
+            <span class="error">No GPU here is named {unknown.join(", ")}.</span>
+          )}
         </div>
         <Pareto rows={rows} cost={cost} steps={steps} onPick={pick} />
         {cost === "money" && answer.prices !== null && (

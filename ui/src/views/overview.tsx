@@ -228,6 +228,12 @@ function FindingRow({ finding, events, onTry }: FindingProps) {
           {finding.id === OF_RANKS && (
             <p>
               <a href={writeState({ view: "ranks", query: {} })}>View Ranks</a>
+              {rank != null && (
+                <>
+                  {" · "}
+                  <a href={writeState({ view: "timeline", query: ofRank })}>{`Timeline of rank ${rank}`}</a>
+                </>
+              )}
             </p>
           )}
           {events !== null && (

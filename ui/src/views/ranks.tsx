@@ -119,7 +119,7 @@ const PAIR_COLUMNS: Column<RankPair>[] = [
 
 function Pairs({ job }: { job: JobRanks }) {
   const ranks = job.clocks.map((row) => row.rank);
-  const grid = useMemo(() => pairsGrid(job.pairs, ranks), [job]);
+  const grid = useMemo(() => pairsGrid(job.pairs, job.clocks), [job]);
   const sorting = useOrder("waited_ms");
   if (job.pairs.length === 0) return null;
   return (

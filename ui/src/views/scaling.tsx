@@ -109,7 +109,6 @@ function Controls({ settings, clusters, scenario, onChange }: ControlsProps) {
   );
 }
 
-/** A sentence on the limit, and the figures behind it. */
 /** Says what the largest number of GPUs gains: "64 GPUs: 82.1 % efficiency, limited by communication". */
 function scalingHeadline(scaling: Answer): string {
   const verdict = verdictOf(scaling);
@@ -119,6 +118,7 @@ function scalingHeadline(scaling: Answer): string {
   return `${formatCount(at.gpus)} ${at.gpus === 1 ? "GPU" : "GPUs"}: ${formatPercent(at.efficiency_pct)} efficiency${limit}`;
 }
 
+/** A sentence on the limit, and the figures behind it. */
 function Verdict({ scaling }: { scaling: Answer }) {
   const verdict = verdictOf(scaling);
   if (verdict === null)

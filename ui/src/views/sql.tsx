@@ -1,8 +1,9 @@
 import { ChartNoAxesGantt } from "lucide-preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { embeddedAnswers } from "../api/embedded";
 import type { Timeline } from "../api/timeline";
 import { useAnswer } from "../api/use_answer";
+import { useQuery } from "../api/use_query";
 import { Bar } from "../components/bar";
 import { Chart } from "../components/chart";
 import { Choice } from "../components/choice";
@@ -35,7 +36,7 @@ const MAX_BARS = 40;
 function Bars({ answer, chart }: { answer: SqlAnswer; chart: SqlChart }) {
   const options = chart.values.map((value) => ({ id: String(value), title: answer.columns[value] ?? "" }));
   const [chosen, setChosen] = useState("");
-  const column = Number(options.find(({ id }) => id === chosen)?.id ?? chart.values[0]);
+  const column = Number(options.find(({ id }) => id === chosen)?.id ?? chart.values.at(-1));
   const most = Math.max(...answer.rows.map((row) => Math.abs(Number(row[column] ?? 0))));
   return (
     <>
@@ -155,13 +156,20 @@ function Result({ answer, shape, onShape }: { answer: SqlAnswer; shape: Shape; o
 export function Sql({ state, go }: ViewProps) {
   const asked = state.query.sql ?? "";
   const [text, setText] = useState(asked === "" ? (EXAMPLES[0]?.sql ?? "") : asked);
-  const { answer, error, pending } = useAnswer<SqlAnswer>(asked === "" ? null : pathOf(asked), true);
+  const [runs, setRuns] = useState(0);
+  const { answer, error, pending, cancel } = useQuery<SqlAnswer>(asked === "" ? null : pathOf(asked), runs);
+  // Follows Back and links.
+  useEffect(() => {
+    if (asked !== "") setText(asked);
+  }, [asked]);
   const isFile = embeddedAnswers() !== null;
   const tables = useAnswer<SqlAnswer>(isFile ? null : pathOf(TABLES_SQL)).answer;
   const shape: Shape = state.query.as === "chart" ? "chart" : "table";
   const run = (sql: string) => {
     setText(sql);
-    if (sql.trim() !== "") go({ ...state, query: { ...state.query, sql } });
+    if (sql.trim() === "") return;
+    if (sql === asked) setRuns(runs + 1);
+    else go({ ...state, query: { ...state.query, sql } });
   };
   if (isFile)
     return (
@@ -226,7 +234,14 @@ export function Sql({ state, go }: ViewProps) {
           </label>
         </div>
       </section>
-      {pending && <p class="dim">Running the statement …</p>}
+      {pending && (
+        <p class="dim">
+          <button type="button" onClick={cancel}>
+            Cancel
+          </button>{" "}
+          Running the statement …
+        </p>
+      )}
       {error !== "" && (
         <p class="card error" role="alert">
           {error}

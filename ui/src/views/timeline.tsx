@@ -14,9 +14,10 @@ import {
 } from "../api/timeline";
 import { formatCount, formatNs, formatPercent } from "../format";
 import { defaultsOf, textOf } from "../model/scenario";
-import { arranged, idsOf, sortOf, type TrackChoice, textOfIds } from "../model/track_order";
+import { arranged, idsOf, sortOf, type TrackChoice, textOfIds, toggled } from "../model/track_order";
 import { KeyHelp } from "../timeline/key_help";
 import { listenToKeys } from "../timeline/keys";
+import { trackOfLane } from "../timeline/layout";
 import { OverviewStrip } from "../timeline/overview_strip";
 import { Pane, type Selected } from "../timeline/pane";
 import { shareOfList, titleOf } from "../timeline/range_texts";
@@ -278,27 +279,33 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
   }, [scenario]);
 
   const goTo = (place: SpanPlace) => {
+    const track = trackOfLane(tracks.tracks, place.lane);
+    if (track !== null && choice.hidden.has(track.id))
+      onChoice({ ...choice, hidden: toggled(choice.hidden, track.id) });
     setSelected({ ...place, count: 1, style: 0 });
     shared.set(around(place.start_ns, place.duration_ns));
   };
   useEffect(
     () =>
-      listenToKeys({
-        w: () => shared.set(zoom(shared.view, 0.7, 0.5)),
-        s: () => shared.set(zoom(shared.view, 1 / 0.7, 0.5)),
-        a: () => shared.set(pan(shared.view, -0.2)),
-        d: () => shared.set(pan(shared.view, 0.2)),
-        f: () => selected !== null && shared.set(around(selected.start_ns, selected.duration_ns)),
-        "/": () => searchBox.current?.focus(),
-        "0": () => shared.set({ begin: 0, end: tracks.length_ns }),
-        "?": () => setHelps(true),
-        Escape: () => {
-          setHelps(false);
-          setSelected(null);
-          setRange(null);
-        },
-      }),
-    [shared, selected],
+      listenToKeys(
+        helps
+          ? { Escape: () => setHelps(false) }
+          : {
+              w: () => shared.set(zoom(shared.view, 0.7, 0.5)),
+              s: () => shared.set(zoom(shared.view, 1 / 0.7, 0.5)),
+              a: () => shared.set(pan(shared.view, -0.2)),
+              d: () => shared.set(pan(shared.view, 0.2)),
+              f: () => selected !== null && shared.set(around(selected.start_ns, selected.duration_ns)),
+              "/": () => searchBox.current?.focus(),
+              "0": () => shared.set({ begin: 0, end: tracks.length_ns }),
+              "?": () => setHelps(true),
+              Escape: () => {
+                setSelected(null);
+                setRange(null);
+              },
+            },
+      ),
+    [shared, selected, helps],
   );
   const choice = useMemo(
     (): TrackChoice => ({
