@@ -120,6 +120,7 @@ std::vector<std::int64_t> JobSession::StepsOfRanks() const {
   }
   for (const RankStepWaits& row : ranks_->job.waits.steps_of_ranks) waited[row.step] += row.waited;
   std::vector<std::int64_t> steps;
+  steps.reserve(waited.size());
   for (const auto& [step, time] : waited) steps.push_back(step);
   std::ranges::stable_sort(steps, std::greater<>(),
                            [&](std::int64_t step) { return waited[step]; });
