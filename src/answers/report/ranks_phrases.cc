@@ -13,6 +13,15 @@ namespace {
 
 constexpr double kPercent = 100;
 
+/// Returns "every step" or "10 of 12 steps": those in which each of the stragglers was a culprit.
+std::string StepsOfStragglers(const JobWaits& waits) {
+  std::int64_t steps = waits.steps;
+  for (const std::size_t rank : waits.stragglers)
+    steps = std::min(steps, waits.ranks[rank].culprit);
+  return steps == waits.steps ? "every step"
+                              : fmt::format("{} of {}", steps, Plural(waits.steps, "step"));
+}
+
 std::string WhoIsLate(const JobRanks& job) {
   const JobWaits& waits = job.waits;
   std::string lost = FormatTime(waits.lost);
@@ -36,8 +45,8 @@ std::string WhoIsLate(const JobRanks& job) {
             lost, below);
       return fmt::format("No rank holds the others up for long: {} lost. {}", lost, below);
     case StragglerPattern::kRecurrent:
-      return fmt::format("{} {} the others up in every step: the job loses {}. {}", who,
-                         one ? "holds" : "hold", lost, below);
+      return fmt::format("{} {} the others up in {}: the job loses {}. {}", who,
+                         one ? "holds" : "hold", StepsOfStragglers(waits), lost, below);
     case StragglerPattern::kRotating:
       return fmt::format(
           "A different rank is last each time: the job loses {}.{} {}", lost,
