@@ -79,6 +79,7 @@ test("a statement that takes long is cancelled, and Back shows the statement of 
   await box.fill("select count(*) from host_events a, host_events b, host_events c");
   await visit.page.getByRole("button", { name: "Run" }).click();
   await visit.page.getByRole("button", { name: "Cancel" }).click();
+  expect(await visit.page.getByRole("alert").innerText()).toBe("The statement was cancelled.");
   await box.fill("select 2 as two");
   const begin = Date.now();
   await visit.page.getByRole("button", { name: "Run" }).click();

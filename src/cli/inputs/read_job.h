@@ -44,7 +44,7 @@ struct JobSessionOptions {
 };
 
 /// Opens the traces that the user named as one job: a file, or the files of its ranks. Fails as
-/// FindTraceFiles(), SortResults(), CompareFiles(), and JobSession do.
+/// FindTraceFiles(), SortResults(), CompareFiles(), TraceSession::Open() and JobSession::Of() do.
 Result<std::unique_ptr<JobSession>> OpenJobSession(const std::vector<std::string>& named,
                                                    JobSessionOptions options);
 

@@ -40,5 +40,10 @@ export function useQuery<T>(path: string | null, run: number): Queried<T> {
     );
     return () => own.abort();
   }, [path, run]);
-  return { answer, error, pending: abort !== null, cancel: () => abort?.abort() };
+  // The last answer belongs to an earlier statement.
+  const cancel = () => {
+    abort?.abort();
+    setError("The statement was cancelled.");
+  };
+  return { answer, error, pending: abort !== null, cancel };
 }

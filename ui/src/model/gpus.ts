@@ -26,7 +26,7 @@ function optionOf(target: PredictedGpu, options: PriceOption[], specs: Map<strin
   return own.find((option) => names.includes(option.gpu)) ?? own[0] ?? null;
 }
 
-/** Prices that the user typed, by GPU, in money per hour of one GPU; or why the text is none. */
+/** The prices per hour of one GPU that the user typed, by GPU name; `error`: what is wrong with the text. */
 export type OwnPrices = { prices: Map<string, number>; error: string };
 
 /** Parses "H100=2.10, H200=3.5". */

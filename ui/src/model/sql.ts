@@ -63,7 +63,7 @@ export interface SqlExample {
   sql: string;
 }
 
-/** Questions of docs/query.md. */
+/** The page offers these; docs/query.md has more, with their results. */
 export const EXAMPLES: SqlExample[] = [
   {
     title: "Kernels that take most time",
