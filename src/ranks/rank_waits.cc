@@ -72,6 +72,7 @@ class WaitMeter {
     // compute. The collective would be shorter by its wait, and the step by the exposed part of
     // that wait.
     const TimeNs idle = last.start - std::min(late, median.exposed);
+    for (const Arrival& arrival : arrivals) AddSendsBefore(arrival, collective.step);
     for (const Arrival& arrival : arrivals) {
       const DurationNs wait = last.start - arrival.start;
       if (wait <= doubt) continue;
@@ -83,14 +84,20 @@ class WaitMeter {
     }
     if (late > doubt) {
       step.lost.push_back({idle, last.start});
+      const DurationNs usual_wait = blocked_[median.rank].Since(collective.group);
       for (const Arrival& arrival : arrivals) {
         const DurationNs behind = arrival.start - usual;
-        if (2 * behind.ns() > late.ns())
-          Blame(collective, arrival.rank, std::max(DurationNs(0), arrival.start - idle), step);
+        if (2 * behind.ns() <= late.ns()) continue;
+        // A rank that had to wait for others is not the reason.
+        const DurationNs blocked = blocked_[arrival.rank].Since(collective.group) - usual_wait;
+        Blame(arrival.rank, arrival.start - idle - std::max(DurationNs(0), blocked), step);
       }
     }
-    for (const Arrival& arrival : arrivals)
-      before_[arrival.rank] = {collective.group, collective.step, last.start - arrival.start};
+    for (const Arrival& arrival : arrivals) {
+      Blocked& blocked = blocked_[arrival.rank];
+      blocked.total += last.start - arrival.start;
+      blocked.at_group[collective.group] = blocked.total;
+    }
   }
 
   void CountOtherKind() { ++waits_.other_kinds; }
@@ -131,20 +138,39 @@ class WaitMeter {
     std::vector<Interval> lost = {};  ///< Intervals in which the median rank waited.
     std::map<std::size_t, DurationNs> culprits = {};
     std::map<std::size_t, RankStepWaits> ranks = {};  ///< Without their members `rank` and `step`.
+    bool is_worth_naming = true;  ///< False: the step loses less than kWorthNaming.
   };
-  /// Time that a rank waited in its last collective.
-  struct Before {
-    std::string group = {};
+  /// Time of a step in which a rank could not go on: it waited in collectives, or sent to and
+  /// received from neighbours.
+  struct Blocked {
     std::int64_t step = RankCollective::kNoStep;
-    DurationNs waited;
+    DurationNs total;
+    std::map<std::string, DurationNs> at_group =
+        {};                ///< `total` after each group's last collective.
+    std::size_t next = 0;  ///< Index of the rank's first collective that was not looked at.
+
+    /// Returns the time since the group's last collective, which its ranks left together.
+    DurationNs Since(const std::string& group) const {
+      const auto last = at_group.find(group);
+      return last == at_group.end() ? total : total - last->second;
+    }
   };
 
-  void Blame(const MatchedCollective& collective, std::size_t rank, DurationNs behind,
-             StepLoss& step) {
-    const Before& before = before_[rank];
-    if (before.step == collective.step && before.group != collective.group)
-      behind = std::max(DurationNs(0), behind - before.waited);
-    if (behind.ns() == 0) return;
+  /// Adds the exposed time of sends and receives that began before the arrival.
+  void AddSendsBefore(const Arrival& arrival, std::int64_t step) {
+    Blocked& blocked = blocked_[arrival.rank];
+    if (blocked.step != step) blocked = {.step = step, .total = {}, .next = blocked.next};
+    const std::vector<RankCollective>& recorded = ranks_[arrival.rank].collectives;
+    for (; blocked.next < recorded.size(); ++blocked.next) {
+      const RankCollective& one = recorded[blocked.next];
+      if (alignment_.clocks[arrival.rank].Aligned(one.start) >= arrival.start) break;
+      if (one.step == step && IsPointToPoint(one.kind))
+        blocked.total += one.end - one.start - one.hidden;
+    }
+  }
+
+  void Blame(std::size_t rank, DurationNs behind, StepLoss& step) {
+    if (behind.ns() <= 0) return;
     waits_.ranks[rank].caused += behind;
     ++waits_.ranks[rank].last;
     step.culprits[rank] += behind;
@@ -223,7 +249,7 @@ class WaitMeter {
       for (const RankStep& step : rank.steps) walls.try_emplace(step.number, step.wall);
     }
     DurationNs time, lost, outside;
-    for (const auto& [number, losses] : steps_) {
+    for (auto& [number, losses] : steps_) {
       const DurationNs measure = IntervalSet::UnionOf(losses.lost).Measure();
       const auto wall = walls.find(number);
       if (number == RankCollective::kNoStep || wall == walls.end()) {
@@ -233,6 +259,8 @@ class WaitMeter {
       ++waits_.steps;
       time += wall->second;
       lost += measure;
+      losses.is_worth_naming = static_cast<double>(measure.ns()) >=
+                               kWorthNaming * static_cast<double>(wall->second.ns());
     }
     // Losses outside steps count only if there are no steps, because shares refer to steps.
     waits_.lost = waits_.steps > 0 ? lost : outside;
@@ -244,7 +272,8 @@ class WaitMeter {
     constexpr double kNearly = 0.9;
     std::int64_t losing = 0;
     for (const auto& [number, losses] : steps_) {
-      if (number == RankCollective::kNoStep || losses.culprits.empty()) continue;
+      if (number == RankCollective::kNoStep || !losses.is_worth_naming || losses.culprits.empty())
+        continue;
       ++losing;
       DurationNs most;
       for (const auto& [rank, caused] : losses.culprits) most = std::max(most, caused);
@@ -271,7 +300,7 @@ class WaitMeter {
   std::map<std::int64_t, StepLoss> steps_;  ///< Keyed by step number.
   /// Keyed by the indices of the waiting and the last rank; without the members of these names.
   std::map<std::pair<std::size_t, std::size_t>, RankPairWaits> pairs_;
-  std::map<std::size_t, Before> before_;  ///< Keyed by rank index.
+  std::map<std::size_t, Blocked> blocked_;  ///< Keyed by rank index.
 };
 
 }  // namespace

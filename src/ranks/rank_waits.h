@@ -19,7 +19,7 @@ struct RankWaits {
   /// late. Excludes time in which the median rank computed.
   DurationNs caused;
   std::int64_t last = 0;  ///< Number of collectives at which it was late.
-  /// Number of steps in which it caused at least 90 % of the largest loss.
+  /// Number of steps worth naming in which it caused at least 90 % of the largest loss.
   std::int64_t culprit = 0;
 };
 
@@ -85,7 +85,8 @@ struct JobWaits {
 
 /// Lost time below this share of the step time is not reported.
 inline constexpr double kWorthNaming = 0.01;
-/// A straggler is recurrent if it is a culprit in at least this share of the steps with a loss.
+/// A straggler is recurrent if it is a culprit in at least this share of the steps whose loss
+/// is worth naming.
 inline constexpr double kRecurrentShare = 2.0 / 3;
 
 /// Uses the collectives that all ranks leave together. A rank is late if it arrives after the
@@ -93,8 +94,9 @@ inline constexpr double kRecurrentShare = 2.0 / 3;
 /// uncertainty. Several ranks may be late together.
 ///
 /// The lost time of a wait is the exposed part of the median rank's collective. Without the late
-/// ranks, the transfer would overlap the same compute. A rank's wait in a preceding collective of
-/// another communicator does not count as its own lateness.
+/// ranks, the transfer would overlap the same compute. Since the last collective of the same
+/// communicator in the step, a rank may have waited longer than the median rank for ranks of other
+/// communicators, or for neighbours. This difference does not count as its own lateness.
 JobWaits MeasureWaits(std::span<const RankTimeline> ranks, const Alignment& alignment);
 
 }  // namespace headroom

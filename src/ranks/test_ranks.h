@@ -51,6 +51,19 @@ class RankBuilder {
     return *this;
   }
 
+  /// Adds a send or receive between neighbours to one rank.
+  RankBuilder& Record(std::size_t rank, const std::string& kind, double start_us, double end_us) {
+    ranks_[rank].collectives.push_back({.group = "pipeline",
+                                        .kind = kind,
+                                        .step = step_,
+                                        .start = Seen(rank, start_us),
+                                        .end = Seen(rank, end_us),
+                                        .bytes = {},
+                                        .members = {},
+                                        .hidden = {}});
+    return *this;
+  }
+
   const std::vector<RankTimeline>& ranks() const { return ranks_; }
   RankTimeline& rank(std::size_t r) { return ranks_[r]; }
 

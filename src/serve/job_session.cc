@@ -64,24 +64,35 @@ Result<std::shared_ptr<TraceSession>> JobSession::Trace(std::optional<std::int64
   const Result<std::size_t> index = IndexOf(rank);
   if (!index.ok()) return index.status();
   if (trace_) return trace_;
-  const std::lock_guard<std::mutex> lock(open_mutex_);
-  const auto found = std::find_if(open_.begin(), open_.end(), [&](const OpenTrace& open) {
-    return open.index == index.value();
-  });
-  if (found != open_.end()) {
-    open_.splice(open_.begin(), open_, found);
-    return open_.front().session;
-  }
+  if (std::shared_ptr<TraceSession> open = InMemory(index.value())) return open;
+  const std::lock_guard<std::mutex> reading(reading_mutex_);
+  if (std::shared_ptr<TraceSession> open = InMemory(index.value())) return open;
   Result<std::unique_ptr<TraceSession>> opened =
       ranks_->open(ranks_->files[index.value()].input.path);
   if (!opened.ok()) return opened.status();
-  open_.push_front({.index = index.value(), .session = std::move(opened).value()});
+  std::shared_ptr<TraceSession> session = std::move(opened).value();
+  const std::lock_guard<std::mutex> lock(open_mutex_);
+  open_.push_front({.index = index.value(), .session = session});
   constexpr std::size_t kMaxBytes = 400'000'000;
-  std::size_t bytes = 0;
-  for (auto open = open_.begin(); open != open_.end();) {
-    bytes += open->session->MemoryBytes();
-    open = open != open_.begin() && bytes > kMaxBytes ? open_.erase(open) : std::next(open);
+  std::size_t bytes = session->MemoryBytes();
+  for (auto open = std::next(open_.begin()); open != open_.end();) {
+    const std::size_t with = bytes + open->session->MemoryBytes();
+    if (with <= kMaxBytes) {
+      bytes = with;
+      ++open;
+    } else {
+      open = open_.erase(open);
+    }
   }
+  return session;
+}
+
+std::shared_ptr<TraceSession> JobSession::InMemory(std::size_t index) {
+  const std::lock_guard<std::mutex> lock(open_mutex_);
+  const auto found = std::find_if(open_.begin(), open_.end(),
+                                  [&](const OpenTrace& open) { return open.index == index; });
+  if (found == open_.end()) return nullptr;
+  open_.splice(open_.begin(), open_, found);
   return open_.front().session;
 }
 
@@ -91,13 +102,13 @@ Result<std::string> JobSession::ReportJson(std::optional<std::int64_t> rank) con
   if (trace_) return trace_->ReportJson();
   ReportOptions options = ranks_->options;
   if (!IsOfSeveralRanks()) return RenderJson(ranks_->files, options);
-  options.ranks = &ranks_->job;
   if (rank && index.value() > 0) {
     TraceReport file = ranks_->files[index.value()];
     AddIssues(ranks_->job, file);
     return RenderJson(std::span(&file, 1), options);
   }
   if (rank) return RenderJson(std::span(&ranks_->files.front(), 1), options);
+  options.ranks = &ranks_->job;
   // The page shows whole tables of one rank at a time; those of all ranks may be large.
   constexpr std::size_t kMaxRows = 400;
   options.top = std::max<std::size_t>(1, kMaxRows / ranks_->files.size());

@@ -30,6 +30,7 @@ class JobSession {
     JobRanks job;                       ///< Not used for a single file.
     ReportOptions options;              ///< Without ranks.
     std::optional<std::int64_t> first;  ///< Rank without a request for one; nullopt: the slowest.
+    /// Opens one of the files. Fails if it has changed since its report was made.
     std::function<Result<std::unique_ptr<TraceSession>>(const std::string& path)> open;
     std::function<Result<JobProfile>()> profile;
   };
@@ -55,8 +56,9 @@ class JobSession {
   /// it is in memory. Fails (kUsage) if the job does not have the rank, and as
   /// TraceSession::Open() does. Thread-safe.
   Result<std::shared_ptr<TraceSession>> Trace(std::optional<std::int64_t> rank = std::nullopt);
-  /// Returns headroom.report/1 of a rank, as `headroom report --rank N --json` prints it; nullopt:
-  /// of all ranks, with a few rows per table and rank. Fails (kUsage) as Trace() does.
+  /// Returns headroom.report/1 of a rank, as `headroom report --rank N --json` prints it, without
+  /// `job_ranks`, which can be long; nullopt: of all ranks, with a few rows per table and rank.
+  /// Fails (kUsage) as Trace() does.
   Result<std::string> ReportJson(std::optional<std::int64_t> rank = std::nullopt) const;
   /// Returns the report of job number `trace`, counted from 1, this job. Fails (kUsage) if there is
   /// no such job.
@@ -86,6 +88,8 @@ class JobSession {
   explicit JobSession(Ranks ranks);
   /// Returns the index of a rank's file.
   Result<std::size_t> IndexOf(std::optional<std::int64_t> rank) const;
+  /// Returns the trace of a file if it is in memory; null if not.
+  std::shared_ptr<TraceSession> InMemory(std::size_t index);
   bool IsOfSeveralRanks() const { return ranks_ && ranks_->files.size() > 1; }
 
   std::string path_;
@@ -100,7 +104,8 @@ class JobSession {
     std::size_t index;
     std::shared_ptr<TraceSession> session;
   };
-  std::mutex open_mutex_;      ///< Held while a file is read: one at a time.
+  std::mutex reading_mutex_;   ///< Held while a file is read: one at a time.
+  std::mutex open_mutex_;      ///< Guards `open_`.
   std::list<OpenTrace> open_;  ///< The last requested first.
 };
 

@@ -2,21 +2,12 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <new>
-#include <system_error>
 #include <utility>
-
-#ifdef __APPLE__
-#define st_mtim st_mtimespec  // Its name there.
-#endif
 
 namespace headroom {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A file that has not changed for this long is complete.
 constexpr std::chrono::milliseconds kInterval(500);
@@ -32,35 +23,11 @@ std::string NoFileAmong(const std::vector<std::string>& paths) {
   return {};
 }
 
-/// Returns the files of a folder and of its direct subfolders, sorted.
-std::vector<std::string> FilesIn(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code failed;
-  fs::recursive_directory_iterator entry(folder, failed);
-  for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-    if (entry.depth() > 0) entry.disable_recursion_pending();
-    files.push_back(entry->path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-LiveSession::Stamp StampOf(const std::string& file) {
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-  struct stat found {};
-  if (stat(file.c_str(), &found) != 0) return {};
-  // A pipe can be read only once, and its times do not show changes.
-  if (!S_ISREG(found.st_mode)) return {.inode = found.st_ino};
-  return {.modified_ns = found.st_mtim.tv_sec * kNsPerSecond + found.st_mtim.tv_nsec,
-          .bytes = found.st_size,
-          .inode = found.st_ino};
-}
-
 }  // namespace
 
-LiveSession::LiveSession(std::vector<std::string> files, std::vector<Stamp> read,
-                         std::unique_ptr<JobSession> first, Opener open)
-    : open_(std::move(open)),
+LiveSession::LiveSession(std::vector<std::string> files, Stamps read,
+                         std::unique_ptr<JobSession> first, Reading reading)
+    : reading_(std::move(reading)),
       files_(std::move(files)),
       read_(std::move(read)),
       seen_(read_),
@@ -82,14 +49,9 @@ LiveSession::State LiveSession::Now() const {
   return state_;
 }
 
-std::vector<LiveSession::Stamp> LiveSession::StampsOf(const std::vector<std::string>& files) {
-  std::vector<Stamp> stamps;
-  for (const std::string& file : files) {
-    stamps.push_back(StampOf(file));
-    std::error_code failed;
-    if (!fs::is_directory(file, failed)) continue;
-    for (const std::string& inside : FilesIn(file)) stamps.push_back(StampOf(inside));
-  }
+LiveSession::Stamps LiveSession::StampsOf(const std::vector<std::string>& listed) {
+  Stamps stamps;
+  for (const std::string& file : listed) stamps.emplace(file, StampOf(file));
   return stamps;
 }
 
@@ -103,8 +65,8 @@ void LiveSession::Watch() {
 }
 
 void LiveSession::Look() {
-  const std::lock_guard<std::mutex> reading(reading_);
-  std::vector<Stamp> now = StampsOf(files_);
+  const std::lock_guard<std::mutex> reading(reading_mutex_);
+  Stamps now = StampsOf(reading_.list(files_));
   const bool is_whole = now == seen_;
   seen_ = now;
   if (!is_whole || now == read_) return;
@@ -124,8 +86,8 @@ void LiveSession::Look() {
 }
 
 Status LiveSession::Show(std::vector<std::string> files) {
-  const std::lock_guard<std::mutex> reading(reading_);
-  std::vector<Stamp> now = StampsOf(files);
+  const std::lock_guard<std::mutex> reading(reading_mutex_);
+  Stamps now = StampsOf(reading_.list(files));
   Result<std::unique_ptr<JobSession>> opened = Open(files);
   if (!opened.ok()) return opened.status();
   files_ = std::move(files);
@@ -136,7 +98,7 @@ Status LiveSession::Show(std::vector<std::string> files) {
 
 Result<std::unique_ptr<JobSession>> LiveSession::Open(const std::vector<std::string>& files) const {
   try {
-    return open_(files);
+    return reading_.open(files);
   } catch (const std::bad_alloc&) {
     return Status::Environment(
         "not enough memory to read the new files while the current ones are shown");

@@ -4,12 +4,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/file_stamp.h"
 #include "base/status.h"
 #include "serve/job_session.h"
 
@@ -17,23 +19,20 @@ namespace headroom {
 
 class LiveSession {
  public:
-  /// Opens all files: the job, and those to compare it with.
-  using Opener =
-      std::function<Result<std::unique_ptr<JobSession>>(const std::vector<std::string>& files)>;
-
-  /// Identifies the state of a file.
-  struct Stamp {
-    std::int64_t modified_ns = 0, bytes = -1;
-    std::uint64_t inode = 0;
-    bool operator==(const Stamp&) const = default;
+  struct Reading {
+    /// Opens all files: the job, and those to compare it with.
+    std::function<Result<std::unique_ptr<JobSession>>(const std::vector<std::string>& files)> open;
+    /// Returns the files that `open` would read: those of folders in place of the folders.
+    std::function<std::vector<std::string>(const std::vector<std::string>& files)> list;
   };
-  /// Returns the stamps of files, and of the files in folders and their direct subfolders.
-  static std::vector<Stamp> StampsOf(const std::vector<std::string>& files);
+  /// Stamps of the files that would be read, by path.
+  using Stamps = std::map<std::string, FileStamp>;
+  static Stamps StampsOf(const std::vector<std::string>& listed);
 
-  /// @param files  watched files
-  /// @param read   their stamps before `first` was read
-  LiveSession(std::vector<std::string> files, std::vector<Stamp> read,
-              std::unique_ptr<JobSession> first, Opener open);
+  /// @param files  watched files and folders
+  /// @param read   stamps of their list before `first` was read
+  LiveSession(std::vector<std::string> files, Stamps read, std::unique_ptr<JobSession> first,
+              Reading reading);
   ~LiveSession();
   LiveSession(const LiveSession&) = delete;
   LiveSession& operator=(const LiveSession&) = delete;
@@ -57,11 +56,11 @@ class LiveSession {
   Result<std::unique_ptr<JobSession>> Open(const std::vector<std::string>& files) const;
   void Take(std::unique_ptr<JobSession> session);
 
-  const Opener open_;
-  std::mutex reading_;  ///< Held while files are read: one reading at a time.
+  const Reading reading_;
+  std::mutex reading_mutex_;  ///< Held while files are read: one reading at a time.
   std::vector<std::string> files_;
-  std::vector<Stamp> read_, seen_;  ///< Stamps at the last reading, and at the last check.
-  mutable std::mutex mutex_;        ///< Guards all members below.
+  Stamps read_, seen_;        ///< Stamps at the last reading, and at the last check.
+  mutable std::mutex mutex_;  ///< Guards all members below.
   State state_;
   bool stopping_ = false;
   std::condition_variable stop_;

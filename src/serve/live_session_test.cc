@@ -47,14 +47,24 @@ class LiveSessionTest : public testing::Test {
     if (!trace.ok()) return trace.status();
     return std::make_unique<JobSession>(std::move(trace).value());
   }
+  /// As a folder that holds further traces, which Open() does not show.
+  std::vector<std::string> List(std::vector<std::string> files) const {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+      if (entry.path().filename().string().starts_with("rank"))
+        files.push_back(entry.path().string());
+    }
+    return files;
+  }
   std::unique_ptr<LiveSession> Start() {
     const std::vector<std::string> files = {Path("trace.json")};
-    std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(files);
+    LiveSession::Stamps read = LiveSession::StampsOf(List(files));
     Result<std::unique_ptr<JobSession>> first = Open(files);
     EXPECT_TRUE(first.ok()) << first.status().message();
     return std::make_unique<LiveSession>(
         files, std::move(read), std::move(first).value(),
-        [this](const std::vector<std::string>& changed) { return Open(changed); });
+        LiveSession::Reading{
+            .open = [this](const std::vector<std::string>& changed) { return Open(changed); },
+            .list = [this](const std::vector<std::string>& named) { return List(named); }});
   }
 
   /// Returns the state once the condition holds, or after a timeout.
@@ -139,6 +149,19 @@ TEST_F(LiveSessionTest, ABrokenFileLeavesWhatWasRead) {
   state = AwaitGeneration(*live, 1);
   EXPECT_EQ(state.problem, "");
   EXPECT_TRUE(Tells(state, "aten::other"));
+}
+
+TEST_F(LiveSessionTest, OnlyFilesThatWouldBeReadAreWatched) {
+  const std::unique_ptr<LiveSession> live = Start();
+  Write("train.log", "a line");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_EQ(opened_, 1);
+  Write("rank1.json", kOther);
+  AwaitGeneration(*live, 1);
+  fs::rename(Path("rank1.json"), Path("rank2.json"));
+  AwaitGeneration(*live, 2);
+  fs::remove(Path("rank2.json"));
+  AwaitGeneration(*live, 3);
 }
 
 TEST_F(LiveSessionTest, OtherFilesAreShownAndWatched) {

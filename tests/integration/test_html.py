@@ -90,7 +90,7 @@ class Html(support.ProgramTest):
         ranks = [row["rank"] for row in joined["inputs"]]
         for rank in ranks:
             one = support.headroom("report", *traces, "--rank", str(rank), "--json", LOCAL).json()
-            self.assertEqual(answers[f"report?rank={rank}"], one)
+            self.assertEqual(answers[f"report?rank={rank}"], one | {"job_ranks": None})
         # `--rank` chooses the rank with all answers.
         for chosen, other in (ranks, ranks[::-1]):
             support.headroom("report", *traces, "--html", path, "--rank", str(chosen), LOCAL)

@@ -35,7 +35,7 @@ class Ranks(support.ProgramTest):
         self.assertEqual(server.ask("report"), (200, joined))
         for rank in range(4):
             one = support.headroom("report", self.folder, "--rank", str(rank), "--json", LOCAL).json()
-            self.assertEqual(server.ask("report", rank=rank), (200, one))
+            self.assertEqual(server.ask("report", rank=rank), (200, one | {"job_ranks": None}))
         path = self.folder / "rank2.json.gz"
         forecast = support.headroom("whatif", path, "cuda-graph", "--json", LOCAL).json()
         self.assertEqual(server.ask("whatif", scenario="cuda-graph", rank=2), (200, forecast))

@@ -1,7 +1,10 @@
 #include "answers/report/ranks_json.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -67,8 +70,11 @@ void WriteSteps(const JobRanks& job, JsonWriter& json) {
 }
 
 void WritePairs(const JobRanks& job, JsonWriter& json) {
+  // Their number grows with the square of the ranks.
+  constexpr std::size_t kMaxPairs = 1024;
+  const std::span<const RankPairWaits> pairs = job.waits.pairs;
   json.Key("pairs").BeginArray(Layout::kLines);
-  for (const RankPairWaits& pair : job.waits.pairs) {
+  for (const RankPairWaits& pair : pairs.first(std::min(kMaxPairs, pairs.size()))) {
     json.BeginObject();
     json.Key("rank").Integer(job.ranks[pair.waiting].rank);
     json.Key("waited_for").Integer(job.ranks[pair.last].rank);

@@ -18,6 +18,7 @@
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/profile_run.h"
 #include "cli/inputs/read_job.h"
+#include "cli/inputs/trace_files.h"
 #include "cli/terminal/link_page.h"
 #include "cli/terminal/output.h"
 #include "embedded/page_files.h"
@@ -71,6 +72,20 @@ std::optional<LinkPage> OpenInBrowser(const std::string& link) {
   }
   std::thread([pid = opener.value().pid()] { waitpid(pid, nullptr, 0); }).detach();
   return std::move(page).value();
+}
+
+/// Returns the trace files of folders and the other files as named. Also returns a folder itself if
+/// it has no trace now.
+std::vector<std::string> FilesToRead(const std::vector<std::string>& named) {
+  std::vector<std::string> files;
+  for (const std::string& path : named) {
+    const Result<TraceFiles> found = FindTraceFiles({path});
+    if (found.ok())
+      files.insert(files.end(), found.value().paths.begin(), found.value().paths.end());
+    else
+      files.push_back(path);
+  }
+  return files;
 }
 
 std::string Sentence(const RepeatedRun::State& run) {
@@ -308,7 +323,7 @@ Status UiCommand::Run() {
   if (!held_port.ok()) return held_port.status();
 
   std::vector<std::string> files = traces_;
-  std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(files);
+  LiveSession::Stamps read = LiveSession::StampsOf(FilesToRead(files));
   std::unique_ptr<JobSession> first;
   if (!files.empty()) {
     Result<std::unique_ptr<JobSession>> session = OpenAll(files);
@@ -324,10 +339,13 @@ Status UiCommand::Run() {
     if (!ran.ok()) return ran.status();
     if (!ran.value()) return Status::Ok();
     files = {first->path()};
-    read = LiveSession::StampsOf(files);
+    read = LiveSession::StampsOf(FilesToRead(files));
   }
-  live.emplace(std::move(files), std::move(read), std::move(first),
-               [this](const std::vector<std::string>& changed) { return OpenAll(changed); });
+  live.emplace(
+      std::move(files), std::move(read), std::move(first),
+      LiveSession::Reading{
+          .open = [this](const std::vector<std::string>& changed) { return OpenAll(changed); },
+          .list = FilesToRead});
   return Serve(*live, run ? &*run : nullptr, std::move(held_port).value(), signals);
 }
 

@@ -1,9 +1,14 @@
 #include "cli/inputs/read_job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "answers/report/rank_set.h"
+#include "base/file_stamp.h"
+#include "render/escape.h"
 
 namespace headroom::cli {
 namespace {
@@ -88,14 +93,21 @@ Result<std::unique_ptr<JobSession>> OpenJobSession(const std::vector<std::string
     return std::make_unique<JobSession>(std::move(trace).value());
   }
   options.request.compare = true;
+  std::map<std::string, FileStamp> stamps;
+  for (const std::string& path : files.paths) stamps.emplace(path, StampOf(path));
   Result<JobSession::Ranks> ranks = ReadRanks(files, options);
   if (!ranks.ok()) return ranks.status();
   ranks.value().path = named.front();
   ranks.value().options = options.report;
   ranks.value().first = options.rank;
   ranks.value().profile = options.profile;
-  ranks.value().open = [options = std::move(options)](const std::string& path) {
-    return TraceSession::Open(SessionOf(path, options));
+  ranks.value().open = [options = std::move(options), read = std::move(stamps)](
+                           const std::string& path) -> Result<std::unique_ptr<TraceSession>> {
+    Result<std::unique_ptr<TraceSession>> trace = TraceSession::Open(SessionOf(path, options));
+    if (StampOf(path) == read.at(path)) return trace;
+    return Status::BadInput(fmt::format(
+        "{}: the file has changed since the job was read; try again once it is complete",
+        Printable(path, Charset::kAscii)));
   };
   return JobSession::Of(std::move(ranks).value());
 }

@@ -76,11 +76,11 @@ function Brand() {
   );
 }
 
-/** The trace, its GPUs and steps, and the step time. */
-function Trace({ report }: { report: Report }) {
+/** The trace, its GPUs and steps, and the step time. `isOnlyRank`: no RankChoice shows the rank. */
+function Trace({ report, isOnlyRank }: { report: Report; isOnlyRank: boolean }) {
   const path = pathOf(report);
   const { steps, summary } = report;
-  const facts = [gpusText(report), rankText(report), stepsText(report)];
+  const facts = [gpusText(report), isOnlyRank ? rankText(report) : "", stepsText(report)];
   return (
     <p class="header-trace">
       <strong title={path}>{path.split("/").pop()}</strong>
@@ -143,7 +143,7 @@ export function Header({ job, report, rank, state, shown, traces, go, children }
       <div class="header-inner">
         <div class="header-line">
           <Brand />
-          {report === null ? <p class="header-trace" /> : <Trace report={report} />}
+          {report === null ? <p class="header-trace" /> : <Trace report={report} isOnlyRank={job?.job_ranks == null} />}
           {job !== null && (
             <RankChoice job={job} rank={rank} ofAll={shown?.ofAllRanks === true} state={state} go={go} />
           )}

@@ -21,9 +21,8 @@ export function ranksOf({ job_ranks }: Pick<Report, "job_ranks">): { rank: numbe
     .sort((a, b) => a.rank - b.rank);
 }
 
-/** Returns "rank 3 of 8"; empty: the trace is not one of several ranks, or the user can choose the rank. */
-export function rankText({ inputs, job_ranks }: Pick<Report, "inputs" | "job_ranks">): string {
-  if (job_ranks != null) return "";
+/** Returns "rank 3 of 8"; empty: the trace is not one of several ranks. */
+export function rankText({ inputs }: Pick<Report, "inputs">): string {
   const { rank, world_size } = inputs[0] ?? { rank: null, world_size: null };
   return rank === null || world_size === null || world_size < 2 ? "" : `rank ${rank} of ${world_size}`;
 }
