@@ -172,6 +172,7 @@ const std::map<std::string, Question>& Questions() {
       {"timeline/tile", {.answer = AskTile, .type = kBytes, .is_kept = false}},
       {"timeline/span", {.answer = AskSpan, .is_kept = false}},
       {"timeline/search", {.answer = AskSearch, .is_kept = false}},
+      {"timeline/place", {.answer = AskPlace, .is_kept = false}},
       {"timeline/range", {.answer = AskRange, .is_kept = false}}};
   return *questions;
 }

@@ -285,6 +285,32 @@ std::string TimelineAnswers::SearchJson(const std::string& text) {
   return std::move(json).Take();
 }
 
+std::string TimelineAnswers::PlaceJson(std::int64_t start_ns,
+                                       std::optional<std::int64_t> duration_ns) {
+  const TrackSet& set = Tracks().set();
+  // Clamps to the trace, because times far outside would overflow.
+  const TimeNs start = std::clamp(TimeNs(start_ns), set.begin, set.end);
+  std::optional<DurationNs> duration;
+  if (duration_ns) duration = std::clamp(DurationNs(*duration_ns), DurationNs(), set.end - start);
+  const std::optional<SpanHit> span =
+      start.ns() == start_ns ? SpanAt(set, start, duration) : std::nullopt;
+  JsonWriter json;
+  json.BeginObject(JsonWriter::Layout::kLines);
+  json.Key("schema").String("headroom.place/1");
+  json.Key("start_ns").Integer((start - set.begin).ns());
+  json.Key("duration_ns").Integer(duration.value_or(DurationNs()).ns());
+  json.Key("span");
+  if (span) {
+    json.BeginObject();
+    WriteSpan(set, span->lane, span->row, json);
+    json.EndObject();
+  } else {
+    json.Null();
+  }
+  json.EndObject();
+  return std::move(json).Take();
+}
+
 Result<std::string> TimelineAnswers::RangeJson(std::int64_t from_ns, std::int64_t to_ns) {
   if (to_ns < from_ns)
     return Status::Usage("`to` is before `from`: give a `to` of at least `from`");

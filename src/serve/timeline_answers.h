@@ -56,6 +56,9 @@ class TimelineAnswers {
   Result<std::string> SpanJson(std::int64_t lane, std::int64_t row);
   /// Returns headroom.search/1.
   std::string SearchJson(const std::string& text);
+  /// Returns headroom.place/1: where the time `start_ns`, on the trace's clock, is in the timeline,
+  /// and the span of this start and length.
+  std::string PlaceJson(std::int64_t start_ns, std::optional<std::int64_t> duration_ns);
   /// Returns headroom.range/1.
   Result<std::string> RangeJson(std::int64_t from_ns, std::int64_t to_ns);
 

@@ -1,5 +1,6 @@
 #include "serve/timeline_questions.h"
 
+#include <optional>
 #include <utility>
 
 namespace headroom {
@@ -30,6 +31,13 @@ Result<std::string> AskSearch(TraceSession& session, Query& query, const IsWante
   const std::string text = query.Text("text");
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.timeline().SearchJson(text);
+}
+
+Result<std::string> AskPlace(TraceSession& session, Query& query, const IsWanted&) {
+  const std::int64_t start = query.Integer("start");
+  const std::optional<std::int64_t> duration = query.OptionalInteger("duration");
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.timeline().PlaceJson(start, duration);
 }
 
 Result<std::string> AskRange(TraceSession& session, Query& query, const IsWanted&) {

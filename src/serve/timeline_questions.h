@@ -18,6 +18,8 @@ Result<std::string> AskTile(TraceSession& session, Query& query, const IsWanted&
 Result<std::string> AskSpan(TraceSession& session, Query& query, const IsWanted&);
 /// Parameters: `text`.
 Result<std::string> AskSearch(TraceSession& session, Query& query, const IsWanted&);
+/// Parameters: `start`, `duration`, in ns.
+Result<std::string> AskPlace(TraceSession& session, Query& query, const IsWanted&);
 /// Parameters: `from`, `to`, in ns.
 Result<std::string> AskRange(TraceSession& session, Query& query, const IsWanted&);
 

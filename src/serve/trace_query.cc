@@ -32,7 +32,8 @@ Result<std::string> Run(Database& database, const std::string& sql,
   constexpr std::int64_t kMaxBytes = 256'000'000, kMaxAnswerBytes = 16'000'000;
   QueryOutput output({.format = QueryFormat::kJson,
                       .max_rows = TraceQuery::kMaxRows,
-                      .most_bytes = kMaxAnswerBytes});
+                      .most_bytes = kMaxAnswerBytes,
+                      .large_integers_as_text = true});
   const Result<std::string_view> rest =
       database.RunFirst(sql,
                         {.time = DurationNs(kMaxSeconds * kNsPerSecond),

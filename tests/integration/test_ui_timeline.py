@@ -104,6 +104,31 @@ class Timeline(support.ProgramTest):
             )
         self.assertAlmostEqual(answer["gpu"][0]["total_ns"] / 1e3, report["kernels"][0]["total_us"], places=3)
 
+    def test_rows_of_sql_have_their_place(self):
+        """The trace's times count from 1970, in ns beyond 2^53, which JavaScript would round."""
+        trace = json.loads((support.ROOT / "tests/golden/idle-causes/trace.json").read_text())
+        for event in trace["traceEvents"]:
+            if "ts" in event:
+                event["ts"] = event["ts"] + 1_700_000_000_000_000
+        path = self.scratch / "epoch.json"
+        path.write_text(json.dumps(trace))
+        server = Server(path)
+        self.addCleanup(server.stop)
+        _, tracks = server.ask("timeline")
+        _, found = server.ask("query", sql="select name, start_ns, duration_ns from kernels order by start_ns")
+        self.assertGreater(len(found["rows"]), 2)
+        for name, start, length in found["rows"]:
+            self.assertIsInstance(start, str)
+            status, place = server.ask("timeline/place", start=start, duration=length)
+            self.assertEqual((status, support.answer_violations(place)), (200, []))
+            span = place["span"]
+            self.assertEqual((span["label"], span["duration_ns"]), (name, length))
+            self.assertEqual(tracks["first_ns"] + span["start_ns"], int(start))
+        for start in (int(start) + 1, -(1 << 63), (1 << 63) - 1):
+            _, place = server.ask("timeline/place", start=start, duration=(1 << 63) - 1)
+            self.assertIsNone(place["span"])
+            self.assertLessEqual(place["start_ns"] + place["duration_ns"], tracks["length_ns"])
+
     def streams_of(self, golden):
         """Returns each stream's times in a whole golden trace, and the rows of its report."""
         trace = support.ROOT / "tests/golden" / golden / "trace.json"

@@ -1,6 +1,7 @@
 // SQL on the events of the trace.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { formatNs } from "../src/format";
 import { EXAMPLES } from "../src/model/sql";
 import { seriousFaults } from "./support/axe";
 import { headroom, startUi, type Ui } from "./support/program";
@@ -112,6 +113,9 @@ test("a kernel leads to its calls, and a call to its place in the timeline", asy
   await visit.page.getByRole("link", { name: "Its place in the timeline" }).first().click();
   await visit.settle();
   expect(await visit.current()).toBe("Timeline");
+  const panel = visit.page.locator(".timeline-panel");
+  await panel.getByText("launched by").waitFor();
+  await visit.page.waitForURL(/t=\d+-/);
   const [from, to] = (/t=(\d+)-(\d+)/.exec(visit.page.url()) ?? []).slice(1).map(Number) as [number, number];
   const [call] = JSON.parse(
     headroom(
@@ -124,6 +128,7 @@ test("a kernel leads to its calls, and a call to its place in the timeline", asy
   ).rows;
   expect(to - from).toBeGreaterThan(call[0]);
   expect(to - from).toBeLessThan(call[0] + 101_000);
+  expect(await panel.locator("p strong").innerText()).toBe(formatNs(call[0]));
   expect(first.length).toBeGreaterThan(3);
   expect(visit.faults).toEqual([]);
   await visit.close();

@@ -22,8 +22,13 @@ std::string HexOf(std::string_view bytes) {
 /// Six digits suffice for people. Programs get all digits.
 std::string ShortNumber(double value) { return fmt::format("{:.6g}", value); }
 
-std::string JsonOf(const QueryValue& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+std::string JsonOf(const QueryValue& value, bool large_integers_as_text) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    constexpr std::int64_t kMaxExact = std::int64_t{1} << 53;
+    const bool is_large = *number > kMaxExact || *number < -kMaxExact;
+    std::string text = std::to_string(*number);
+    return is_large && large_integers_as_text ? JsonString(text) : text;
+  }
   if (const auto* real = std::get_if<double>(&value))
     return std::isfinite(*real) ? fmt::format("{}", *real) : "null";
   if (const auto* text = std::get_if<std::string_view>(&value)) return JsonString(*text);
@@ -75,7 +80,7 @@ bool QueryOutput::Add(std::span<const QueryValue> row) {
     if (json) rows_text_ += rows_ == 0 ? "\n    [" : ",\n    [";
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (i > 0) rows_text_ += json ? ", " : ",";
-      rows_text_ += json ? JsonOf(row[i]) : CsvOf(row[i]);
+      rows_text_ += json ? JsonOf(row[i], options_.large_integers_as_text) : CsvOf(row[i]);
     }
     rows_text_ += json ? "]" : "\r\n";
     bytes_ = static_cast<std::int64_t>(rows_text_.size());

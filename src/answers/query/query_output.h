@@ -20,6 +20,8 @@ struct QueryOutputOptions {
   /// The user's limit; 0: all rows; nullopt: the default of the format.
   std::optional<std::int64_t> max_rows = {};
   std::int64_t most_bytes = 0;  ///< Maximum bytes of the result; 0: no limit.
+  /// JSON: writes integers that JavaScript would round as text.
+  bool large_integers_as_text = false;
   Charset charset = Charset::kUtf8;
 
   /// Maximum rows to keep; 0: all. Tables for people have a default limit. Formats for programs do

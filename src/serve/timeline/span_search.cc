@@ -56,4 +56,27 @@ SearchResult FindSpans(const TrackSet& set, std::string_view text, std::size_t m
   return result;
 }
 
+std::optional<SpanHit> SpanAt(const TrackSet& set, TimeNs start,
+                              std::optional<DurationNs> duration) {
+  std::optional<SpanHit> best;
+  DurationNs longest;
+  for (std::uint32_t number = 0; number < set.lanes.size(); ++number) {
+    const Lane& lane = set.lanes[number];
+    const TrackKind kind = set.tracks[lane.track].kind;
+    if (kind == TrackKind::kCriticalPath || kind == TrackKind::kCounter) continue;
+    const SpanTable& table = *lane.table;
+    auto row =
+        std::lower_bound(lane.rows.begin(), lane.rows.end(), start,
+                         [&](std::uint32_t at, TimeNs time) { return table.start[at] < time; });
+    for (; row != lane.rows.end() && table.start[*row] == start; ++row) {
+      const DurationNs length = table.duration[*row];
+      if (length == duration) return SpanHit{number, *row};
+      if (best && length <= longest) continue;
+      best = {number, *row};
+      longest = length;
+    }
+  }
+  return best;
+}
+
 }  // namespace headroom

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,5 +27,10 @@ struct SearchResult {
 /// @param text  part of a name, not empty
 /// @param most  limit for the listed hits
 SearchResult FindSpans(const TrackSet& set, std::string_view text, std::size_t most);
+
+/// Returns the span that starts at `start`: the one of the given length, else the longest. Ignores
+/// the critical path, which repeats spans of other tracks. O(lanes x log spans).
+std::optional<SpanHit> SpanAt(const TrackSet& set, TimeNs start,
+                              std::optional<DurationNs> duration);
 
 }  // namespace headroom

@@ -205,7 +205,7 @@ constexpr std::array kScenarios = {
     Scenario{"gpu-speed", "Faster GPU", ScenarioGroup::kBound,
              "Every GPU task takes 1/factor of its time", kFactor, ApplyGpuSpeed},
     Scenario{"threads", "CPU threads", ScenarioGroup::kUsual,
-             "Runs operators on the CPU on n threads instead of `from`", kThreads, ApplyThreads,
+             "Runs operators of the host on another number of threads", kThreads, ApplyThreads,
              true, true},
     Scenario{"host-speed", "Faster host", ScenarioGroup::kBound,
              "All host work and calls take 1/factor of their time", kFactor, ApplyHostSpeed, false,

@@ -16,6 +16,12 @@ test("anything else needs a server", () => {
     expect(() => answerIn(ANSWERS, path)).toThrow("headroom ui TRACE");
 });
 
+test("another rank's answer is not in the file, but that of the saved rank is", () => {
+  const ranks = answersOf('{"traces": {"first_rank": 5}, "data": {}, "data?rank=5": {}}');
+  expect(() => answerIn(ranks, "data?rank=3")).toThrow("only for rank 5");
+  expect(() => answerIn(ranks, "predict?rank=3")).toThrow("headroom ui TRACE");
+});
+
 test("a question that failed fails again", () => {
   expect(() => answerIn(ANSWERS, "predict")).toThrow("no steps");
 });

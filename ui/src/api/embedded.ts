@@ -14,6 +14,12 @@ export function needsServer(): never {
 
 /** Throws if the file has no answer, or if the saved answer is an error. */
 export function answerIn(answers: Answers, path: string): unknown {
+  const ofFirst = path.replace(/[?&]rank=\d+$/, "");
+  if (!answers.has(path) && ofFirst !== path && answers.has(ofFirst)) {
+    throw new Error(
+      `This page is a file, which holds this answer only for rank ${firstRankIn(answers)}: choose that rank, or run: headroom ui FOLDER`,
+    );
+  }
   if (!answers.has(path)) needsServer();
   const answer = answers.get(path);
   const { schema, error } = answer as { schema?: string; error?: string };

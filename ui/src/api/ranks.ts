@@ -63,14 +63,16 @@ export interface PipelineStage {
 
 export interface JobRanks {
   sentence: string;
-  straggler: { ranks: number[]; uncertainty_us: number };
+  straggler: { ranks: number[]; lost_ms: number; uncertainty_us: number };
   waits: RankWaits[];
   pairs: RankPair[];
   steps: StepOfRank[];
   clocks: RankClock[];
   work: { measure: "flops" | "input_bytes" | null };
+  groups: { group: string | null; axis_from: "recorded" | "inferred" | null }[];
   collectives: CollectiveRow[];
   matched: number;
+  other_kinds: number;
   pipeline: { sentence: string; stages: PipelineStage[] } | null;
 }
 

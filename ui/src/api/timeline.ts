@@ -28,7 +28,6 @@ export interface Timeline {
   schema: string;
   scenario: string | null;
   recorded_begin_ns: number;
-  first_ns: number; // Zero of its times, on the clock of SQL.
   length_ns: number;
   tile_buckets: number;
   tracks: Track[];
@@ -110,6 +109,19 @@ export const fetchSpan = (lane: number, row: number, signal?: AbortSignal): Prom
 
 export const fetchSearch = (text: string, signal?: AbortSignal): Promise<Search> =>
   ask(`timeline/search?text=${encodeURIComponent(text)}`, signal);
+
+/** Where a time of SQL's clock is. */
+export interface Place {
+  start_ns: number;
+  duration_ns: number;
+  span: SpanPlace | null; // Null: none starts then.
+}
+
+/** @param at  "START" or "START,LENGTH", in ns on SQL's clock */
+export function fetchPlace(at: string, signal?: AbortSignal): Promise<Place> {
+  const [start = "", length] = at.split(",");
+  return ask(`timeline/place?start=${start}${length === undefined ? "" : `&duration=${length}`}`, signal);
+}
 
 export const fetchRange = (from: number, to: number, signal?: AbortSignal): Promise<Range> =>
   ask(`timeline/range?from=${Math.round(from)}&to=${Math.round(to)}`, signal);

@@ -35,6 +35,7 @@ export interface StepParts {
 }
 
 export interface StepBreakdown extends StepParts {
+  rank?: number | null; // Only if the job has several ranks.
   gpu: StepParts;
   wall_ms: number;
 }
@@ -45,6 +46,7 @@ export interface HealthIssue {
   count: number;
   detail: string;
   voids: string[];
+  rank?: number | null; // Only if the job has several ranks.
 }
 
 /** Complete steps of one kind. */

@@ -33,14 +33,21 @@ export function useRanking(asks: boolean): Ranking {
     if (!asks) return;
     const own = new AbortController();
     abort.current = own;
+    let timer = 0;
+    let isDone = embeddedAnswers() !== null;
     const poll = () =>
       ask<Progress>("whatif/progress", own.signal).then(
-        (next) => !own.signal.aborted && setProgress(next),
+        (next) => {
+          if (isDone) return;
+          setProgress(next);
+          timer = window.setTimeout(poll, INTERVAL_MS);
+        },
         () => {}, // The ranking itself reports a failure.
       );
-    const timer = embeddedAnswers() === null ? setInterval(poll, INTERVAL_MS) : undefined;
+    if (!isDone) timer = window.setTimeout(poll, INTERVAL_MS);
     const end = () => {
-      clearInterval(timer);
+      isDone = true;
+      clearTimeout(timer);
       setProgress(null);
     };
     ask<WhatIf>("whatif", own.signal).then(
@@ -54,7 +61,8 @@ export function useRanking(asks: boolean): Ranking {
       },
     );
     return () => {
-      clearInterval(timer);
+      isDone = true;
+      clearTimeout(timer);
       own.abort();
     };
   }, [asks]);

@@ -10,11 +10,12 @@ import {
   drawable,
   logTicks,
   nearestOf,
+  type PointShape,
   roomy,
   roomyLog,
   stacked,
   thinned,
-} from "../model/chart";
+} from "../model/charts/chart";
 import { fileNameOf } from "../model/csv";
 import { savePicture } from "./save";
 import { useDark } from "./use_dark";
@@ -60,6 +61,25 @@ function colorOf(element: HTMLElement, name: string): string {
   const color = getComputedStyle(element).color;
   element.style.color = "";
   return color;
+}
+
+type Box = [left: number, top: number, right: number, bottom: number];
+
+const overlap = (a: Box, b: Box): boolean => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
+/** Adds the outline of a point to the path. All shapes have the same area. */
+function outline(context: CanvasRenderingContext2D, shape: PointShape, x: number, y: number, radius: number): void {
+  const side = Math.sqrt(Math.PI) * radius;
+  const corner = side / Math.SQRT2;
+  if (shape === "circle") context.arc(x, y, radius, 0, 2 * Math.PI);
+  else if (shape === "square") context.rect(x - side / 2, y - side / 2, side, side);
+  else {
+    context.moveTo(x, y - corner);
+    context.lineTo(x + corner, y);
+    context.lineTo(x, y + corner);
+    context.lineTo(x - corner, y);
+    context.closePath();
+  }
 }
 
 function rangeOf(axis: ChartAxis, side: "x" | "y"): uPlot.Scale.Range {
@@ -166,12 +186,12 @@ function optionsOf(
       if (series.kind !== "points") return;
       for (const point of drawn[index] ?? []) {
         plot.ctx.beginPath();
-        plot.ctx.arc(
+        outline(
+          plot.ctx,
+          series.shape ?? "circle",
           plot.valToPos(point.x, "x", true),
           plot.valToPos(point.y, "y", true),
           (point.radius ?? POINT_PX) * scale,
-          0,
-          2 * Math.PI,
         );
         plot.ctx.fillStyle = colors[index] ?? text;
         plot.ctx.globalAlpha = 0.55;
@@ -182,6 +202,42 @@ function optionsOf(
         plot.ctx.stroke();
       }
     });
+  };
+  const drawLabels = (plot: uPlot) => {
+    const { ctx, bbox } = plot;
+    const scale = devicePixelRatio;
+    ctx.save();
+    ctx.font = `${11 * scale}px ${getComputedStyle(host).fontFamily}`;
+    ctx.fillStyle = text;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "middle";
+    const taken: Box[] = [];
+    for (const point of drawn.flat()) {
+      if (point.label === undefined) continue;
+      const x = plot.valToPos(point.x, "x", true);
+      const y = plot.valToPos(point.y, "y", true);
+      const width = ctx.measureText(point.label).width;
+      const gap = ((point.radius ?? POINT_PX) + 3) * scale;
+      const half = 7 * scale;
+      const boxAt = (left: number, middle: number): Box => [left, middle - half, left + width, middle + half];
+      const box = [
+        boxAt(x + gap, y),
+        boxAt(x - gap - width, y),
+        boxAt(x - width / 2, y - gap - half),
+        boxAt(x - width / 2, y + gap + half),
+      ].find(
+        (one) =>
+          one[0] >= bbox.left &&
+          one[2] <= bbox.left + bbox.width &&
+          one[1] >= bbox.top &&
+          one[3] <= bbox.top + bbox.height &&
+          !taken.some((other) => overlap(one, other)),
+      );
+      if (box === undefined) continue;
+      taken.push(box);
+      ctx.fillText(point.label, box[0], box[1] + half);
+    }
+    ctx.restore();
   };
   const drawMarks = (plot: uPlot) => {
     const { ctx, bbox } = plot;
@@ -221,7 +277,7 @@ function optionsOf(
       axes: [axisOf(props.x, "x"), axisOf(props.y, "y")],
       series: all,
       bands,
-      hooks: { draw: [drawPoints, drawMarks] },
+      hooks: { draw: [drawPoints, drawLabels, drawMarks] },
     },
   };
 }
@@ -372,7 +428,10 @@ export function Chart(props: ChartProps) {
               one.kind === undefined || one.kind === "line" ? { borderTopColor: color } : { background: color };
             return (
               <li key={one.label}>
-                <span class={`chart-swatch ${one.kind ?? "line"} ${one.dashed ? "dashed" : ""}`} style={style} />
+                <span
+                  class={`chart-swatch ${one.kind ?? "line"} ${one.dashed ? "dashed" : ""} ${one.shape ?? ""}`}
+                  style={style}
+                />
                 {one.label}
               </li>
             );

@@ -1,3 +1,5 @@
+import "./choice.css";
+
 /** A choice between a few values. */
 export function Choice<Id extends string>({
   label,

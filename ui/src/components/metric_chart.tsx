@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { MetricsOverTime } from "../api/metrics";
 import { formatMs, formatQuantity } from "../format";
-import { isNeverNegative, marksOf, noteOf, seriesOf, topOf } from "../model/metric_curves";
+import { isNeverNegative, marksOf, noteOf, seriesOf, topOf } from "../model/charts/metric_curves";
 import { Chart } from "./chart";
 
 const HEIGHT_PX = 190;

@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../format";
-import { firstChoice, nodeAt, shortName, type TreeNode } from "../model/hierarchy";
+import { firstChoice, nodeAt, shortName, type TreeNode } from "../model/charts/hierarchy";
 import {
   type Box,
   boxesOf,
@@ -10,7 +10,7 @@ import {
   type MapShape,
   neighbourOf,
   ROW_PX,
-} from "../model/map_layout";
+} from "../model/charts/map_layout";
 import "./node_map.css";
 import { useWidth } from "./use_width";
 

@@ -1,4 +1,4 @@
-import { POSITIONS, positionOf, type Range, valueAt } from "../model/slider";
+import { POSITIONS, positionOf, type Range, valueAt } from "../model/charts/slider";
 import "./slider.css";
 
 interface SliderProps {

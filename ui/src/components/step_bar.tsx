@@ -1,8 +1,10 @@
 import { formatMs, formatPercent } from "../format";
-import type { BarPart } from "../model/step_bar";
+import type { BarPart } from "../model/charts/step_bar";
 import "./step_bar.css";
 
 const HEIGHT = 36;
+/** Names of smaller parts would not fit. */
+const LEAST_NAMED = 0.07;
 const percent = (share: number) => `${(100 * share).toFixed(3)}%`;
 
 /** "12.3 ms, 45.6 %", or the share alone where the time of the whole is unknown. */
@@ -54,6 +56,13 @@ export function StepBar({ parts, label, hasGpu }: { parts: BarPart[]; label: str
           </g>
         ))}
       </svg>
+      <div class="step-bar-names" aria-hidden="true">
+        {parts.map((part) => (
+          <span key={part.name} style={{ left: percent(part.begin), width: percent(part.share) }}>
+            {part.share >= LEAST_NAMED && part.name}
+          </span>
+        ))}
+      </div>
       <ul class="step-bar-parts">
         {parts.map((part) => (
           <li key={part.name} title={part.meaning}>

@@ -1,5 +1,5 @@
 import { formatChange, formatMs } from "../format";
-import type { Bar } from "../model/waterfall";
+import type { Bar } from "../model/charts/waterfall";
 
 const HEIGHT = 18;
 

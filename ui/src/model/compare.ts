@@ -3,7 +3,7 @@
 import type { AccountRow, Change } from "../api/diff";
 import type { TimedRow } from "../api/report_tables";
 import type { Report } from "../api/types";
-import type { Bar } from "./waterfall";
+import type { Bar } from "./charts/waterfall";
 
 /** A row of a report's tables, with totals over the whole trace. */
 type TimeRow = Pick<TimedRow, "name" | "rank" | "share_pct">;

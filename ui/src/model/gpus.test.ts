@@ -37,6 +37,7 @@ const row = (gpu: string, ms: number, money: number | null, more: Partial<GpuRow
   spec: null,
   recorded: false,
   option: null,
+  is_own_price: false,
   ...more,
 });
 

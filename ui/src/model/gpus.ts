@@ -6,6 +6,7 @@ export interface GpuRow extends PredictedGpu {
   spec: Gpu | null;
   recorded: boolean;
   option: PriceOption | null; // The instance that the price is for.
+  is_own_price: boolean; // The user typed the price.
 }
 
 export function rowsOf(prediction: Prediction, gpus: Gpu[]): GpuRow[] {
@@ -15,6 +16,7 @@ export function rowsOf(prediction: Prediction, gpus: Gpu[]): GpuRow[] {
     spec: specs.get(target.gpu) ?? null,
     recorded: target.gpu === prediction.source_gpu,
     option: optionOf(target, prediction.options, specs),
+    is_own_price: false,
   }));
 }
 
@@ -36,7 +38,10 @@ export function ownPricesOf(text: string): OwnPrices {
     if (part.trim() === "") continue;
     const [name = "", price = ""] = part.split("=").map((one) => one.trim());
     const value = Number(price);
-    if (name === "" || price === "" || !(value > 0)) return { prices, error: `${part.trim()}: write GPU=PRICE` };
+    if (name === "" || price === "" || !(value > 0)) {
+      const remedy = /^\d+$/.test(part.trim()) ? "write GPU=PRICE, with a point before decimals" : "write GPU=PRICE";
+      return { prices, error: `${part.trim()}: ${remedy}` };
+    }
     prices.set(name.toUpperCase(), value);
   }
   return { prices, error: "" };
@@ -68,7 +73,7 @@ export function withPrices(
     const own = prices.get(row.gpu.toUpperCase());
     if (own === undefined) return { ...row, money: row.money === null ? null : (row.money * steps) / answered };
     const hours = (row.step_ms.mid * steps) / MS_PER_HOUR;
-    return { ...row, money: hours * own * gpusOfJob, currency, option: null };
+    return { ...row, money: hours * own * gpusOfJob, currency, option: null, is_own_price: true };
   });
 }
 
@@ -146,10 +151,7 @@ export function doubtsOf(rows: GpuRow[]): { why: string; gpus: string[] }[] {
   return [...gpus].map(([why, names]) => ({ why, gpus: names }));
 }
 
-/**
- * Returns the best row by a key, except GPUs whose memory is known to be too small. Returns null if the values are
- * unknown or all equal.
- */
+/** Returns the best row by a key, except GPUs whose memory is known to be too small; null: all values are unknown. */
 export function bestOf(rows: GpuRow[], value: (row: GpuRow) => number | null): GpuRow | null {
   let best: GpuRow | null = null;
   for (const row of rows) {
@@ -160,12 +162,23 @@ export function bestOf(rows: GpuRow[], value: (row: GpuRow) => number | null): G
   return best;
 }
 
+/** Step times that differ less are equal: a job that the host limits has hardly another time on another GPU. */
+const EQUAL = 1.005;
+
+/** Returns the fastest row; of equally fast ones the recorded, else the one with the lowest price. */
+export function fastestOf(rows: GpuRow[]): GpuRow | null {
+  const fastest = bestOf(rows, (row) => row.step_ms.mid);
+  if (fastest === null) return null;
+  const equal = rows.filter((row) => row.fits !== false && row.step_ms.mid <= EQUAL * fastest.step_ms.mid);
+  return equal.find((row) => row.recorded) ?? bestOf(equal, (row) => row.money) ?? fastest;
+}
+
 /** A smaller gain is not worth another GPU. */
 const WORTH_A_GPU = 1.05;
 
 /** Returns what other GPUs would gain, in one sentence. */
 export function headlineOf(rows: GpuRow[], recorded: GpuRow | null): string {
-  const best = bestOf(rows, (row) => row.step_ms.mid);
+  const best = fastestOf(rows);
   if (recorded === null || best === null) return `This job on ${rows.length === 1 ? "1 GPU" : `${rows.length} GPUs`}`;
   const speedup = best.speedup ?? 1;
   if (speedup >= WORTH_A_GPU)

@@ -1,9 +1,9 @@
 // Requests for other settings of a loader, and the rows and curves of the answer (docs/data.md).
 import type { Loader, Loading, LoadingForecast, LoadingOption, LoadingStage } from "../api/loading";
 import { formatPercent } from "../format";
-import type { ChartPoint } from "./chart";
+import type { ChartPoint } from "./charts/chart";
+import type { Range } from "./charts/slider";
 import { quoted } from "./command";
-import type { Range } from "./slider";
 
 /** Settings of the controls, under their names in the address. null: as recorded. */
 export interface LoadingSettings {

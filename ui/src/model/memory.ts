@@ -3,7 +3,7 @@ import type { StepMemory } from "../api/forecasts";
 import type { AttributedRow, KernelRow, MemoryKind, MemoryUse } from "../api/report_tables";
 import type { Report } from "../api/types";
 import { formatBytes, formatPercent } from "../format";
-import type { ChartSeries } from "./chart";
+import type { ChartSeries } from "./charts/chart";
 
 /** One purpose of memory at the peak. */
 export interface Purpose {

@@ -1,6 +1,6 @@
 // Requests about more GPUs, and the curves of the answer.
 import type { ScalePoint, Scaling, ScalingLimit } from "../api/forecasts";
-import type { ChartPoint } from "./chart";
+import type { ChartPoint } from "./charts/chart";
 import { quoted } from "./command";
 
 /** Settings of the controls, under their names in the address. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chartOf, rangeOfRow, rowsOf, type SqlAnswer } from "./sql";
+import { chartOf, placeOfRow, rowsOf, type SqlAnswer } from "./sql";
 
 const answer = (columns: string[], ...rows: SqlAnswer["rows"]): SqlAnswer => ({ columns, rows, cut: false });
 
@@ -24,8 +24,13 @@ test("rows keep their order", () => {
 });
 
 test("rows with a start lead to their place in the timeline", () => {
-  const calls = answer(["name", "start_ns", "us"], ["a", 1500, 2], ["b", null, 1]);
-  const range = rangeOfRow(calls, 1000);
-  expect(rowsOf(calls).map((row) => range?.(row))).toEqual([[500, 2000], null]);
-  expect(rangeOfRow(answer(["name"], ["a"]), 0)).toBeNull();
+  const calls = answer(
+    ["name", "start_ns", "us"],
+    ["a", 1500, 2.001],
+    ["b", null, 1],
+    ["c", "1700000000000000001", null],
+  );
+  const place = placeOfRow(calls);
+  expect(rowsOf(calls).map((row) => place?.(row))).toEqual(["1500,2001", null, "1700000000000000001,0"]);
+  expect(placeOfRow(answer(["name"], ["a"]))).toBeNull();
 });

@@ -38,23 +38,18 @@ export function chartOf(answer: SqlAnswer): SqlChart | null {
 }
 
 /**
- * Returns the time range of each row on the clock of the timeline, in ns; null if the result has no times. A column named
- * `start_ns` has the start, `duration_ns` or `us` the length.
- *
- * @param first  zero of the timeline's times on the clock of SQL
+ * Returns the place of each row for the timeline's address, "START" or "START,LENGTH" in ns on SQL's clock; null if the
+ * result has no times. A column named `start_ns` has the start, `duration_ns` or `us` the length.
  */
-export function rangeOfRow(
-  answer: SqlAnswer,
-  first: number,
-): ((row: SqlRow) => [from: number, length: number] | null) | null {
+export function placeOfRow(answer: SqlAnswer): ((row: SqlRow) => string | null) | null {
   const start = answer.columns.indexOf("start_ns");
   if (start === -1) return null;
   const [ns, us] = [answer.columns.indexOf("duration_ns"), answer.columns.indexOf("us")];
   return ({ values }) => {
-    const from = values[start];
-    if (typeof from !== "number") return null;
-    const length = ns !== -1 ? Number(values[ns]) : us !== -1 ? 1000 * Number(values[us]) : 0;
-    return [from - first, Number.isFinite(length) ? length : 0];
+    const from = String(values[start]);
+    if (!/^-?\d+$/.test(from)) return null;
+    const length = ns !== -1 ? Number(values[ns]) : us !== -1 ? 1000 * Number(values[us]) : Number.NaN;
+    return Number.isFinite(length) ? `${from},${Math.round(length)}` : from;
   };
 }
 

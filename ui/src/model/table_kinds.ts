@@ -1,6 +1,6 @@
 // Contents of the view of tables, for each kind of row.
 import type { Report } from "../api/types";
-import { pathOfKernel, pathOfLayer, pathOfLine, pathOfOperator } from "./hierarchy";
+import { pathOfKernel, pathOfLayer, pathOfLine, pathOfOperator } from "./charts/hierarchy";
 
 export type TableId = "operators" | "kernels" | "layers" | "lines" | "regions";
 export type Clock = "gpu" | "host";

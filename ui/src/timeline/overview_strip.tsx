@@ -25,6 +25,16 @@ export function stripTracks(tracks: Track[]): Track[] {
   return streams.length > 0 ? streams : most("thread");
 }
 
+/** Returns the context of an empty canvas with coordinates in CSS pixels; null: there is nothing to draw on. */
+function clearedContext(canvas: HTMLCanvasElement | null, width: number): CanvasRenderingContext2D | null {
+  const context = canvas?.getContext("2d") ?? null;
+  if (canvas === null || context === null || width === 0) return null;
+  canvas.width = Math.round(width * devicePixelRatio);
+  canvas.height = Math.round(HEIGHT * devicePixelRatio);
+  context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+  return context;
+}
+
 interface StripProps {
   timeline: Timeline;
   shared: SharedView;
@@ -33,33 +43,32 @@ interface StripProps {
 
 export function OverviewStrip({ timeline, shared, onFailure }: StripProps) {
   const host = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
+  const spans = useRef<HTMLCanvasElement>(null);
+  const shownPart = useRef<HTMLCanvasElement>(null);
   const width = useWidth(host);
   const dark = useDark();
   const palette = useMemo(() => makePalette(dark), [dark]);
   const tracks = useMemo(() => stripTracks(timeline.tracks), [timeline]);
   const steps = useMemo(() => [...timeline.steps].sort((a, b) => a.start_ns - b.start_ns), [timeline]);
   const whole: Viewport = { begin: 0, end: Math.max(1, timeline.length_ns) };
-  const draw = useRef(() => {});
+  const drawSpans = useRef(() => {});
+  const drawWindow = useRef(() => {});
   const tiles = useMemo(
     () =>
       new TileCache(
         (level, index, of) => fetchTile("", level, index, of),
         timeline.tile_buckets,
         timeline.length_ns,
-        () => draw.current(),
+        () => drawSpans.current(),
         onFailure,
       ),
     [timeline],
   );
 
-  draw.current = () => {
-    const context = canvas.current?.getContext("2d") ?? null;
-    if (canvas.current === null || context === null || width === 0) return;
-    canvas.current.width = Math.round(width * devicePixelRatio);
-    canvas.current.height = Math.round(HEIGHT * devicePixelRatio);
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    const perNs = width / lengthOf(whole);
+  const perNs = width / lengthOf(whole);
+  drawSpans.current = () => {
+    const context = clearedContext(spans.current, width);
+    if (context === null) return;
     const ids = tracks.map((track) => track.id);
     tiles.request(whole, width, ids);
     const lane = Math.floor((HEIGHT - 8) / Math.max(1, tracks.length));
@@ -79,6 +88,10 @@ export function OverviewStrip({ timeline, shared, onFailure }: StripProps) {
     context.globalAlpha = 0.6;
     context.fillStyle = palette.lines;
     for (const step of stepsSeen(steps, whole, width)) context.fillRect(Math.round(step.from), 0, 1, HEIGHT);
+  };
+  drawWindow.current = () => {
+    const context = clearedContext(shownPart.current, width);
+    if (context === null) return;
     const from = Math.max(0, (shared.view.begin - whole.begin) * perNs);
     const to = Math.min(width, Math.max((shared.view.end - whole.begin) * perNs, from + LEAST_WINDOW_PX));
     context.globalAlpha = 0.55;
@@ -90,12 +103,13 @@ export function OverviewStrip({ timeline, shared, onFailure }: StripProps) {
     context.lineWidth = 2;
     context.strokeRect(from + 1, 1, Math.max(LEAST_WINDOW_PX, to - from) - 2, HEIGHT - 2);
   };
-  useEffect(() => draw.current());
+  useEffect(() => drawSpans.current(), [tiles, tracks, width, dark]);
+  useEffect(() => drawWindow.current());
   useEffect(() => {
     let frame = 0;
     const end = shared.subscribe(() => {
       cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(() => draw.current());
+      frame = requestAnimationFrame(() => drawWindow.current());
     });
     return () => {
       cancelAnimationFrame(frame);
@@ -113,11 +127,10 @@ export function OverviewStrip({ timeline, shared, onFailure }: StripProps) {
     else shared.set({ begin: middle - half, end: middle + half });
   };
   return (
-    <div class="overview-strip" ref={host}>
-      {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: a <canvas> without tabindex takes no focus; the timeline has keys */}
+    <div class="overview-strip" ref={host} aria-hidden="true">
+      <canvas ref={spans} />
       <canvas
-        ref={canvas}
-        aria-hidden="true"
+        ref={shownPart}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
           move(event);

@@ -16,7 +16,7 @@ import {
   formatSentence,
   formatSpeedup,
 } from "../format";
-import type { ChartSeries } from "../model/chart";
+import type { ChartSeries } from "../model/charts/chart";
 import {
   CACHED,
   changeOf,

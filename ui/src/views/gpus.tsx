@@ -18,13 +18,14 @@ import {
   formatSpeedup,
 } from "../format";
 import { isWhole } from "../model/baseline";
-import type { ChartPoint, ChartSeries } from "../model/chart";
+import type { ChartPoint, ChartSeries } from "../model/charts/chart";
 import {
   bestOf,
   type Cost,
   comparable,
   costOf,
   doubtsOf,
+  fastestOf,
   frontOf,
   type GpuRow,
   headlineOf,
@@ -47,11 +48,8 @@ const formatCost = (row: GpuRow, cost: Cost) =>
 
 /** Shows the best GPUs. */
 function Best({ rows, recorded, steps }: { rows: GpuRow[]; recorded: GpuRow | null; steps: number }) {
-  const fastest = bestOf(rows, (row) => row.step_ms.mid);
-  const sure = bestOf(
-    rows.filter((row) => !row.extrapolated),
-    (row) => row.step_ms.mid,
-  );
+  const fastest = fastestOf(rows);
+  const sure = fastestOf(rows.filter((row) => !row.extrapolated));
   const cheapest = bestOf(comparable(rows, "money"), (row) => row.money);
   const thriftiest = bestOf(rows, (row) => row.energy_joules);
   const item = (title: string, row: GpuRow | null, text: (row: GpuRow) => string) =>
@@ -81,6 +79,9 @@ function Best({ rows, recorded, steps }: { rows: GpuRow[]; recorded: GpuRow | nu
   );
 }
 
+/** With more GPUs, only the best trade-offs and the recorded GPU have their names. */
+const MAX_NAMED = 12;
+
 interface ParetoProps {
   rows: GpuRow[];
   cost: Cost;
@@ -98,25 +99,34 @@ function Pareto({ rows, cost, steps, onPick }: ParetoProps) {
       name: row.recorded ? `${row.gpu}, recorded` : row.gpu,
       radius: row.recorded || front.includes(row) ? 6 : 4,
     });
+    const named = (row: GpuRow): ChartPoint => ({ ...point(row), label: row.gpu });
+    const nameable = shown.length <= MAX_NAMED ? named : point;
     const all: ChartSeries[] = [
-      { label: "best trade-offs", points: front.map(point), dashed: true, color: "--text" },
+      {
+        label: "best trade-offs",
+        points: front.map(shown.length <= MAX_NAMED ? point : named),
+        dashed: true,
+        color: "--text",
+      },
       {
         label: "not extrapolated",
         kind: "points",
-        points: shown.filter((row) => !row.extrapolated && !row.recorded).map(point),
+        points: shown.filter((row) => !row.extrapolated && !row.recorded).map(nameable),
         color: "--series-1",
       },
       {
         label: "extrapolated",
         kind: "points",
-        points: shown.filter((row) => row.extrapolated && !row.recorded).map(point),
+        points: shown.filter((row) => row.extrapolated && !row.recorded).map(nameable),
         color: "--series-2",
+        shape: "square",
       },
       {
         label: "recorded",
         kind: "points",
-        points: shown.filter((row) => row.recorded).map(point),
+        points: shown.filter((row) => row.recorded).map(named),
         color: "--series-3",
+        shape: "diamond",
       },
     ];
     return all.filter((one) => one.points.length > 0);
@@ -219,7 +229,11 @@ function Table({ rows, steps, sort, onSort, meant, front }: TableProps) {
                     </span>
                   )}
                   {row.recorded && <span class="gpu-tag">recorded</span>}
-                  {front.has(row.gpu) && <span class="gpu-tag good">unbeaten</span>}
+                  {front.has(row.gpu) && (
+                    <span class="gpu-tag good" title="No GPU beats it in both time and cost">
+                      best trade-off
+                    </span>
+                  )}
                 </th>
                 <td class="number">{formatMs(row.step_ms.mid)}</td>
                 <td class="range" title={range}>
@@ -243,6 +257,7 @@ function Table({ rows, steps, sort, onSort, meant, front }: TableProps) {
                   title={row.option === null ? undefined : instanceOf(row.option)}
                 >
                   {formatMoney(row.money, row.currency)}
+                  {row.is_own_price && <span class="gpu-tag">own price</span>}
                 </td>
                 <td
                   class="number"
@@ -262,10 +277,11 @@ function Table({ rows, steps, sort, onSort, meant, front }: TableProps) {
 const instanceOf = (option: NonNullable<GpuRow["option"]>) =>
   `${option.instances > 1 ? `${option.instances} x ` : ""}${option.provider} ${option.instance}, ${option.region}: ${formatMoney(option.price_per_hour, option.currency)} per hour${option.instances > 1 ? " each" : ""}, listed ${option.date} (${option.source})`;
 
-/** Returns the length of the run that the address states. */
-function stepsOf(text: string | undefined): number {
-  const steps = Math.floor(Number(text ?? ""));
-  return Number.isSafeInteger(steps) && steps > 0 ? steps : PRICED_STEPS;
+/** Returns the length of the run that the address states; null: the text is invalid. */
+function stepsOf(text: string): number | null {
+  if (text === "") return PRICED_STEPS;
+  const steps = Number(text);
+  return Number.isSafeInteger(steps) && steps > 0 ? steps : null;
 }
 
 export function Gpus({ report, state, go }: ViewProps) {
@@ -274,7 +290,9 @@ export function Gpus({ report, state, go }: ViewProps) {
   const gpus = useAnswer<{ gpus: Gpu[] }>("gpus");
   const [meant, setMeant] = useState("");
   const specs = gpus.answer?.gpus ?? null;
-  const steps = stepsOf(state.query.steps);
+  const stepsText = state.query.steps ?? "";
+  const asked = stepsOf(stepsText);
+  const steps = asked ?? PRICED_STEPS;
   const [ownText, setOwnText] = useDraft(state.query.own ?? "", (own) =>
     go({ ...state, query: { ...state.query, own } }, true),
   );
@@ -363,7 +381,8 @@ export function Gpus({ report, state, go }: ViewProps) {
               min="1"
               step="1"
               class="run-steps"
-              value={steps}
+              value={asked ?? stepsText}
+              aria-invalid={asked === null}
               onChange={(event) => set({ steps: event.currentTarget.value })}
             />
           </label>
@@ -377,6 +396,11 @@ export function Gpus({ report, state, go }: ViewProps) {
               onInput={(event) => setOwnText(event.currentTarget.value, true)}
             />
           </label>
+          {asked === null && (
+            <span class="error">
+              {stepsText} steps: write a whole number from 1 on; prices are for {formatCount(steps)} steps.
+            </span>
+          )}
           {own.error !== "" && <span class="error">{own.error}</span>}
           {own.error === "" && unknown.length > 0 && (
             <span class="error">No GPU here is named {unknown.join(", ")}.</span>

@@ -6,10 +6,11 @@ import { Command } from "../components/command";
 import { Kinds, Recording } from "../components/recording";
 import { StepBar, StepBarKey } from "../components/step_bar";
 import { firstSentence, formatCount, formatMs, formatSentence, formatSpeedup } from "../format";
+import { barPartsOf } from "../model/charts/step_bar";
 import { figuresOf, forecastFigures } from "../model/figures";
 import { eventsOf, type FindingEvents } from "../model/finding_events";
 import { stepCount } from "../model/header";
-import { barPartsOf } from "../model/step_bar";
+import { joinedIssues } from "../model/health";
 import { writeState } from "../model/url_state";
 import type { ViewProps } from "./view";
 import "./overview.css";
@@ -38,7 +39,7 @@ function Verdict({ report }: { report: Report }) {
 function RankNote({ report }: { report: Report }) {
   const { job_ranks, inputs, summary } = report;
   if (job_ranks == null) return null;
-  const rank = inputs.length > 1 ? `The step is that of ${summary.rank_note}.` : `This is rank ${inputs[0]?.rank}.`;
+  const rank = inputs.length > 1 ? `The figures are of ${summary.rank_note}.` : `This is rank ${inputs[0]?.rank}.`;
   return (
     <p>
       {firstSentence(job_ranks.sentence)[0]} <span class="dim">{rank}</span>{" "}
@@ -94,7 +95,8 @@ function Step({ report }: { report: Report }) {
   const { summary, step_breakdown, stretch, gpu_time, steps } = report;
   const ofStep = summary.parts_of === "step";
   const parts = barPartsOf(summary, ofStep ? (step_breakdown?.wall_ms ?? null) : null);
-  const whole = ofStep ? (stretch ? "the recording" : "the mean step") : "the GPU time";
+  const ofRank = report.inputs.length > 1 && step_breakdown?.rank != null ? ` of rank ${step_breakdown.rank}` : "";
+  const whole = ofStep ? `${stretch ? "the recording" : "the mean step"}${ofRank}` : "the GPU time";
   return (
     <section aria-labelledby="step" class="card">
       <div class="card-head">
@@ -114,6 +116,7 @@ function Step({ report }: { report: Report }) {
 /** Saving of an action or a finding; null: unknown. */
 function Gain({ of, upperBound }: { of: Action["saves_ms"]; upperBound: boolean }) {
   if (of === null) return null;
+  if (Math.max(of.mid, of.high) <= 0) return <>saves nothing</>;
   return (
     <>
       saves {upperBound && "up to "}
@@ -318,9 +321,10 @@ function Health({ health }: { health: Report["health"] }) {
         <p class="dim">The trace is complete and undamaged.</p>
       ) : (
         <ul>
-          {health.issues.map((issue) => (
-            <li key={issue.code}>
+          {joinedIssues(health.issues).map(({ issue, ranks }) => (
+            <li key={`${issue.code} ${issue.detail}`}>
               <span class={`severity ${issue.severity}`}>{issue.severity}</span> {formatSentence(issue.detail)}
+              {ranks !== "" && ` (${ranks})`}
               {issue.voids.length > 0 && <span class="dim"> Unreliable: {issue.voids.join(", ")}.</span>}
             </li>
           ))}

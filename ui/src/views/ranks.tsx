@@ -150,6 +150,7 @@ interface RankRow {
   caused: number | null;
   waited: number | null;
   last: number | null;
+  steps: number | null;
   computing: number | null;
   work: number | null;
   offset: number | null;
@@ -166,7 +167,8 @@ const rankColumns = (measure: JobRanks["work"]["measure"]): Column<RankRow>[] =>
     cell: (row) => row.caused,
     format: formatMs,
   },
-  { key: "last", title: "Times", meaning: "Collectives at which it was late", cell: (row) => row.last },
+  { key: "last", title: "Late", meaning: "Number of collectives at which it was late", cell: (row) => row.last },
+  { key: "steps", title: "Steps", meaning: "Number of steps in which it cost most", cell: (row) => row.steps },
   { key: "waited", title: "Waited", cell: (row) => row.waited, format: formatMs },
   { key: "computing", title: "Computing", meaning: "Mean per step", cell: (row) => row.computing, format: formatMs },
   {
@@ -176,10 +178,16 @@ const rankColumns = (measure: JobRanks["work"]["measure"]): Column<RankRow>[] =>
     cell: (row) => row.work,
     format: measure === "flops" ? formatFlops : formatBytes,
   },
-  { key: "offset", title: "Clock ahead", cell: (row) => row.offset, format: (ms) => formatNs(1e6 * ms) },
+  {
+    key: "offset",
+    title: "Clock",
+    meaning: "Time by which its clock is ahead",
+    cell: (row) => row.offset,
+    format: (ms) => formatNs(1e6 * ms),
+  },
   {
     key: "uncertainty",
-    title: "Within",
+    title: "Clock ±",
     meaning: "Uncertainty of the clock",
     cell: (row) => row.uncertainty,
     format: formatUs,
@@ -199,6 +207,7 @@ function RankTable({ job }: { job: JobRanks }) {
         caused: of?.caused_ms ?? null,
         waited: of?.waited_ms ?? null,
         last: of?.last_count ?? null,
+        steps: of?.culprit_steps ?? null,
         computing: of?.computing_ms ?? null,
         work: of?.work ?? null,
         offset: clock.offset_ms,
@@ -209,15 +218,26 @@ function RankTable({ job }: { job: JobRanks }) {
   return (
     <section class="card" aria-labelledby="rank-rows">
       <h2 id="rank-rows">Ranks</h2>
+      {job.straggler.lost_ms > 0 && (
+        <p class="dim">
+          Late ranks cost the job {formatMs(job.straggler.lost_ms)}. A rank held the others up for its own part of it.
+        </p>
+      )}
       <DataTable label="Ranks" columns={columns} rows={rows} {...sorting} />
     </section>
   );
 }
 
-const COLLECTIVE_COLUMNS: Column<CollectiveRow>[] = [
+/** @param inferred  groups whose parallelism is not recorded */
+const collectiveColumns = (inferred: Set<string | null>): Column<CollectiveRow>[] => [
   { key: "kind", title: "Collective", cell: (row) => row.kind },
   { key: "group", title: "Group", cell: (row) => row.group },
-  { key: "axis", title: "Parallelism", cell: (row) => row.axis },
+  {
+    key: "axis",
+    title: "Parallelism",
+    meaning: "With a question mark: inferred, not recorded",
+    cell: (row) => (row.axis !== null && inferred.has(row.group) ? `${row.axis}?` : row.axis),
+  },
   { key: "bytes", title: "Size", cell: (row) => row.bytes, format: formatBytes },
   { key: "count", title: "Count", cell: (row) => row.count, format: formatCount },
   {
@@ -259,11 +279,21 @@ const COLLECTIVE_COLUMNS: Column<CollectiveRow>[] = [
 
 function Collectives({ job }: { job: JobRanks }) {
   const sorting = useOrder("");
+  const columns = useMemo(
+    () => collectiveColumns(new Set(job.groups.filter((row) => row.axis_from === "inferred").map((row) => row.group))),
+    [job],
+  );
   if (job.collectives.length === 0) return null;
   return (
     <section class="card" aria-labelledby="collectives">
       <h2 id="collectives">Collectives</h2>
-      <DataTable label="Collectives" columns={COLLECTIVE_COLUMNS} rows={job.collectives} {...sorting} />
+      {job.other_kinds > 0 && (
+        <p class="dim">
+          {formatCount(job.other_kinds)} broadcasts, sends and receives are not compared: not all ranks wait for all
+          others.
+        </p>
+      )}
+      <DataTable label="Collectives" columns={columns} rows={job.collectives} {...sorting} />
     </section>
   );
 }
@@ -281,6 +311,9 @@ function Pipeline({ pipeline }: { pipeline: NonNullable<JobRanks["pipeline"]> })
             <th scope="col">Stage</th>
             <th scope="col">Ranks</th>
             <th scope="col" class="number">
+              Step
+            </th>
+            <th scope="col" class="number">
               Computing
             </th>
             <th scope="col" class="number">
@@ -297,6 +330,7 @@ function Pipeline({ pipeline }: { pipeline: NonNullable<JobRanks["pipeline"]> })
             <tr key={stage.ranks.join()}>
               <th scope="row">{index}</th>
               <td>{stage.ranks.join(", ")}</td>
+              <td class="number">{formatMs(stage.step_ms)}</td>
               <td class="number">{formatMs(stage.computing_ms)}</td>
               <td class="number">{formatMs(stage.bubble_ms)}</td>
               <td class="number">{formatMs(stage.idle_ms)}</td>

@@ -11,7 +11,7 @@ import {
   formatPercent,
   formatUs,
 } from "../format";
-import { headlineOf, type Placed, placedOf, rooflineSeries } from "../model/roofline";
+import { headlineOf, type Placed, placedOf, rooflineSeries } from "../model/charts/roofline";
 import type { ViewProps } from "./view";
 import "./roofline.css";
 

@@ -6,7 +6,7 @@ import { Refusal } from "../components/refusal";
 import { Slider } from "../components/slider";
 import { useDraft } from "../components/use_draft";
 import { formatCount, formatGbps, formatMs, formatPercent, formatRate, formatSentence, formatSpeedup } from "../format";
-import type { ChartSeries } from "../model/chart";
+import type { ChartSeries } from "../model/charts/chart";
 import {
   commandOf,
   efficiencyPoints,

@@ -1,7 +1,6 @@
 import { ChartNoAxesGantt } from "lucide-preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { embeddedAnswers } from "../api/embedded";
-import type { Timeline } from "../api/timeline";
 import { useAnswer } from "../api/use_answer";
 import { useQuery } from "../api/use_query";
 import { Bar } from "../components/bar";
@@ -9,11 +8,11 @@ import { Chart } from "../components/chart";
 import { Choice } from "../components/choice";
 import { type Column, DataTable, type RowLink, useOrder } from "../components/data_table";
 import { formatCount } from "../format";
-import type { ChartSeries } from "../model/chart";
+import type { ChartSeries } from "../model/charts/chart";
 import {
   chartOf,
   EXAMPLES,
-  rangeOfRow,
+  placeOfRow,
   rowsOf,
   type SqlAnswer,
   type SqlChart,
@@ -21,7 +20,6 @@ import {
   TABLES_SQL,
 } from "../model/sql";
 import { writeState } from "../model/url_state";
-import { around, writeViewport } from "../timeline/viewport";
 import type { ViewProps } from "./view";
 import "./sql.css";
 
@@ -95,13 +93,12 @@ const SHAPES: { id: Shape; title: string }[] = [
 ];
 
 /** Leads to the place of a row in the timeline. */
-function linksOf(range: [from: number, length: number] | null): RowLink[] {
-  if (range === null) return [];
-  const t = writeViewport(around(...range));
+function linksOf(at: string | null): RowLink[] {
+  if (at === null) return [];
   return [
     {
       title: "Its place in the timeline",
-      href: writeState({ view: "timeline", query: { t } }),
+      href: writeState({ view: "timeline", query: { at } }),
       icon: ChartNoAxesGantt,
     },
   ];
@@ -110,8 +107,7 @@ function linksOf(range: [from: number, length: number] | null): RowLink[] {
 function Result({ answer, shape, onShape }: { answer: SqlAnswer; shape: Shape; onShape: (shape: Shape) => void }) {
   const sorting = useOrder("");
   const rows = useMemo(() => rowsOf(answer), [answer]);
-  const timeline = useAnswer<Timeline>(answer.columns.includes("start_ns") ? "timeline" : null).answer;
-  const range = useMemo(() => (timeline === null ? null : rangeOfRow(answer, timeline.first_ns)), [answer, timeline]);
+  const place = useMemo(() => placeOfRow(answer), [answer]);
   const chart = useMemo(() => chartOf(answer), [answer]);
   const columns = useMemo(
     () =>
@@ -145,7 +141,7 @@ function Result({ answer, shape, onShape }: { answer: SqlAnswer; shape: Shape; o
             columns={columns}
             rows={rows}
             {...sorting}
-            {...(range !== null && { linksOf: (row: SqlRow) => linksOf(range(row)) })}
+            {...(place !== null && { linksOf: (row: SqlRow) => linksOf(place(row)) })}
           />
         )
       )}

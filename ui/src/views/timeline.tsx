@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { embeddedAnswers } from "../api/embedded";
 import {
+  fetchPlace,
   fetchRange,
   fetchSearch,
   fetchSpan,
@@ -13,7 +14,7 @@ import {
   type Timeline as Tracks,
 } from "../api/timeline";
 import { formatCount, formatNs, formatPercent } from "../format";
-import { defaultsOf, textOf } from "../model/scenario";
+import { defaultsOf, textOf, titlesOf } from "../model/scenario";
 import { arranged, idsOf, sortOf, type TrackChoice, textOfIds, toggled } from "../model/track_order";
 import { KeyHelp } from "../timeline/key_help";
 import { listenToKeys } from "../timeline/keys";
@@ -229,6 +230,24 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
     clearTimeout(writing.current);
   }, [state.query.t]);
 
+  // A link from SQL names a time on its clock.
+  const at = state.query.at ?? "";
+  useEffect(() => {
+    if (at === "" || isFile) return;
+    const abort = new AbortController();
+    fetchPlace(at, abort.signal).then(
+      (place) => {
+        const { span } = place;
+        // An address that also has a view was left like this.
+        if (latest.current.query.t !== undefined) span !== null && setSelected({ ...span, count: 1, style: 0 });
+        else if (span !== null) goTo(span);
+        else shared.set(around(place.start_ns, place.duration_ns));
+      },
+      (failure: Error) => !abort.signal.aborted && fail(failure),
+    );
+    return () => abort.abort();
+  }, [at]);
+
   useEffect(() => {
     setSpan(null);
     if (selected === null || isFile) return;
@@ -295,7 +314,11 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
               s: () => shared.set(zoom(shared.view, 1 / 0.7, 0.5)),
               a: () => shared.set(pan(shared.view, -0.2)),
               d: () => shared.set(pan(shared.view, 0.2)),
-              f: () => selected !== null && shared.set(around(selected.start_ns, selected.duration_ns)),
+              // Selects the span alone, in place of spans that were too close to draw separately.
+              f: () =>
+                span !== null
+                  ? goTo(span)
+                  : selected !== null && shared.set(around(selected.start_ns, selected.duration_ns)),
               "/": () => searchBox.current?.focus(),
               "0": () => shared.set({ begin: 0, end: tracks.length_ns }),
               "?": () => setHelps(true),
@@ -305,7 +328,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
               },
             },
       ),
-    [shared, selected, helps],
+    [shared, selected, span, helps],
   );
   const choice = useMemo(
     (): TrackChoice => ({
@@ -363,10 +386,12 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
           Forecast below{" "}
           <select value={scenario} onChange={(event) => set({ scenario: event.currentTarget.value })}>
             <option value="">none</option>
-            {scenario !== "" && !ranked.includes(scenario) && <option value={scenario}>{scenario}</option>}
+            {scenario !== "" && !ranked.includes(scenario) && (
+              <option value={scenario}>{titlesOf(scenario, catalogue)}, own settings</option>
+            )}
             {ranked.map((one) => (
               <option key={one} value={one}>
-                {one}
+                {titlesOf(one, catalogue)}
               </option>
             ))}
           </select>
@@ -400,7 +425,14 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
           onFailure={fail}
         />
       </section>
-      {forecast !== null && <ForecastPane forecast={forecast} shared={shared} onFailure={fail} />}
+      {forecast !== null && (
+        <ForecastPane
+          forecast={forecast}
+          title={titlesOf(forecast.scenario ?? "", catalogue)}
+          shared={shared}
+          onFailure={fail}
+        />
+      )}
       {sums !== null && range !== null && (
         <RangePanel range={sums} tracks={tracks} onShow={() => shared.set(range)} onDrop={() => setRange(null)} />
       )}
@@ -418,10 +450,12 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
 /** A forecast's pane has its own selection, because the trace does not contain its spans. */
 function ForecastPane({
   forecast,
+  title,
   shared,
   onFailure,
 }: {
   forecast: Tracks;
+  title: string;
   shared: SharedView;
   onFailure: (error: Error) => void;
 }) {
@@ -432,10 +466,10 @@ function ForecastPane({
   const mark =
     selected === null ? "" : selected.style & CHANGED ? ", changed" : selected.style & INSERTED ? ", new" : "";
   return (
-    <section class="pane-half" aria-label={`Forecast of ${forecast.scenario}`}>
-      <h2>Forecast: {forecast.scenario}</h2>
+    <section class="pane-half" aria-label={`Forecast of ${title}`}>
+      <h2>Forecast: {title}</h2>
       <Pane
-        label={`Forecast timeline of ${forecast.scenario}`}
+        label={`Forecast timeline of ${title}`}
         scenario={forecast.scenario ?? ""}
         timeline={forecast}
         tracks={forecast.tracks}

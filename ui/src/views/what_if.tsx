@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { embeddedAnswers } from "../api/embedded";
 import type { WhatIf as Answer, BatchCurve, Forecast, Report, Scenario, ScenarioKey } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { type Ranking, useRanking } from "../api/use_ranking";
@@ -10,9 +11,10 @@ import { useDraft } from "../components/use_draft";
 import { Waterfall } from "../components/waterfall";
 import { formatBytes, formatCount, formatMs, formatRate, formatSentence, formatSpeedup } from "../format";
 import { isWhole, notesOf, sentenceOf } from "../model/baseline";
-import type { ChartSeries } from "../model/chart";
+import type { ChartSeries } from "../model/charts/chart";
+import { rangeOf } from "../model/charts/key_range";
+import { barsOf, prefixesOf } from "../model/charts/waterfall";
 import { quoted } from "../model/command";
-import { rangeOf } from "../model/key_range";
 import {
   type Alone,
   choiceOf,
@@ -23,7 +25,7 @@ import {
   titlesOf,
   valuesText,
 } from "../model/scenario";
-import { barsOf, prefixesOf } from "../model/waterfall";
+import { ForecastTimeline } from "../timeline/forecast_timeline";
 import type { ViewProps } from "./view";
 import "./what_if.css";
 
@@ -282,6 +284,10 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const parts = useAnswer<Answer>(settled.current === "" ? null : settled.current, true);
 
   const whole = answer?.scenarios[0];
+  // A slider that still moves does not draw a timeline for each value.
+  const shownScenario = useRef(scenario);
+  if (!pending) shownScenario.current = scenario;
+  const hasTimeline = embeddedAnswers() === null && report.gpu_time.length > 0;
   const job = answer?.baseline ?? ranking?.baseline ?? null;
   const baseline = job?.corrected_step_ms ?? 0;
   const notes = job === null ? [] : notesOf(job);
@@ -375,6 +381,12 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
           <div class={`more ${pending || parts.pending ? "stale" : ""}`}>
             <Parts answer={shownParts} whole={whole} baseline={baseline} catalogue={catalogue} />
           </div>
+        )}
+        {scenario !== "" && whole?.applies === true && hasTimeline && (
+          <section class="card more" aria-labelledby="forecast-steps">
+            <h2 id="forecast-steps">A step before and after</h2>
+            <ForecastTimeline scenario={shownScenario.current} title={titlesOf(shownScenario.current, catalogue)} />
+          </section>
         )}
         {scenario !== "" && error === "" && whole?.batch_curve != null && (
           <div class={`more ${pending ? "stale" : ""}`}>

@@ -1,7 +1,7 @@
 // Operators under the roofs of their device (Williams, Waterman and Patterson, CACM 52(4), 2009).
-import type { AttributedRow, EfficiencyFigures } from "../api/report_tables";
-import { formatUs } from "../format";
-import type { ChartPoint, ChartSeries } from "./chart";
+import type { AttributedRow, EfficiencyFigures } from "../../api/report_tables";
+import { formatUs } from "../../format";
+import type { ChartPoint, ChartSeries, PointShape } from "./chart";
 
 export interface Placed {
   name: string;
@@ -65,9 +65,13 @@ const WORTH_A_DOT_PCT = 0.1;
 const LEAST_RADIUS = 3;
 const MOST_RADIUS = 16;
 
+/** Number of operators whose dots have their name. */
+const MAX_NAMED = 6;
+
 /** Dots whose area is the share of GPU time. */
-function dots(placed: Placed[], nameOf: (one: Placed) => string): ChartPoint[] {
+function dots(placed: Placed[], nameOf: (one: Placed) => string, named: ReadonlySet<Placed>): ChartPoint[] {
   return placed.map((one) => ({
+    ...(named.has(one) && { label: one.name.replace("aten::", "") }),
     x: one.intensity,
     y: one.flopsPerS,
     name: nameOf(one),
@@ -75,10 +79,10 @@ function dots(placed: Placed[], nameOf: (one: Placed) => string): ChartPoint[] {
   }));
 }
 
-const BOUNDS: [string | null, string, string][] = [
-  ["memory", "memory-bound", "--series-2"],
-  ["compute", "compute-bound", "--series-1"],
-  [null, "bound unknown", "--dim"],
+const BOUNDS: [string | null, string, string, PointShape][] = [
+  ["memory", "memory-bound", "--series-2", "square"],
+  ["compute", "compute-bound", "--series-1", "circle"],
+  [null, "bound unknown", "--dim", "diamond"],
 ];
 
 /**
@@ -124,18 +128,21 @@ export function rooflineSeries(
       points,
     });
   });
-  for (const [bound, label, color] of BOUNDS) {
+  const named = new Set([...visible].sort((a, b) => b.totalUs - a.totalUs).slice(0, MAX_NAMED));
+  for (const [bound, label, color, shape] of BOUNDS) {
     const points = dots(
       visible.filter((one) =>
         bound === null ? one.bound !== "memory" && one.bound !== "compute" : one.bound === bound,
       ),
       nameOf,
+      named,
     );
-    if (points.length > 0) series.push({ label, kind: "points", color, points });
+    if (points.length > 0) series.push({ label, kind: "points", shape, color, points });
   }
   const points = dots(
     visible.filter((one) => nameOf(one) === picked),
     nameOf,
+    new Set(),
   );
   if (points.length > 0) series.push({ label: picked, kind: "points", color: "--series-6", points });
   return series;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ScenarioKey } from "../api/types";
+import type { ScenarioKey } from "../../api/types";
 import { rangeOf } from "./key_range";
 
 const key = (name: string, kind: ScenarioKey["kind"], otherwise: string | null = null): ScenarioKey => ({

@@ -1,5 +1,5 @@
 // Turns the names of a table into a tree: `encoder.layer.0.attention` is inside `encoder.layer.0`.
-import type { AttributedRow, KernelRow, LineRow } from "../api/report_tables";
+import type { AttributedRow, KernelRow, LineRow } from "../../api/report_tables";
 
 /** A size and its path in the tree. */
 export interface Leaf {

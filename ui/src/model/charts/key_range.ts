@@ -1,6 +1,6 @@
 // Slider ranges of scenario keys. The engine accepts other values too; users enter them in the field next to the
 // slider.
-import type { ScenarioKey } from "../api/types";
+import type { ScenarioKey } from "../../api/types";
 import type { Range } from "./slider";
 
 const RANGES: Record<string, Range> = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Forecast, Scenario } from "../api/types";
+import type { Forecast, Scenario } from "../../api/types";
 import { barsOf, prefixesOf } from "./waterfall";
 
 const CATALOGUE: Scenario[] = ["fused-optimizer", "amp", "cuda-graph"].map((name) => ({

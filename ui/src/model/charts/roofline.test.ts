@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { AttributedRow, EfficiencyFigures } from "../api/report_tables";
+import type { AttributedRow, EfficiencyFigures } from "../../api/report_tables";
 import { headlineOf, placedOf, rooflineSeries, roofsOf } from "./roofline";
 
 const row = (changes: Partial<AttributedRow>): AttributedRow => ({

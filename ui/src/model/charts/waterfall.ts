@@ -1,7 +1,7 @@
 // Computes the contribution of each part of a combination, from forecasts of the first part, the first two parts, and
 // so on, in the order in which they apply.
-import type { Forecast, Scenario } from "../api/types";
-import { type Choice, textOf } from "./scenario";
+import type { Forecast, Scenario } from "../../api/types";
+import { type Choice, textOf } from "../scenario";
 
 /** Returns the combinations of the first part, the first two, ..., without the complete one. */
 export function prefixesOf(choice: Choice, catalogue: Scenario[]): string[] {

@@ -7,13 +7,18 @@ export interface ChartPoint {
   high?: number;
   name?: string; // Shown when the pointer is on the point.
   radius?: number; // Radius of the point in pixels.
+  label?: string; // Written next to the point.
 }
+
+/** Shapes tell series apart without colours. */
+export type PointShape = "circle" | "square" | "diamond";
 
 export interface ChartSeries {
   label: string;
   points: ChartPoint[];
   kind?: "line" | "points" | "area"; // Default: line. Areas stack on the areas before them.
   dashed?: boolean;
+  shape?: PointShape; // Default: circle.
   color?: string; // A custom property of the page; default: from the palette.
   format?: (y: number) => string; // Default: the axis format.
 }

@@ -1,5 +1,5 @@
 // Curves of the metrics of machine and program over the recording.
-import type { MetricCurve, MetricOverTime, MetricsOverTime } from "../api/metrics";
+import type { MetricCurve, MetricOverTime, MetricsOverTime } from "../../api/metrics";
 import type { ChartPoint, ChartSeries } from "./chart";
 
 /** More lines would hide the curves. */

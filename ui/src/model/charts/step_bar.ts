@@ -1,5 +1,5 @@
 // The parts of a step as one stacked bar.
-import type { Summary } from "../api/types";
+import type { Summary } from "../../api/types";
 
 export interface BarPart {
   name: string;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { MetricOverTime, MetricsOverTime } from "../api/metrics";
+import type { MetricOverTime, MetricsOverTime } from "../../api/metrics";
 import { isNeverNegative, marksOf, noteOf, seriesOf, topOf } from "./metric_curves";
 
 const metric = (changes: Partial<MetricOverTime> = {}): MetricOverTime => ({
