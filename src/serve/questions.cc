@@ -124,6 +124,12 @@ Result<std::string> Metrics(TraceSession& session, Query& query, const IsWanted&
   return session.MetricsJson();
 }
 
+Result<std::string> Source(TraceSession& session, Query& query, const IsWanted&) {
+  const std::string location = query.Text("location");
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.SourceJson(location);
+}
+
 Result<std::string> Gpus(TraceSession& session, Query& query, const IsWanted&) {
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.GpusJson();
@@ -166,6 +172,7 @@ const std::map<std::string, Question>& Questions() {
       {"data", {.answer = Data}},
       {"metrics", {.answer = Metrics}},
       {"gpus", {.answer = Gpus}},
+      {"source", {.answer = Source, .is_kept = false}},
       {"clusters", {.answer = Clusters}},
       {"query", {.answer = Sql}},
       {"timeline", {.answer = AskTimeline, .is_kept = false}},

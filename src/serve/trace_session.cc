@@ -20,6 +20,7 @@
 #include "serve/join_capture_files.h"
 #include "serve/metrics_json.h"
 #include "serve/open_recordings.h"
+#include "serve/source_lines.h"
 
 namespace headroom {
 namespace {
@@ -75,6 +76,7 @@ Status TraceSession::Analyze() {
   data_.emplace(*store_, path(), LoopViewOf(report, *store_));
   trace_start_ = report.trace_start;
   report_json_ = RenderJson(std::span(&report, 1), options_.report);
+  for (const LineRow& line : report.lines) locations_.insert(line.location);
   Result<CalibratedJob> job = MakeCalibratedJob(*store_, *reference_, options_.analysis,
                                                 options_.calibration, options_.measured_step_ms);
   why_no_forecasts_ = job.ok() ? job.value().forecasts : job.status();
@@ -100,6 +102,12 @@ Result<JobProfile> TraceSession::Profile() const {
   std::vector<ProfiledTrace> runs;
   runs.push_back(std::move(profiled).value());
   return JoinTraces(std::move(runs));
+}
+
+Result<std::string> TraceSession::SourceJson(const std::string& location) const {
+  if (!locations_.contains(location))
+    return Status::Usage(fmt::format("{}: the trace has no such line", Printable(location)));
+  return headroom::SourceJson(location, path());
 }
 
 std::string TraceSession::MetricsJson() const {

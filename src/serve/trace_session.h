@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +90,9 @@ class TraceSession {
   /// `loader` is the loader's number from 1, ordered by the loop's wait. Fails if the request is
   /// invalid or the trace lacks data.
   Result<std::string> DataJson(std::int64_t loader, const std::vector<std::string>& changes);
+  /// Returns headroom.source/1: the code at a `location` of the report's lines. Fails (kUsage) for
+  /// another text, so that nobody can read other files, and as headroom::SourceJson() does.
+  Result<std::string> SourceJson(const std::string& location) const;
   /// Returns headroom.metrics/1: counters over time.
   std::string MetricsJson() const;
   /// Returns headroom.gpus/1: the GPUs that PredictJson() accepts.
@@ -108,6 +112,7 @@ class TraceSession {
   Status why_no_forecasts_;
   Status why_no_gpu_forecasts_;  ///< For forecasts that require GPU work.
   std::string report_json_;
+  std::set<std::string> locations_;  ///< Of the report's lines.
   TimeNs trace_start_;  ///< Zero of the report's times.
   std::mutex mutex_;    ///< Guards the job, which caches lookups, and the forecaster.
   std::optional<TimelineAnswers> timeline_;

@@ -1,10 +1,11 @@
-import { ChartNoAxesGantt, ListTree, SlidersHorizontal } from "lucide-preact";
+import { ChartNoAxesGantt, FileCode, ListTree, SlidersHorizontal } from "lucide-preact";
 import { useMemo } from "preact/hooks";
 import { embeddedAnswers } from "../api/embedded";
 import type { Report } from "../api/types";
 import { Choice } from "../components/choice";
 import { type Column, DataTable, type RowLink } from "../components/data_table";
 import { NodeMap } from "../components/node_map";
+import { SourceCode } from "../components/source_code";
 import { useDraft } from "../components/use_draft";
 import { formatBytes, formatCount, formatFlops, formatMs, formatPercent, formatUs } from "../format";
 import { isInside, nodeAt, pathOfText, textOfPath, treeOf } from "../model/charts/hierarchy";
@@ -102,8 +103,12 @@ function titleOfCall(key: string): string {
   return titles[key.split("_")[0] ?? ""] ?? key;
 }
 
-/** Kinds that a scenario can select by name. */
-const SELECTABLE: TableKind["id"][] = ["operators", "kernels"];
+/** Kinds that a scenario can select by name, with a word for a row. */
+const SELECTABLE: Partial<Record<TableKind["id"], string>> = {
+  operators: "operator",
+  kernels: "kernel",
+  layers: "layer",
+};
 
 /** Names of all kinds are those of events. */
 function linksOf(kind: TableKind, row: AnyRow): RowLink[] {
@@ -122,9 +127,16 @@ function linksOf(kind: TableKind, row: AnyRow): RowLink[] {
       href: writeState({ view: "sql", query: { sql: parts.sql } }),
       icon: ListTree,
     });
-  if (hasGpuTime && SELECTABLE.includes(kind.id))
+  if (kind.id === "lines")
     links.push({
-      title: `What if this ${kind.id === "kernels" ? "kernel" : "operator"} took half the time`,
+      title: "Its code",
+      href: writeState({ view: "tables", query: { of: kind.id, code: row.name } }),
+      icon: FileCode,
+    });
+  const selectable = SELECTABLE[kind.id];
+  if (hasGpuTime && selectable !== undefined)
+    links.push({
+      title: `What if this ${selectable} took half the time`,
       href: writeState({ view: "what-if", query: { scenario: halfTimeOf(row.name) } }),
       icon: SlidersHorizontal,
     });
@@ -261,6 +273,7 @@ function headlineOf(kind: TableKind, rows: AnyRow[]): string {
 }
 
 export function Tables({ report, state, go }: ViewProps) {
+  const code = state.query.code ?? "";
   const kind =
     TABLE_KINDS.find((one) => one.id === state.query.of) ??
     TABLE_KINDS.find((one) => report[one.id].length > 0) ??
@@ -272,6 +285,7 @@ export function Tables({ report, state, go }: ViewProps) {
       <h2>{headlineOf(kind, rows)}</h2>
       <Tabs report={report} kind={kind} state={state} />
       <p>{rows.length === 0 ? kind.missing : kind.meaning}</p>
+      {code !== "" && kind.id === "lines" && <SourceCode key={code} location={code} />}
       {rows.length > 0 && <Contents key={kind.id} kind={kind} rows={rows} state={state} go={go} />}
     </div>
   );
