@@ -161,6 +161,11 @@ std::string JobSession::TracesJson(bool all) const {
     write(static_cast<std::int64_t>(i) + 2, others_[i].path, others_[i].is_earlier);
   json.EndArray();
   json.Key("first_rank").Integer(FirstRank());
+  json.Key("forecast_arguments").BeginArray();
+  for (const std::string& argument :
+       trace_ ? trace_->forecast_arguments() : ranks_->options.forecast_arguments)
+    json.String(argument);
+  json.EndArray();
   json.EndObject();
   return std::move(json).Take();
 }

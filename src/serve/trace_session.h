@@ -51,6 +51,10 @@ class TraceSession {
   static Result<std::unique_ptr<TraceSession>> Open(const Options& options);
 
   const std::string& path() const { return options_.analysis.path; }
+  /// Returns the flags with which `headroom whatif` gives the same forecasts.
+  const std::vector<std::string>& forecast_arguments() const {
+    return options_.report.forecast_arguments;
+  }
   /// Returns headroom.report/1, as `headroom report --json` prints it.
   const std::string& ReportJson() const { return report_json_; }
   /// Returns the figures that a comparison requires, without a measured step: that is only known
@@ -112,9 +116,9 @@ class TraceSession {
   Status why_no_forecasts_;
   Status why_no_gpu_forecasts_;  ///< For forecasts that require GPU work.
   std::string report_json_;
-  std::set<std::string> locations_;  ///< Of the report's lines.
-  TimeNs trace_start_;  ///< Zero of the report's times.
-  std::mutex mutex_;    ///< Guards the job, which caches lookups, and the forecaster.
+  std::set<std::string> locations_;  ///< The locations of the report's lines.
+  TimeNs trace_start_;               ///< Zero of the report's times.
+  std::mutex mutex_;                 ///< Guards the job, which caches lookups, and the forecaster.
   std::optional<TimelineAnswers> timeline_;
   std::optional<TraceQuery> query_;
   std::optional<Forecaster> forecaster_;

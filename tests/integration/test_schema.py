@@ -737,6 +737,7 @@ ANSWERS: tuple[dict[str, Any], ...] = (
         "schema": "headroom.traces/1",
         "traces": [{"trace": 1, "path": "t.json", "earlier": False}, {"trace": 2, "path": "old.json", "earlier": True}],
         "first_rank": 3,
+        "forecast_arguments": ["--step-marker", "train"],
     },
     {
         "schema": "headroom.run/1",

@@ -28,6 +28,15 @@ class Forecasts(support.ProgramTest):
         self.assertEqual(answer, support.headroom(question, TRACE, *arguments, "--json", LOCAL).json())
         self.assertEqual(self.server.ask(question, **parameters), (200, answer), "asked again")
 
+    def test_the_flags_of_the_command_that_the_page_shows(self):
+        server = Server(TRACE, "--measured-step-ms", "50")
+        self.addCleanup(server.stop)
+        flags = server.ask("traces")[1]["forecast_arguments"]
+        self.assertEqual(flags, ["--measured-step-ms", "50", LOCAL])
+        _, answer = server.ask("whatif", scenario="amp")
+        self.assertEqual(answer, support.headroom("whatif", TRACE, "amp", *flags, "--json").json())
+        self.assertNotEqual(answer, self.server.ask("whatif", scenario="amp")[1])
+
     def test_predict(self):
         self.assert_as_command("predict", {})
         self.assert_as_command("predict", {"gpu": ["A100-80", "L4"]}, "--gpu", "A100-80,L4")

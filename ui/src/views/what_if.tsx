@@ -266,6 +266,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const [scenario, setScenario] = useDraft(outer, (next) =>
     go({ ...state, query: { ...state.query, scenario: next } }),
   );
+  const flags = useAnswer<{ forecast_arguments: string[] }>("traces").answer?.forecast_arguments ?? [];
   const choice = useMemo(() => choiceOf(scenario, catalogue), [scenario, catalogue]);
   const batch = report.throughput?.batch_size ?? null;
 
@@ -361,7 +362,9 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
           {scenario !== "" && answer === null && error === "" && <p class="dim">Replaying …</p>}
           {scenario !== "" && (
             <p class="result-foot">
-              <Command text={["headroom", "whatif", report.inputs[0]?.path ?? "", scenario].map(quoted).join(" ")} />
+              <Command
+                text={["headroom", "whatif", report.inputs[0]?.path ?? "", scenario, ...flags].map(quoted).join(" ")}
+              />
               <button type="button" onClick={() => setScenario("")}>
                 Switch all off
               </button>
