@@ -29,10 +29,10 @@ class Forecasts(support.ProgramTest):
         self.assertEqual(self.server.ask(question, **parameters), (200, answer), "asked again")
 
     def test_the_flags_of_the_command_that_the_page_shows(self):
-        server = Server(TRACE, "--measured-step-ms", "50")
+        server = Server(TRACE, "--measured-step-ms", "82")
         self.addCleanup(server.stop)
         flags = server.ask("traces")[1]["forecast_arguments"]
-        self.assertEqual(flags, ["--measured-step-ms", "50", LOCAL])
+        self.assertEqual(flags, ["--measured-step-ms", "82", LOCAL])
         _, answer = server.ask("whatif", scenario="amp")
         self.assertEqual(answer, support.headroom("whatif", TRACE, "amp", *flags, "--json").json())
         self.assertNotEqual(answer, self.server.ask("whatif", scenario="amp")[1])
