@@ -95,7 +95,8 @@ class WaitMeter {
     }
     for (const Arrival& arrival : arrivals) {
       Blocked& blocked = blocked_[arrival.rank];
-      blocked.total += last.start - arrival.start;
+      const DurationNs wait = last.start - arrival.start;
+      if (wait > doubt) blocked.total += std::max(DurationNs(0), wait - arrival.hidden);
       blocked.at_group[collective.group] = blocked.total;
     }
   }
@@ -145,9 +146,10 @@ class WaitMeter {
   struct Blocked {
     std::int64_t step = RankCollective::kNoStep;
     DurationNs total;
-    std::map<std::string, DurationNs> at_group =
-        {};                ///< `total` after each group's last collective.
+    /// `total` after each group's last collective.
+    std::map<std::string, DurationNs> at_group = {};
     std::size_t next = 0;  ///< Index of the rank's first collective that was not looked at.
+    TimeNs until = {};     ///< Sends and receives count up to this time.
 
     /// Returns the time since the group's last collective, which its ranks left together.
     DurationNs Since(const std::string& group) const {
@@ -156,16 +158,22 @@ class WaitMeter {
     }
   };
 
-  /// Adds the exposed time of sends and receives that began before the arrival.
+  /// Adds the exposed time of sends and receives before the arrival.
   void AddSendsBefore(const Arrival& arrival, std::int64_t step) {
     Blocked& blocked = blocked_[arrival.rank];
-    if (blocked.step != step) blocked = {.step = step, .total = {}, .next = blocked.next};
+    if (blocked.step != step)
+      blocked = {.step = step, .total = {}, .next = blocked.next, .until = blocked.until};
     const std::vector<RankCollective>& recorded = ranks_[arrival.rank].collectives;
     for (; blocked.next < recorded.size(); ++blocked.next) {
       const RankCollective& one = recorded[blocked.next];
-      if (alignment_.clocks[arrival.rank].Aligned(one.start) >= arrival.start) break;
-      if (one.step == step && IsPointToPoint(one.kind))
-        blocked.total += one.end - one.start - one.hidden;
+      const RankClock& clock = alignment_.clocks[arrival.rank];
+      const TimeNs start = std::max(clock.Aligned(one.start), blocked.until);
+      if (clock.Aligned(one.start) >= arrival.start) break;
+      if (one.step != step || !IsPointToPoint(one.kind)) continue;
+      // A send that goes on during the collective did not delay it.
+      const TimeNs end = std::min(clock.Aligned(one.end), arrival.start);
+      blocked.total += std::max(DurationNs(0), end - start - one.hidden);
+      blocked.until = std::max(blocked.until, end);
     }
   }
 

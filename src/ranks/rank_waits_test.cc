@@ -134,6 +134,38 @@ TEST(RankWaitsTest, WhoWaitsForANeighbourIsNotLateItself) {
   }
 }
 
+TEST(RankWaitsTest, ASendDuringTheCollectiveIsNoExcuse) {
+  RankBuilder job(4);
+  for (int step = 0; step < 6; ++step) {
+    const double at = 1000.0 * step;
+    job.Step(step, at, 1000);
+    // Rank 2 computes 300 us longer. Its send and receive begin just before the all-reduce.
+    for (const char* kind : {"send", "recv"}) job.Record(2, kind, at + 690, at + 990);
+    job.AllReduce({at + 400, at + 400, at + 700, at + 400}, at + 800);
+  }
+  const JobWaits waits = Measure(job);
+  EXPECT_EQ(waits.stragglers, std::vector<std::size_t>{2});
+  EXPECT_EQ(waits.ranks[2].caused.ns(), 6 * 290'000);  // Both took the same 10 us.
+}
+
+TEST(RankWaitsTest, AHiddenWaitIsNoExcuse) {
+  RankBuilder job(4);
+  for (int step = 0; step < 6; ++step) {
+    const double at = 1000.0 * step;
+    job.Step(step, at, 1000);
+    // Rank 2 waits 300 us for rank 3 in another group while it computes, and then comes last.
+    job.AllReduce({-1, -1, at + 100, at + 400}, at + 410);
+    for (const std::size_t r : {2u, 3u}) {
+      RankCollective& other = job.rank(r).collectives.back();
+      other.group = "23";
+      other.members = 2;
+      if (r == 2) other.hidden = other.end - other.start;
+    }
+    job.AllReduce({at + 400, at + 400, at + 700, at + 420}, at + 800);
+  }
+  EXPECT_EQ(Measure(job).stragglers, std::vector<std::size_t>{2});
+}
+
 TEST(RankWaitsTest, NobodyIsNamedForLess) {
   EXPECT_EQ(Measure(Steps(4, 5, 5, [](int) { return 2; })).pattern, StragglerPattern::kNone);
 }

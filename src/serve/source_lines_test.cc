@@ -1,6 +1,9 @@
 #include "serve/source_lines.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +14,7 @@ namespace headroom {
 namespace source_lines_test {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 class SourceLinesTest : public testing::Test {
  protected:
@@ -21,7 +25,8 @@ class SourceLinesTest : public testing::Test {
     fs::create_directories(folder_ / "runs/one");
     fs::create_directory(folder_ / "model");
     std::ofstream file(folder_ / "model/net.py", std::ios::binary);
-    for (int line = 1; line <= 50; ++line) file << "line " << line << "\r\n";
+    for (int line = 1; line <= 50; ++line)
+      file << (line == 42 ? "\tdef forward():" : fmt::format("line {}", line)) << "\r\n";
   }
   void TearDown() override { fs::remove_all(folder_); }
   Result<std::string> Ask(const std::string& location) const {
@@ -48,17 +53,28 @@ TEST_F(SourceLinesTest, TheLinesOfAFunction) {
   EXPECT_EQ(json["first_line"], 38);
   ASSERT_EQ(json["lines"].size(), 13u);
   EXPECT_EQ(json["lines"][2], "line 40");
+  EXPECT_EQ(json["lines"][4], "        def forward():");
 }
 
 TEST_F(SourceLinesTest, AFileThatIsNotTheOne) {
-  EXPECT_NE(Ask("other.py(1): f").status().message().find("not on this machine"),
-            std::string::npos);
-  EXPECT_NE(Ask("model/net.py(51): f").status().message().find("no line 51"), std::string::npos);
-  EXPECT_FALSE(Ask("/dev/zero(1): f").ok());
-  EXPECT_FALSE(Ask("model(1): f").ok());
-  EXPECT_FALSE(Ask("net").ok());
-  std::ofstream(folder_ / "model/net.pyc", std::ios::binary) << std::string(3, '\0');
-  EXPECT_FALSE(Ask("model/net.pyc(1): f").ok());
+  const auto why = [&](const std::string& location) { return Ask(location).status().message(); };
+  EXPECT_THAT(why("other.py(1): f"), HasSubstr("not on this machine"));
+  EXPECT_THAT(why("model/net.py(51): <module>"), HasSubstr("has no <module> at line 51"));
+  EXPECT_THAT(why("model/net.py(40): backward"), HasSubstr("has no backward at line 40"));
+  EXPECT_TRUE(Ask("model/net.py(1): <module>").ok());
+  std::ofstream(folder_ / "model/binary.py", std::ios::binary) << std::string(3, '\0');
+  EXPECT_THAT(why("model/binary.py(1): <module>"), HasSubstr("no text"));
+  EXPECT_THAT(why("net"), HasSubstr("names no line"));
+}
+
+TEST_F(SourceLinesTest, FilesThatAreNoPythonProgramAreNotRead) {
+  std::ofstream(folder_ / "secret") << "f\n";
+  ASSERT_EQ(mkfifo((folder_ / "pipe.py").c_str(), 0600), 0);
+  for (const std::string& file :
+       {std::string("/etc/passwd"), std::string("/proc/kmsg"), std::string("/dev/zero"),
+        std::string("model"), (folder_ / "secret").string(), (folder_ / "pipe.py").string(),
+        std::string("../model/net.py")})
+    EXPECT_FALSE(Ask(file + "(1): <module>").ok()) << file;
 }
 
 }  // namespace source_lines_test

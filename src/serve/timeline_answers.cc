@@ -146,15 +146,23 @@ Result<std::shared_ptr<const ForecastTracks>> TimelineAnswers::Forecast(
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(texts);
   if (!calls.ok()) return calls.status();
   const std::lock_guard<std::mutex> lock(job_mutex_);
-  if (forecast_ != nullptr && scenario == scenario_) return forecast_;
+  const auto kept =
+      std::find_if(forecasts_.begin(), forecasts_.end(),
+                   [&](const KeptForecast& forecast) { return forecast.scenario == scenario; });
+  if (kept != forecasts_.end()) {
+    forecasts_.splice(forecasts_.begin(), forecasts_, kept);
+    return forecasts_.front().tracks;
+  }
   if (!forecaster_) forecaster_.emplace(*job_);
   const headroom::Forecast forecast = forecaster_->Run(scenario, calls.value().front());
   if (!forecast.applies)
     return Status::Usage(fmt::format("there is no forecast for {}: {}", scenario, forecast.why));
-  forecast_ = std::make_shared<const ForecastTracks>(
-      *job_, PredictTimeline(*job_, forecaster_->last_plan()));
-  scenario_ = scenario;
-  return forecast_;
+  // The page shows the last forecast until the next is complete, and may be open twice.
+  constexpr std::size_t kMaxForecasts = 3;
+  forecasts_.push_front({scenario, std::make_shared<const ForecastTracks>(
+                                       *job_, PredictTimeline(*job_, forecaster_->last_plan()))});
+  if (forecasts_.size() > kMaxForecasts) forecasts_.pop_back();
+  return forecasts_.front().tracks;
 }
 
 Result<std::string> TimelineAnswers::ForecastJson(const std::string& scenario) {

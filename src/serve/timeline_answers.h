@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -66,7 +67,7 @@ class TimelineAnswers {
 
  private:
   const TraceTracks& Tracks();
-  /// Returns the forecast's tracks, and computes them if another scenario's are kept.
+  /// Returns the forecast's tracks, and computes them unless they are kept.
   Result<std::shared_ptr<const ForecastTracks>> Forecast(const std::string& scenario);
 
   const TraceStore& store_;
@@ -77,8 +78,11 @@ class TimelineAnswers {
   std::once_flag made_;
   std::optional<TraceTracks> tracks_;
   std::optional<Forecaster> forecaster_;
-  std::string scenario_;
-  std::shared_ptr<const ForecastTracks> forecast_;
+  struct KeptForecast {
+    std::string scenario;
+    std::shared_ptr<const ForecastTracks> tracks;
+  };
+  std::list<KeptForecast> forecasts_;  ///< The last requested first.
 };
 
 }  // namespace headroom

@@ -95,7 +95,7 @@ class TraceSession {
   /// invalid or the trace lacks data.
   Result<std::string> DataJson(std::int64_t loader, const std::vector<std::string>& changes);
   /// Returns headroom.source/1: the code at a `location` of the report's lines. Fails (kUsage) for
-  /// another text, so that nobody can read other files, and as headroom::SourceJson() does.
+  /// another text, and as headroom::SourceJson() does.
   Result<std::string> SourceJson(const std::string& location) const;
   /// Returns headroom.metrics/1: counters over time.
   std::string MetricsJson() const;

@@ -85,6 +85,21 @@ class Ranks(support.ProgramTest):
             self.assertLess(time.monotonic(), until)
             time.sleep(0.1)
 
+    def test_only_traces_of_the_folder_are_watched(self):
+        server = self.serve(self.folder)
+        for number in range(4):
+            with open(self.folder / "train.log", "a") as log:
+                log.write("loss 0.1\n")
+            (self.folder / f"checkpoint{number}.pt").write_bytes(b"weights")
+            time.sleep(0.4)
+        self.assertEqual(server.ask("state")[1]["generation"], 0)
+        self.write_rank(4, late_rank=2)
+        until = time.monotonic() + 30
+        while len(server.ask("report")[1]["inputs"]) != 5:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.1)
+        self.assertEqual(server.ask("state")[1]["generation"], 1)
+
     def test_two_jobs_compare_as_diff_does(self):
         other = self.scratch / "other"
         self.folder.rename(other)

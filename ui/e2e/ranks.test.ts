@@ -42,6 +42,22 @@ test("the overview is headroom report FOLDER --json", async () => {
   await visit.close();
 });
 
+test("Ranks and Overview are of all ranks, also after another view showed one", async () => {
+  const { job_ranks } = reportOf(JOB);
+  const visit = await Visit.open(browser, `${ui.link}#tables?rank=2`);
+  await visit.show("Ranks");
+  expect(job_ranks.sentence).toContain(await visit.page.locator("#ranks").innerText());
+  await visit.page.getByRole("combobox", { name: "Rank" }).selectOption("3");
+  await visit.settle();
+  expect(job_ranks.sentence).toContain(await visit.page.locator("#ranks").innerText());
+  await visit.show("Overview");
+  const text = await visit.page.locator("main").innerText();
+  expect(text).toContain("This is rank 3.");
+  expect(text).toContain(`Rank ${LATE_RANK} (on node2) holds the others up`);
+  expect(visit.faults).toEqual([]);
+  await visit.close();
+});
+
 test("the view Ranks has the figures of the command line", async () => {
   const { job_ranks } = reportOf(JOB);
   const visit = await Visit.open(browser, `${ui.link}#ranks`);

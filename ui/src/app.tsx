@@ -91,7 +91,12 @@ export function App() {
     if (rank === "" || reports.ofRanks.has(rank)) return;
     let isLatest = true;
     fetchReport(reports.generation, rank).then(
-      (next) => isLatest && setReports({ ...reports, ofRanks: new Map(reports.ofRanks).set(rank, next) }),
+      (next) => {
+        if (!isLatest) return;
+        // A rank's report leaves out what all ranks share.
+        const ofRank = { ...next, job_ranks: reports.job.job_ranks ?? null };
+        setReports({ ...reports, ofRanks: new Map(reports.ofRanks).set(rank, ofRank) });
+      },
       (failure: Error) => isLatest && setError(failure.message),
     );
     return () => {

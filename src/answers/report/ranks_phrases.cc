@@ -43,6 +43,11 @@ std::string WhoIsLate(const JobRanks& job) {
         return fmt::format(
             "Late ranks cost {}. Without steps, it is unknown whether one rank is always late. {}",
             lost, below);
+      if (*waits.lost_share >= kWorthNaming) {
+        return fmt::format(
+            "No rank is late by itself: ranks that waited for others came last, {} lost. {}", lost,
+            below);
+      }
       return fmt::format("No rank holds the others up for long: {} lost. {}", lost, below);
     case StragglerPattern::kRecurrent:
       return fmt::format("{} {} the others up in {}: the job loses {}. {}", who,

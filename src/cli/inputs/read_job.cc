@@ -27,6 +27,15 @@ TraceSession::Options SessionOf(const std::string& path, const JobSessionOptions
   return session;
 }
 
+/// Returns the stamps of a file and of the further recordings of its process.
+std::vector<FileStamp> StampsOf(const std::string& path, const Recordings& recordings) {
+  std::vector<FileStamp> stamps = {StampOf(path)};
+  const auto further = recordings.find(path);
+  if (further == recordings.end()) return stamps;
+  for (const std::string& other : further->second) stamps.push_back(StampOf(other));
+  return stamps;
+}
+
 /// Reads all files, one at a time in memory.
 Result<JobSession::Ranks> ReadRanks(const TraceFiles& files, const JobSessionOptions& options) {
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
@@ -93,8 +102,9 @@ Result<std::unique_ptr<JobSession>> OpenJobSession(const std::vector<std::string
     return std::make_unique<JobSession>(std::move(trace).value());
   }
   options.request.compare = true;
-  std::map<std::string, FileStamp> stamps;
-  for (const std::string& path : files.paths) stamps.emplace(path, StampOf(path));
+  std::map<std::string, std::vector<FileStamp>> stamps;
+  for (const std::string& path : files.paths)
+    stamps.emplace(path, StampsOf(path, options.request.recordings));
   Result<JobSession::Ranks> ranks = ReadRanks(files, options);
   if (!ranks.ok()) return ranks.status();
   ranks.value().path = named.front();
@@ -104,7 +114,8 @@ Result<std::unique_ptr<JobSession>> OpenJobSession(const std::vector<std::string
   ranks.value().open = [options = std::move(options), read = std::move(stamps)](
                            const std::string& path) -> Result<std::unique_ptr<TraceSession>> {
     Result<std::unique_ptr<TraceSession>> trace = TraceSession::Open(SessionOf(path, options));
-    if (StampOf(path) == read.at(path)) return trace;
+    const std::vector<FileStamp> now = StampsOf(path, options.request.recordings);
+    if (now == read.at(path) || now.front() == FileStamp()) return trace;
     return Status::BadInput(fmt::format(
         "{}: the file has changed since the job was read; try again once it is complete",
         Printable(path, Charset::kAscii)));

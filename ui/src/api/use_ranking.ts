@@ -34,17 +34,19 @@ export function useRanking(asks: boolean): Ranking {
     const own = new AbortController();
     abort.current = own;
     let timer = 0;
-    let isDone = embeddedAnswers() !== null;
+    let isDone = false;
+    const pollLater = () => {
+      if (!isDone) timer = window.setTimeout(poll, INTERVAL_MS);
+    };
     const poll = () =>
       ask<Progress>("whatif/progress", own.signal).then(
         (next) => {
-          if (isDone) return;
-          setProgress(next);
-          timer = window.setTimeout(poll, INTERVAL_MS);
+          if (!isDone) setProgress(next);
+          pollLater();
         },
-        () => {}, // The ranking itself reports a failure.
+        pollLater, // The ranking itself reports a failure.
       );
-    if (!isDone) timer = window.setTimeout(poll, INTERVAL_MS);
+    if (embeddedAnswers() === null) pollLater();
     const end = () => {
       isDone = true;
       clearTimeout(timer);

@@ -170,7 +170,7 @@ export function fastestOf(rows: GpuRow[]): GpuRow | null {
   const fastest = bestOf(rows, (row) => row.step_ms.mid);
   if (fastest === null) return null;
   const equal = rows.filter((row) => row.fits !== false && row.step_ms.mid <= EQUAL * fastest.step_ms.mid);
-  return equal.find((row) => row.recorded) ?? bestOf(equal, (row) => row.money) ?? fastest;
+  return equal.find((row) => row.recorded) ?? bestOf(comparable(equal, "money"), (row) => row.money) ?? fastest;
 }
 
 /** A smaller gain is not worth another GPU. */

@@ -2,6 +2,7 @@
 import type { HealthIssue } from "../api/types";
 
 export interface JoinedIssue {
+  key: string; // Differs between rows.
   issue: HealthIssue;
   ranks: string; // Such as "ranks 0 to 7"; empty: the issue is of no rank.
 }
@@ -25,7 +26,8 @@ export function joinedIssues(issues: HealthIssue[]): JoinedIssue[] {
     if (issue.rank != null) known.ranks.add(issue.rank);
     joined.set(key, known);
   }
-  return [...joined.values()].map(({ issue, ranks }) => ({
+  return [...joined].map(([key, { issue, ranks }]) => ({
+    key,
     issue,
     ranks: ranksText([...ranks].sort((a, b) => a - b)),
   }));

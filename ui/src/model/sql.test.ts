@@ -19,6 +19,11 @@ test("a result without numbers has no chart", () => {
   expect(chartOf(answer(["name", "n"], ["a", null]))).toBeNull();
 });
 
+test("integers that JavaScript would round are numbers, too", () => {
+  const late = ["1700000000000000001", "1700000000000000002", "1700000000000000009"];
+  expect(chartOf(answer(["start_ns", "us"], ...late.map((start): [string, number] => [start, 5])))?.kind).toBe("lines");
+});
+
 test("rows keep their order", () => {
   expect(rowsOf(answer(["a"], ["x"], [2])).map((row) => row.values)).toEqual([["x"], [2]]);
 });

@@ -1,4 +1,5 @@
 // Results of SQL as rows of a table, and the chart that suits them.
+import { compareNumbers, isLargeInteger } from "./table";
 
 /** A value of headroom.query/1. */
 export type SqlValue = number | string | null;
@@ -17,9 +18,13 @@ export interface SqlRow {
 
 export const rowsOf = ({ rows }: SqlAnswer): SqlRow[] => rows.map((values, index) => ({ index, values }));
 
+/** Integers beyond 2^53 are text. */
 const isNumeric = ({ rows }: SqlAnswer, column: number): boolean =>
   rows.some((row) => row[column] != null) &&
-  rows.every((row) => row[column] === null || typeof row[column] === "number");
+  rows.every((row) => {
+    const value = row[column];
+    return value == null || typeof value === "number" || isLargeInteger(value);
+  });
 
 /** Columns that a chart draws: the first against each other numeric one. */
 export interface SqlChart {
@@ -32,9 +37,9 @@ export function chartOf(answer: SqlAnswer): SqlChart | null {
   if (answer.columns.length < 2 || answer.rows.length === 0) return null;
   const values = answer.columns.map((_, column) => column).filter((column) => column > 0 && isNumeric(answer, column));
   if (values.length === 0) return null;
-  const first = answer.rows.map((row) => row[0] ?? null);
-  const ascends = first.every((value, row) => row === 0 || Number(first[row - 1]) < Number(value));
-  return { kind: isNumeric(answer, 0) && ascends && first.length > 2 ? "lines" : "bars", values };
+  const first = answer.rows.map((row) => row[0] ?? 0);
+  const ascends = () => first.every((value, row) => row === 0 || compareNumbers(first[row - 1] ?? 0, value) < 0);
+  return { kind: isNumeric(answer, 0) && first.length > 2 && ascends() ? "lines" : "bars", values };
 }
 
 /**

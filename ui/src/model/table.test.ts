@@ -20,6 +20,17 @@ test("what is not known comes last either way", () => {
   expect(us(true)).toEqual([5, 9, null]);
 });
 
+test("large integers are text that sorts as numbers", () => {
+  const cells = ["1700000000000000010", 5, "-9007199254740995", "1700000000000000009", "10000000000000000"];
+  expect(sorted(cells, (cell) => cell, true)).toEqual([
+    "-9007199254740995",
+    5,
+    "10000000000000000",
+    "1700000000000000009",
+    "1700000000000000010",
+  ]);
+});
+
 test("a column is known by one look at each cell", () => {
   const rows = Array.from({ length: 6000 }, (_, i) => ({ i }));
   let looks = 0;

@@ -48,11 +48,25 @@ export function filtered<Row>(rows: Row[], textOf: (row: Row) => string, filter:
   });
 }
 
+/** Returns true for the text of an integer that JavaScript would round. */
+export const isLargeInteger = (text: string): boolean => /^-?\d{16,}$/.test(text);
+
+const isNumber = (cell: string | number): boolean => typeof cell === "number" || isLargeInteger(cell);
+
+/** Compares exactly, even a number with the text of a large integer. */
+export function compareNumbers(a: string | number, b: string | number): number {
+  if (typeof a === "string" && typeof b === "string") {
+    const [one, other] = [BigInt(a), BigInt(b)];
+    return one < other ? -1 : one > other ? 1 : 0;
+  }
+  return Number(a) - Number(b);
+}
+
 /** Sorts stably; missing values come last in both orders. */
 export function sorted<Row>(rows: Row[], cellOf: (row: Row) => Cell, ascending: boolean): Row[] {
   const compare = (a: Cell, b: Cell) => {
     if (a === null || b === null) return (a === null ? 1 : 0) - (b === null ? 1 : 0);
-    const order = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+    const order = isNumber(a) && isNumber(b) ? compareNumbers(a, b) : String(a).localeCompare(String(b));
     return ascending ? order : -order;
   };
   return rows

@@ -24,6 +24,7 @@ function firstStep(recorded: Timeline, forecast: Timeline): Viewport | null {
 
 interface Both {
   scenario: string;
+  title: string;
   recorded: Timeline;
   forecast: Timeline;
 }
@@ -36,7 +37,7 @@ export function ForecastTimeline({ scenario, title }: { scenario: string; title:
     const abort = new AbortController();
     setError("");
     Promise.all([fetchTimeline("", abort.signal), fetchTimeline(scenario, abort.signal)]).then(
-      ([recorded, forecast]) => setBoth({ scenario, recorded, forecast }),
+      ([recorded, forecast]) => setBoth({ scenario, title, recorded, forecast }),
       (failure: Error) => !abort.signal.aborted && setError(failure.message),
     );
     return () => abort.abort();
@@ -45,18 +46,12 @@ export function ForecastTimeline({ scenario, title }: { scenario: string; title:
   if (both === null) return <p class="dim">Laying out the forecast …</p>;
   return (
     <div class={both.scenario === scenario ? "forecast-timeline" : "forecast-timeline stale"}>
-      <Panes key={both.scenario} {...both} title={title} onFailure={(failure) => setError(failure.message)} />
+      <Panes key={both.scenario} {...both} onFailure={(failure) => setError(failure.message)} />
     </div>
   );
 }
 
-function Panes({
-  scenario,
-  recorded,
-  forecast,
-  title,
-  onFailure,
-}: Both & { title: string; onFailure: (error: Error) => void }) {
+function Panes({ scenario, recorded, forecast, title, onFailure }: Both & { onFailure: (error: Error) => void }) {
   const [selected, setSelected] = useState<{ scenario: string; span: Selected } | null>(null);
   const shared = useMemo(() => {
     const whole = { begin: 0, end: recorded.length_ns };

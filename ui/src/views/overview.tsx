@@ -82,10 +82,12 @@ function Figures({ report }: { report: Report }) {
 /** The steps as recorded: mean, range and median. */
 function StepsText({ steps, ranks }: { steps: Report["steps"]; ranks: number }) {
   if (steps.step_time_ms === null) return null;
+  const count = stepCount(steps);
+  const spread = `mean ${formatMs(steps.step_time_ms)}, median ${formatMs(steps.p50_ms)}, ${formatMs(steps.min_ms)} to ${formatMs(steps.max_ms)} in ${formatCount(count)} steps`;
   return (
     <p class="dim">
-      As recorded: mean {formatMs(steps.step_time_ms)}, median {formatMs(steps.p50_ms)}, {formatMs(steps.min_ms)} to{" "}
-      {formatMs(steps.max_ms)} in {formatCount(stepCount(steps))} steps{ranks > 1 && ` of ${ranks} ranks`}.
+      As recorded: {count === 1 && ranks === 1 ? formatMs(steps.step_time_ms) : spread}
+      {ranks > 1 && ` of ${ranks} ranks`}.
       {steps.corrected_step_ms !== null && ` Without the profiler: ${formatMs(steps.corrected_step_ms.mid)}.`}
     </p>
   );
@@ -321,8 +323,8 @@ function Health({ health }: { health: Report["health"] }) {
         <p class="dim">The trace is complete and undamaged.</p>
       ) : (
         <ul>
-          {joinedIssues(health.issues).map(({ issue, ranks }) => (
-            <li key={`${issue.code} ${issue.detail}`}>
+          {joinedIssues(health.issues).map(({ key, issue, ranks }) => (
+            <li key={key}>
               <span class={`severity ${issue.severity}`}>{issue.severity}</span> {formatSentence(issue.detail)}
               {ranks !== "" && ` (${ranks})`}
               {issue.voids.length > 0 && <span class="dim"> Unreliable: {issue.voids.join(", ")}.</span>}

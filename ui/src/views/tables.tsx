@@ -111,7 +111,7 @@ const SELECTABLE: Partial<Record<TableKind["id"], string>> = {
 };
 
 /** Names of all kinds are those of events. */
-function linksOf(kind: TableKind, row: AnyRow): RowLink[] {
+function linksOf(kind: TableKind, row: AnyRow, query: UrlState["query"]): RowLink[] {
   const links: RowLink[] = [
     {
       title: "Its events in the timeline",
@@ -130,7 +130,7 @@ function linksOf(kind: TableKind, row: AnyRow): RowLink[] {
   if (kind.id === "lines")
     links.push({
       title: "Its code",
-      href: writeState({ view: "tables", query: { of: kind.id, code: row.name } }),
+      href: writeState({ view: "tables", query: { ...query, of: kind.id, code: row.name } }),
       icon: FileCode,
     });
   const selectable = SELECTABLE[kind.id];
@@ -255,7 +255,7 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
           rows={shown}
           order={order}
           onOrder={({ by, ascending }) => set({ sort: by, dir: ascending ? "asc" : "" })}
-          {...(embeddedAnswers() === null && { linksOf: (row: AnyRow) => linksOf(kind, row) })}
+          {...(embeddedAnswers() === null && { linksOf: (row: AnyRow) => linksOf(kind, row, query) })}
         />
       )}
     </>

@@ -238,10 +238,12 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
     fetchPlace(at, abort.signal).then(
       (place) => {
         const { span } = place;
+        if (span !== null) select(span);
         // An address that also has a view was left like this.
-        if (latest.current.query.t !== undefined) span !== null && setSelected({ ...span, count: 1, style: 0 });
-        else if (span !== null) goTo(span);
-        else shared.set(around(place.start_ns, place.duration_ns));
+        if (latest.current.query.t === undefined)
+          shared.set(
+            span === null ? around(place.start_ns, place.duration_ns) : around(span.start_ns, span.duration_ns),
+          );
       },
       (failure: Error) => !abort.signal.aborted && fail(failure),
     );
@@ -297,11 +299,21 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
     return () => abort.abort();
   }, [scenario]);
 
-  const goTo = (place: SpanPlace) => {
+  /** Selects a span, and shows its track. */
+  const select = (place: SpanPlace) => {
     const track = trackOfLane(tracks.tracks, place.lane);
     if (track !== null && choice.hidden.has(track.id))
       onChoice({ ...choice, hidden: toggled(choice.hidden, track.id) });
     setSelected({ ...place, count: 1, style: 0 });
+  };
+  /** The user selects a span: the address no longer names another. */
+  const onSelect = (next: Selected | null) => {
+    setSelected(next);
+    if (at !== "") set({ at: "" }, true);
+  };
+  const goTo = (place: SpanPlace) => {
+    if (at !== "") set({ at: "" }, true);
+    select(place);
     shared.set(around(place.start_ns, place.duration_ns));
   };
   useEffect(
@@ -323,7 +335,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
               "0": () => shared.set({ begin: 0, end: tracks.length_ns }),
               "?": () => setHelps(true),
               Escape: () => {
-                setSelected(null);
+                onSelect(null);
                 setRange(null);
               },
             },
@@ -420,7 +432,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
           selected={selected}
           links={span?.links ?? NO_LINKS}
           range={range}
-          onSelect={setSelected}
+          onSelect={onSelect}
           onRange={setRange}
           onFailure={fail}
         />
