@@ -45,7 +45,7 @@ std::string WhoIsLate(const JobRanks& job) {
             lost, below);
       if (*waits.lost_share >= kWorthNaming) {
         return fmt::format(
-            "No rank is late by itself: ranks that waited for others came last, {} lost. {}", lost,
+            "No rank is the cause: those that came last had waited for others. {} lost. {}", lost,
             below);
       }
       return fmt::format("No rank holds the others up for long: {} lost. {}", lost, below);
