@@ -53,7 +53,7 @@ test("times on an axis and of spans", () => {
 });
 
 test("rates, energy and money", () => {
-  expect(formatRate(1666.2, "samples")).toBe("1666 samples/s");
+  expect(formatRate(1666.2, "samples")).toBe("1,666 samples/s");
   expect(formatRate(299977.1, "samples")).toBe("299,977 samples/s");
   expect(formatRate(63.5015, "samples")).toBe("63.5 samples/s");
   expect(formatRate(null, "samples")).toBe("unknown");

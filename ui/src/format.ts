@@ -79,7 +79,8 @@ function digits(value: number, count: number): string {
 
 /** Returns, for example, "119.8 samples/s". */
 export function formatRate(perSecond: number | null, of: string): string {
-  return perSecond === null ? "unknown" : `${digits(perSecond, 4)} ${of}/s`;
+  if (perSecond === null) return "unknown";
+  return `${perSecond >= 999.95 ? formatCount(Math.round(perSecond)) : digits(perSecond, 4)} ${of}/s`;
 }
 
 /** Returns, for example, "64.8 J". */

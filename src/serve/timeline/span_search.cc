@@ -17,7 +17,8 @@ bool Holds(std::string_view name, std::string_view lower) {
 }  // namespace
 
 SearchResult FindSpans(const TrackSet& set, std::string_view text, std::size_t most) {
-  std::string lower(text);
+  const bool is_whole = text.size() > 2 && text.starts_with('"') && text.ends_with('"');
+  std::string lower(is_whole ? text.substr(1, text.size() - 2) : text);
   for (char& c : lower) c = ToLower(c);
   std::map<const StringPool*, std::vector<bool>> matches;
   SearchResult result;
@@ -27,7 +28,9 @@ SearchResult FindSpans(const TrackSet& set, std::string_view text, std::size_t m
     if (!is_new) continue;
     at->second.resize(table.names->size());
     for (std::uint32_t i = 0; i < table.names->size(); ++i) {
-      if (!Holds(table.names->Get(StringId(i)), lower)) continue;
+      const std::string_view name = table.names->Get(StringId(i));
+      if (is_whole && name.size() != lower.size()) continue;
+      if (!Holds(name, lower)) continue;
       at->second[i] = true;
       result.names.push_back(table.first_name + i);
     }

@@ -24,7 +24,7 @@ struct SearchResult {
 
 /// Ignores case (ASCII). Searches only spans that a track shows. O(names + spans).
 ///
-/// @param text  part of a name, not empty
+/// @param text  part of a name, not empty; in double quotes: the whole name
 /// @param most  limit for the listed hits
 SearchResult FindSpans(const TrackSet& set, std::string_view text, std::size_t most);
 

@@ -109,6 +109,7 @@ export interface Report extends ReportTables {
     source: string;
     count: number;
     p50_ms: number | null;
+    mean_ms: number | null;
     min_ms: number | null;
     max_ms: number | null;
     step_time_ms: number | null;

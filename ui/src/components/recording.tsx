@@ -10,22 +10,42 @@ export function Kinds({ report }: { report: Report }) {
   const kinds = report.steps.kinds ?? [];
   if (kinds.length === 0) return null;
   return (
-    <table class="step-parts">
-      <caption class="dim">
-        The steps by kind.{kinds.length > 1 && ` Other figures are for the kind "${kinds[0]?.kind}".`}
-      </caption>
-      <tbody>
-        {kinds.map((row) => (
-          <tr key={row.kind}>
-            <th scope="row">{row.kind ?? "unknown"}</th>
-            <td class="number">{formatCount(row.count)}</td>
-            <td class="number">{formatPercent(row.share_pct)}</td>
-            <td class="number">{formatMs(row.mean_ms)}</td>
-            <td class="wide">{row.tokens_per_s !== null && `${formatCount(Math.round(row.tokens_per_s))} tokens/s`}</td>
+    <section aria-labelledby="kinds" class="card">
+      <h2 id="kinds">Steps by kind</h2>
+      {kinds.length > 1 && <p class="dim">{`Other figures are for the kind "${kinds[0]?.kind}".`}</p>}
+      <table class="step-parts">
+        <thead>
+          <tr>
+            <th scope="col">Kind</th>
+            <th scope="col" class="number">
+              Steps
+            </th>
+            <th scope="col" class="number">
+              Time
+            </th>
+            <th scope="col" class="number">
+              Mean step
+            </th>
+            <th scope="col" class="wide">
+              Tokens
+            </th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {kinds.map((row) => (
+            <tr key={row.kind}>
+              <th scope="row">{row.kind ?? "unknown"}</th>
+              <td class="number">{formatCount(row.count)}</td>
+              <td class="number">{formatPercent(row.share_pct)}</td>
+              <td class="number">{formatMs(row.mean_ms)}</td>
+              <td class="wide">
+                {row.tokens_per_s !== null && `${formatCount(Math.round(row.tokens_per_s))} tokens/s`}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }
 

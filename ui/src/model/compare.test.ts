@@ -8,6 +8,7 @@ function report(stepMs: number | null, kernels: [string, number | null, number |
       source: "",
       count: 2,
       p50_ms: stepMs,
+      mean_ms: stepMs,
       min_ms: stepMs,
       max_ms: stepMs,
       step_time_ms: stepMs,

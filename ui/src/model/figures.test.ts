@@ -22,6 +22,7 @@ const NOTHING = {
   efficiency: { mfu_pct: null, math_dtype: null, peaks: [] },
   inputs: [{ devices: [] }],
   gpu_time: [],
+  step_breakdown: null,
 } as unknown as Known;
 
 test("what the trace does not have is left out", () => {
@@ -50,6 +51,17 @@ test("each figure says of what it is", () => {
     "MFU: 3.5 % (as recorded, of 989 TFLOP/s (bf16))",
     "Throughput: 160 samples/s (8 samples per step)",
     "Peak memory: 4.00 GB (of 141 GB)",
+  ]);
+});
+
+test("the share of the GPU is that of the mean step, as in the verdict", () => {
+  const report = {
+    ...NOTHING,
+    summary: { ...NOTHING.summary, recorded_ms: 80, gpu_busy_ms: 20 },
+    step_breakdown: { wall_ms: 100, gpu: { forward_ms: 20, backward_ms: 15 } },
+  } as unknown as Known;
+  expect(figuresOf(report).map(({ value, note }) => `${value} (${note})`)).toEqual([
+    "20.00 ms (35.0 % of the mean step)",
   ]);
 });
 

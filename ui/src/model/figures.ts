@@ -19,14 +19,18 @@ export interface Figure {
   note: string;
 }
 
-type Known = Pick<Report, "summary" | "steps" | "stretch" | "efficiency" | "inputs" | "throughput" | "gpu_time">;
+type Known = Pick<
+  Report,
+  "summary" | "steps" | "stretch" | "step_breakdown" | "efficiency" | "inputs" | "throughput" | "gpu_time"
+>;
 
 function stepFigure({ summary, steps }: Known): Figure[] {
   const { step_ms, recorded_ms } = summary;
   if (step_ms === null) return [];
   const notes = [];
   if (step_ms.high > step_ms.low) notes.push(`${formatMs(step_ms.low)} to ${formatMs(step_ms.high)}`);
-  if (recorded_ms !== null && steps.corrected_step_ms !== null) notes.push(`recorded: ${formatMs(recorded_ms)}`);
+  if (recorded_ms !== null && formatMs(recorded_ms) !== formatMs(step_ms.mid))
+    notes.push(`recorded: ${formatMs(recorded_ms)}`);
   return [
     {
       title: steps.step_time_ms === null ? "Recording" : "Step",
@@ -36,15 +40,19 @@ function stepFigure({ summary, steps }: Known): Figure[] {
   ];
 }
 
-function busyFigure({ summary, stretch }: Known): Figure[] {
+/** The share is that of the verdict: of the mean step, which includes slow steps that the step time leaves out. */
+function busyFigure({ summary, stretch, step_breakdown }: Known): Figure[] {
   const { gpu_busy_ms, recorded_ms } = summary;
   if (gpu_busy_ms === null || recorded_ms === null) return [];
-  const of = stretch ? "the recording" : "the recorded step";
+  const of = stretch ? "the recording" : step_breakdown === null ? "the recorded step" : "the mean step";
+  const busy =
+    step_breakdown === null ? null : Object.values(step_breakdown.gpu).reduce((sum: number, ms: number) => sum + ms, 0);
+  const share = step_breakdown === null || busy === null ? gpu_busy_ms / recorded_ms : busy / step_breakdown.wall_ms;
   return [
     {
       title: "GPU busy",
       value: formatMs(gpu_busy_ms),
-      note: `${formatPercent((100 * gpu_busy_ms) / recorded_ms)} of ${of}`,
+      note: `${formatPercent(100 * share)} of ${of}`,
     },
   ];
 }

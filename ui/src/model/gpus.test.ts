@@ -37,7 +37,7 @@ const row = (gpu: string, ms: number, money: number | null, more: Partial<GpuRow
   spec: null,
   recorded: false,
   option: null,
-  is_own_price: false,
+  price: "listed",
   ...more,
 });
 
@@ -149,10 +149,12 @@ test("own prices are per GPU and hour; a wrong one is named", () => {
 
 test("the price of a run grows with its steps, and own prices replace listed ones", () => {
   const rows = [row("H100", 360, 4), row("L4", 720, null)];
-  const priced = withPrices(rows, ownPricesOf("L4=0.5"), 10_000, 1000, 8);
-  expect(priced.map((one) => [one.money, one.currency])).toEqual([
-    [40, "USD"],
-    [2 * 0.5 * 8, "USD"], // 10,000 steps take 2 hours.
+  const larger = { ...row("H200", 360, null), money_per_million_samples: 3, currency: "USD" };
+  const priced = withPrices([...rows, larger], ownPricesOf("L4=0.5"), 10_000, 1000, 8, 64);
+  expect(priced.map((one) => [one.money, one.currency, one.price])).toEqual([
+    [40, "USD", "listed"],
+    [2 * 0.5 * 8, "USD", "own"], // 10,000 steps take 2 hours.
+    [3 * 0.64 * 8, "USD", "share"], // 10,000 steps are 640,000 samples on each of 8 GPUs.
   ]);
 });
 

@@ -6,7 +6,7 @@ export interface GpuRow extends PredictedGpu {
   spec: Gpu | null;
   recorded: boolean;
   option: PriceOption | null; // The instance that the price is for.
-  is_own_price: boolean; // The user typed the price.
+  price: "listed" | "share" | "own"; // Of an instance; a GPU's share of a larger instance; typed by the user.
 }
 
 export function rowsOf(prediction: Prediction, gpus: Gpu[]): GpuRow[] {
@@ -16,7 +16,7 @@ export function rowsOf(prediction: Prediction, gpus: Gpu[]): GpuRow[] {
     spec: specs.get(target.gpu) ?? null,
     recorded: target.gpu === prediction.source_gpu,
     option: optionOf(target, prediction.options, specs),
-    is_own_price: false,
+    price: "listed",
   }));
 }
 
@@ -60,6 +60,7 @@ const MS_PER_HOUR = 3.6e6;
  *
  * @param answered  number of steps that the prices of `rows` are for
  * @param gpusOfJob  number of GPUs of the whole job; an own price is for one
+ * @param samples  samples per step of one GPU; null: unknown
  */
 export function withPrices(
   rows: GpuRow[],
@@ -67,13 +68,16 @@ export function withPrices(
   steps: number,
   answered: number,
   gpusOfJob: number,
+  samples: number | null,
 ): GpuRow[] {
   const currency = rows.find((row) => row.currency !== null)?.currency ?? null;
   return rows.map((row) => {
     const own = prices.get(row.gpu.toUpperCase());
+    if (own === undefined && row.money === null && row.money_per_million_samples !== null && samples !== null)
+      return { ...row, money: (row.money_per_million_samples * samples * steps * gpusOfJob) / 1e6, price: "share" };
     if (own === undefined) return { ...row, money: row.money === null ? null : (row.money * steps) / answered };
     const hours = (row.step_ms.mid * steps) / MS_PER_HOUR;
-    return { ...row, money: hours * own * gpusOfJob, currency, option: null, is_own_price: true };
+    return { ...row, money: hours * own * gpusOfJob, currency, option: null, price: "own" };
   });
 }
 

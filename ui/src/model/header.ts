@@ -39,6 +39,12 @@ export function stepsText({ steps }: Pick<Report, "steps">): string {
   return count < 2 ? text : `${text}, ${Math.min(...indices)} to ${Math.max(...indices)}`;
 }
 
+/** Says what sums are over: "Times are sums over the recording, which has 3 steps." */
+export function sumsText(steps: Report["steps"]): string {
+  const count = stepCount(steps);
+  return `Times are sums over the recording${count === 0 ? "" : `, which has ${count === 1 ? "1 step" : `${formatCount(count)} steps`}`}.`;
+}
+
 /** Returns "1 x NVIDIA H200": the GPUs that ran work; empty: none did. */
 export function gpusText({ inputs, gpu_time }: Pick<Report, "inputs" | "gpu_time">): string {
   const used = new Set(gpu_time.map((row) => `${row.rank} ${row.device}`)).size;

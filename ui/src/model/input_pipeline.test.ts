@@ -62,7 +62,7 @@ test("the way of a batch has the stations that were recorded", () => {
     "Preparing a batch: 9.00 ms",
     "Ready: 0.08 of 4",
     "The loop waits: 16.00 ms",
-    "Training: 9.00 ms",
+    "The rest of the step: 9.00 ms",
   ]);
   expect(stationsOf(full)[0]?.meaning).toBe("by a worker, idle for 10.0 % of its time");
   expect(stationsOf(report({}))).toEqual([]);

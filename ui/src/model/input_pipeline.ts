@@ -66,12 +66,18 @@ export function stationsOf(report: Report): Station[] {
   const copy = timing("to_device");
   if (copy !== undefined) add("Copy to GPU", formatMs(copy.mean_ms), "per step, on the host");
   const train = timing("train_batch");
-  if (train !== undefined) add("Training", formatMs(train.mean_ms), "per step, on the host");
+  if (train !== undefined) add("The rest of the step", formatMs(train.mean_ms), "per step, on the host");
   return stations;
 }
 
 /** Share of the loop's time from which it counts as waiting for data. XProf uses the same limit. */
 const WAITS_PCT = 5;
+
+/** Returns true if a loader or a copy of the input was recorded. */
+const hasInput = ({ input_wait, timings, regions }: Report): boolean =>
+  input_wait !== null ||
+  timings.some((row) => row.name === "dataloader_next" || row.name === "to_device") ||
+  regions.some((row) => row.key.startsWith("loader."));
 
 /** Returns a sentence that judges the wait; null: it was not recorded. */
 export function judgementOf(report: Report): { waits: boolean; text: string } | null {
@@ -82,7 +88,9 @@ export function judgementOf(report: Report): { waits: boolean; text: string } | 
   const cost = `${formatMs(lost)} of the mean step (${formatPercent(percent)})`;
   return percent >= WAITS_PCT
     ? { waits: true, text: `The input costs ${cost}: waits for batches, and copies that no GPU work hides.` }
-    : { waits: false, text: `The input costs ${cost}: nothing to gain here.` };
+    : lost === 0 && !hasInput(report)
+      ? { waits: false, text: "The trace shows no data loader and no copy to the GPU that the step waits for." }
+      : { waits: false, text: `The input costs ${cost}: nothing to gain here.` };
 }
 
 /** Returns the reason why there is no judgement. */

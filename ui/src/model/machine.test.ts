@@ -58,7 +58,7 @@ test("what changes is looked at first, shares before all", () => {
 test("the headline has the means of what was recorded", () => {
   const rows = (means: Record<string, number>) =>
     Object.entries(means).map(([name, mean]) => ({ name, mean }) as MetricRow);
-  expect(machineHeadline([])).toBe("Metrics, parts of the loop, and regions");
+  expect(machineHeadline([])).toBe("The host's time by part of the loop");
   expect(
     machineHeadline(rows({ cpu_util_simple: 42, gpu_util: 63.1, free_memory: 4e9, memory_total_bytes: 16e9 })),
   ).toBe("CPU 42.0 % busy, GPU 63.1 % busy, 12.0 GB of 16.0 GB of memory in use, on average");

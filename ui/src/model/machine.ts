@@ -67,5 +67,5 @@ export function machineHeadline(metrics: MetricRow[]): string {
     power === null ? "" : `${formatNumber(power)} W per GPU`,
     free === null || total === null ? "" : `${formatBytes(total - free)} of ${formatBytes(total)} of memory in use`,
   ].filter((part) => part !== "");
-  return parts.length === 0 ? "Metrics, parts of the loop, and regions" : `${parts.join(", ")}, on average`;
+  return parts.length === 0 ? "The host's time by part of the loop" : `${parts.join(", ")}, on average`;
 }

@@ -83,7 +83,7 @@ export const EXAMPLES: SqlExample[] = [
   },
   {
     title: "Longest gaps of the GPU, and what ends them",
-    sql: "select round(g.duration_ns / 1e3, 1) as gap_us, a.operator, a.phase\nfrom gpu_gaps g left join gpu_attribution a on a.id = g.next_id\norder by g.duration_ns desc limit 20",
+    sql: "select round(g.duration_ns / 1e3, 1) as us, a.operator as next_operator, a.phase, g.start_ns\nfrom gpu_gaps g left join gpu_attribution a on a.id = g.next_id\norder by g.duration_ns desc limit 20",
   },
   {
     title: "Copies by direction",

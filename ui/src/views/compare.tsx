@@ -4,6 +4,7 @@ import type { OpenTrace, Report } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { type Column, DataTable, useOrder } from "../components/data_table";
 import { DeltaBar } from "../components/delta_bar";
+import { linksOfRows } from "../components/row_links";
 import { Waterfall } from "../components/waterfall";
 import {
   formatChange,
@@ -158,7 +159,14 @@ const columnsOf = (table: ChangedTable, most: number): Column<ChangedRow>[] => [
   },
 ];
 
-function Tables({ diff, state, go }: { diff: Diff } & Pick<ViewProps, "state" | "go">) {
+/** Links lead to events of the open trace: A, or B if the other was recorded earlier. */
+const linksOfSide = (table: ChangedTable, isB: boolean) =>
+  linksOfRows<ChangedRow>(
+    (row) => (row.state === (isB ? "gone" : "new") ? null : table),
+    (row) => row.name,
+  );
+
+function Tables({ diff, isB, state, go }: { diff: Diff; isB: boolean } & Pick<ViewProps, "state" | "go">) {
   const known = CHANGED_TABLES.filter(([name]) => diff[name].length > 0);
   const table = known.find(([name]) => name === state.query.table)?.[0] ?? known[0]?.[0] ?? "operators";
   const rows = diff[table];
@@ -182,7 +190,7 @@ function Tables({ diff, state, go }: { diff: Diff } & Pick<ViewProps, "state" | 
           </label>
         ))}
       </p>
-      <DataTable rows={rows} columns={columns} {...sorting} label="GPU time per step" />
+      <DataTable rows={rows} columns={columns} {...sorting} {...linksOfSide(table, isB)} label="GPU time per step" />
     </section>
   );
 }
@@ -195,7 +203,8 @@ function Swaps({ diff }: { diff: Diff }) {
       <ul>
         {diff.swaps.map((swap) => (
           <li key={swap.operator}>
-            <strong>{swap.operator}</strong>: {formatMs(swap.gone_ms)} → {formatMs(swap.new_ms)} per step
+            <strong>{swap.operator}</strong>: kernels that took {formatMs(swap.gone_ms)} per step are gone, new ones
+            take {formatMs(swap.new_ms)}, wherever they run
             <details>
               <summary class="dim">
                 {formatCount(swap.gone.length)} kernels gone, {formatCount(swap.new.length)} new
@@ -270,7 +279,7 @@ function Pair({ report, chosen, state, go }: { chosen: OpenTrace } & Pick<ViewPr
       <Whole diff={answer} />
       <Account diff={answer} />
       <Swaps diff={answer} />
-      <Tables diff={answer} state={state} go={go} />
+      <Tables diff={answer} isB={chosen.earlier} state={state} go={go} />
     </>
   );
 }

@@ -167,6 +167,11 @@ function Pareto({ rows, cost, steps, onPick }: ParetoProps) {
   );
 }
 
+const PRICE_TITLES = {
+  own: "Your price per GPU and hour",
+  share: "No listed instance has as few of these GPUs: a share of the price of a larger one",
+};
+
 interface TableProps {
   rows: GpuRow[];
   steps: number;
@@ -257,7 +262,11 @@ function Table({ rows, steps, sort, onSort, meant, front }: TableProps) {
                   title={row.option === null ? undefined : instanceOf(row.option)}
                 >
                   {formatMoney(row.money, row.currency)}
-                  {row.is_own_price && <span class="gpu-tag">own price</span>}
+                  {row.price !== "listed" && (
+                    <span class="gpu-tag" title={PRICE_TITLES[row.price]}>
+                      {row.price === "own" ? "own price" : "share"}
+                    </span>
+                  )}
                 </td>
                 <td
                   class="number"
@@ -302,8 +311,15 @@ export function Gpus({ report, state, go }: ViewProps) {
     () =>
       answer === null || specs === null
         ? []
-        : withPrices(rowsOf(answer, specs), own, steps, PRICED_STEPS, answer.baseline?.gpus ?? 1),
-    [answer, specs, own, steps],
+        : withPrices(
+            rowsOf(answer, specs),
+            own,
+            steps,
+            PRICED_STEPS,
+            answer.baseline?.gpus ?? 1,
+            report.throughput?.batch_size ?? null,
+          ),
+    [answer, specs, own, steps, report],
   );
   const sure = state.query.sure === "1";
   const cost: Cost = state.query.cost === "energy" || !all.some((row) => row.money !== null) ? "energy" : "money";

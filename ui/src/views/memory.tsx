@@ -9,7 +9,9 @@ import { type Fact, Facts } from "../components/facts";
 import { MetricTable } from "../components/metric_table";
 import { Purposes } from "../components/purposes";
 import { Refusal } from "../components/refusal";
+import { linksOfRows } from "../components/row_links";
 import { formatByteRate, formatBytes, formatCount, formatMs, formatPercent, formatUs } from "../format";
+import { sumsText } from "../model/header";
 import { memoryMetrics } from "../model/machine";
 import {
   batchSeriesOf,
@@ -223,6 +225,15 @@ function Modelled({ memory, recorded, gpuBytes }: { memory: StepMemory; recorded
   );
 }
 
+const MOVER_LINKS = linksOfRows<Mover>(
+  () => "operators",
+  (row) => row.name,
+);
+const COPY_LINKS = linksOfRows<KernelRow>(
+  () => "kernels",
+  (row) => row.name,
+);
+
 export function Memory({ report }: ViewProps) {
   const facts = factsOf(report);
   const metrics = memoryMetrics(report.metrics);
@@ -276,7 +287,17 @@ export function Memory({ report }: ViewProps) {
       <section aria-labelledby="traffic">
         <h2 id="traffic">Operators with the most traffic</h2>
         {movers.length > 0 ? (
-          <DataTable label="Operators with the most traffic" columns={MOVERS} rows={movers} limit={20} {...byTraffic} />
+          <>
+            <p class="dim">{sumsText(report.steps)}</p>
+            <DataTable
+              label="Operators with the most traffic"
+              columns={MOVERS}
+              rows={movers}
+              limit={20}
+              {...byTraffic}
+              {...MOVER_LINKS}
+            />
+          </>
         ) : (
           <p class="dim">
             No operator has known traffic: record GPU activity with ProfilerActivity.CPU and record_shapes=True.
@@ -286,7 +307,7 @@ export function Memory({ report }: ViewProps) {
       <section aria-labelledby="copies">
         <h2 id="copies">Copies and sets</h2>
         {copies.length > 0 ? (
-          <DataTable label="Copies and sets" columns={COPIES} rows={copies} {...byTime} />
+          <DataTable label="Copies and sets" columns={COPIES} rows={copies} {...byTime} {...COPY_LINKS} />
         ) : (
           <p class="dim">No copies or sets were recorded on a GPU.</p>
         )}

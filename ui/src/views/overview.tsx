@@ -83,11 +83,16 @@ function Figures({ report }: { report: Report }) {
 function StepsText({ steps, ranks }: { steps: Report["steps"]; ranks: number }) {
   if (steps.step_time_ms === null) return null;
   const count = stepCount(steps);
-  const spread = `mean ${formatMs(steps.step_time_ms)}, median ${formatMs(steps.p50_ms)}, ${formatMs(steps.min_ms)} to ${formatMs(steps.max_ms)} in ${formatCount(count)} steps`;
+  const of = `${formatCount(count)} steps${ranks > 1 ? ` of ${ranks} ranks` : ""}`;
+  const spread = `mean ${formatMs(steps.mean_ms)}, median ${formatMs(steps.p50_ms)}, ${formatMs(steps.min_ms)} to ${formatMs(steps.max_ms)}`;
+  const isMean = formatMs(steps.step_time_ms) === formatMs(steps.mean_ms);
   return (
     <p class="dim">
-      As recorded: {count === 1 && ranks === 1 ? formatMs(steps.step_time_ms) : spread}
-      {ranks > 1 && ` of ${ranks} ranks`}.
+      {count === 1 && ranks === 1
+        ? `As recorded: ${formatMs(steps.step_time_ms)}.`
+        : isMean
+          ? `As recorded: ${spread} in ${of}.`
+          : `As recorded: ${formatMs(steps.step_time_ms)}, without the first step and outliers. All ${of}: ${spread}.`}
       {steps.corrected_step_ms !== null && ` Without the profiler: ${formatMs(steps.corrected_step_ms.mid)}.`}
     </p>
   );
@@ -130,8 +135,15 @@ function Gain({ of, upperBound }: { of: Action["saves_ms"]; upperBound: boolean 
 /** Opens the forecast of a finding's change. */
 type Try = (scenario: string, finding: string) => void;
 
-function ActionCard({ action, number, onTry }: { action: Action; number: number; onTry: Try }) {
-  const { title, saves_ms, upper_bound, speedup, scenario } = action;
+interface ActionProps {
+  action: Action;
+  scenario: string | null; // The change to forecast.
+  number: number;
+  onTry: Try;
+}
+
+function ActionCard({ action, scenario, number, onTry }: ActionProps) {
+  const { title, saves_ms, upper_bound, speedup } = action;
   return (
     <li class="card action" title={action.command}>
       <h3>
@@ -163,14 +175,31 @@ function ActionCard({ action, number, onTry }: { action: Action; number: number;
           </>
         )}
       </p>
-      {scenario !== null && (
+      {scenario !== null ? (
         <button type="button" class="primary" title={scenario} onClick={() => onTry(scenario, action.finding)}>
           Forecast it
+        </button>
+      ) : (
+        <button type="button" onClick={() => openFinding(action.finding)}>
+          Evidence
         </button>
       )}
     </li>
   );
 }
+
+/** Opens the finding of an action, further below. */
+function openFinding(id: string): void {
+  const details = document.getElementById(`finding-${id}`);
+  if (!(details instanceof HTMLDetailsElement)) return;
+  details.open = true;
+  details.querySelector("summary")?.focus({ preventScroll: true });
+  details.scrollIntoView({ block: "center" });
+}
+
+/** Returns the change of a forecast that is capped at the time of its finding; null: the saving is no forecast. */
+const cappedScenario = (report: Report, id: string): string | null =>
+  /^forecast of ([^;]+);/.exec(report.findings.find((finding) => finding.id === id)?.saves_note ?? "")?.[1] ?? null;
 
 function Actions({ report, onTry }: { report: Report; onTry: Try }) {
   const { actions, no_action } = report.summary;
@@ -183,7 +212,13 @@ function Actions({ report, onTry }: { report: Report; onTry: Try }) {
       ) : (
         <ol class="actions">
           {actions.slice(0, MAX_ACTIONS).map((action, index) => (
-            <ActionCard key={action.finding} action={action} number={index + 1} onTry={onTry} />
+            <ActionCard
+              key={action.finding}
+              action={action}
+              scenario={action.scenario ?? cappedScenario(report, action.finding)}
+              number={index + 1}
+              onTry={onTry}
+            />
           ))}
         </ol>
       )}
@@ -203,7 +238,7 @@ function FindingRow({ finding, events, onTry }: FindingProps) {
   const ofRank = rank == null ? {} : { rank: String(rank) };
   return (
     <li class="card finding">
-      <details>
+      <details id={`finding-${finding.id}`}>
         <summary>
           <span class="gain dim">
             {saves_ms !== null && <Gain of={saves_ms} upperBound={saves_note?.startsWith("at most") ?? false} />}

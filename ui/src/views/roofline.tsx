@@ -1,7 +1,9 @@
 import { useMemo } from "preact/hooks";
+import type { Report } from "../api/types";
 import { Chart } from "../components/chart";
 import { type Column, DataTable, useOrder } from "../components/data_table";
 import { Facts } from "../components/facts";
+import { linksOfRows } from "../components/row_links";
 import {
   formatByteRate,
   formatFlopRate,
@@ -12,6 +14,7 @@ import {
   formatUs,
 } from "../format";
 import { headlineOf, type Placed, placedOf, rooflineSeries } from "../model/charts/roofline";
+import { sumsText } from "../model/header";
 import type { ViewProps } from "./view";
 import "./roofline.css";
 
@@ -78,6 +81,16 @@ const columnsOf = (picked: string, pick: (operator: string) => void): Column<Pla
   },
 ];
 
+const LINKS = linksOfRows<Placed>(
+  () => "operators",
+  (row) => row.name,
+);
+
+/** Says how the shapes of operators are recorded. */
+const shapesAdvice = ({ health }: Report): string =>
+  health.issues.find((issue) => issue.code === "no-shapes")?.detail ??
+  "record GPU activity with ProfilerActivity.CPU and record_shapes=True";
+
 export function Roofline({ report, state, go }: ViewProps) {
   const { efficiency } = report;
   const placed = useMemo(() => placedOf(report.operators), [report]);
@@ -97,9 +110,7 @@ export function Roofline({ report, state, go }: ViewProps) {
     <>
       <h2>{headlineOf(placed)}</h2>
       {placed.length === 0 ? (
-        <p class="card">
-          No operator has known work and traffic: record GPU activity with ProfilerActivity.CPU and record_shapes=True.
-        </p>
+        <p class="card">No operator has known work and traffic: {shapesAdvice(report)}.</p>
       ) : (
         <>
           <section class="card" aria-label="Roofline">
@@ -138,7 +149,7 @@ export function Roofline({ report, state, go }: ViewProps) {
             {picked === "" ? (
               <>
                 Operators at the top lose the most time against their roof. Copies do no arithmetic, so only the table
-                has them.
+                has them. {sumsText(report.steps)}
               </>
             ) : (
               <button type="button" onClick={() => pick("")}>
@@ -152,6 +163,7 @@ export function Roofline({ report, state, go }: ViewProps) {
             rows={shown}
             order={order}
             onOrder={onOrder}
+            {...LINKS}
           />
         </>
       )}

@@ -281,6 +281,8 @@ export function Scaling({ report, state, go }: ViewProps) {
   const error = known.error !== "" ? known.error : refused;
   const onChange = (change: Partial<ScaleSettings>) =>
     setDraft(new URLSearchParams(queryOf({ ...settings, ...change })).toString(), change.gbps !== undefined);
+  // No setting helps a trace that cannot be replayed.
+  const isRefused = error !== "" && report.engine_window === null;
   const network =
     cluster?.description ??
     `${formatGbps(settings.gbps)} between machines of ${formatCount(settings.perNode)} ${settings.perNode === 1 ? "GPU" : "GPUs"}`;
@@ -289,7 +291,9 @@ export function Scaling({ report, state, go }: ViewProps) {
     <>
       <section class="card" aria-labelledby="question">
         <h2 id="question">{answer === null ? "This job on more GPUs" : scalingHeadline(answer)}</h2>
-        <Controls settings={settings} clusters={clusters ?? []} scenario={scenario} onChange={onChange} />
+        {!isRefused && (
+          <Controls settings={settings} clusters={clusters ?? []} scenario={scenario} onChange={onChange} />
+        )}
       </section>
       <section class={`card ${pending ? "stale" : ""}`} aria-live="polite" aria-labelledby="limit">
         <h2 id="limit">{network}</h2>

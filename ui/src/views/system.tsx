@@ -81,12 +81,14 @@ function Section<Row extends object>({
   id,
   title,
   missing,
+  note,
   columns,
   rows,
 }: {
   id: string;
   title: string;
   missing: string;
+  note?: string;
   columns: Column<Row>[];
   rows: Row[];
 }) {
@@ -97,7 +99,10 @@ function Section<Row extends object>({
       {rows.length === 0 ? (
         <p class="dim">{missing}</p>
       ) : (
-        <DataTable label={title} columns={columns} rows={rows} order={order} onOrder={onOrder} />
+        <>
+          {note !== undefined && <p class="dim">{note}</p>}
+          <DataTable label={title} columns={columns} rows={rows} order={order} onOrder={onOrder} />
+        </>
       )}
     </section>
   );
@@ -176,7 +181,12 @@ export function System({ report, state, go }: ViewProps) {
       <Section
         id="timings"
         title="Parts of the loop"
-        missing="No complete step was recorded: profile with ProfilerActivity.CPU and call prof.step() after each iteration."
+        note="Times are those of the host; the GPU may run the work later."
+        missing={
+          report.steps.count > 0
+            ? "The trace does not show the parts of the loop."
+            : "No complete step was recorded: profile with ProfilerActivity.CPU and call prof.step() after each iteration."
+        }
         columns={TIMINGS}
         rows={report.timings}
       />

@@ -1,17 +1,17 @@
-import { ChartNoAxesGantt, FileCode, ListTree, SlidersHorizontal } from "lucide-preact";
+import { FileCode } from "lucide-preact";
 import { useMemo } from "preact/hooks";
 import { embeddedAnswers } from "../api/embedded";
 import type { Report } from "../api/types";
 import { Choice } from "../components/choice";
 import { type Column, DataTable, type RowLink } from "../components/data_table";
 import { NodeMap } from "../components/node_map";
+import { linksOfEvents } from "../components/row_links";
 import { SourceCode } from "../components/source_code";
 import { useDraft } from "../components/use_draft";
 import { formatBytes, formatCount, formatFlops, formatMs, formatPercent, formatUs } from "../format";
 import { isInside, nodeAt, pathOfText, textOfPath, treeOf } from "../model/charts/hierarchy";
 import type { MapShape } from "../model/charts/map_layout";
-import { sqlOf } from "../model/row_sql";
-import { halfTimeOf } from "../model/scenario";
+import { sumsText } from "../model/header";
 import { filtered } from "../model/table";
 import { type AnyRow, type Clock, clocksOf, rowsOf, sizeOf, TABLE_KINDS, type TableKind } from "../model/table_kinds";
 import { type UrlState, writeState } from "../model/url_state";
@@ -103,42 +103,13 @@ function titleOfCall(key: string): string {
   return titles[key.split("_")[0] ?? ""] ?? key;
 }
 
-/** Kinds that a scenario can select by name, with a word for a row. */
-const SELECTABLE: Partial<Record<TableKind["id"], string>> = {
-  operators: "operator",
-  kernels: "kernel",
-  layers: "layer",
-};
-
-/** Names of all kinds are those of events. */
 function linksOf(kind: TableKind, row: AnyRow, query: UrlState["query"]): RowLink[] {
-  const links: RowLink[] = [
-    {
-      title: "Its events in the timeline",
-      href: writeState({ view: "timeline", query: { find: row.name } }),
-      icon: ChartNoAxesGantt,
-    },
-  ];
-  const hasGpuTime = (row.figures.total_us ?? 0) > 0;
-  const parts = hasGpuTime ? sqlOf(kind.id, row.name) : null;
-  if (parts !== null)
-    links.push({
-      title: parts.title,
-      href: writeState({ view: "sql", query: { sql: parts.sql } }),
-      icon: ListTree,
-    });
+  const links = linksOfEvents(kind.id, row.name, (row.figures.total_us ?? 0) > 0);
   if (kind.id === "lines")
     links.push({
       title: "Its code",
       href: writeState({ view: "tables", query: { ...query, of: kind.id, code: row.name } }),
       icon: FileCode,
-    });
-  const selectable = SELECTABLE[kind.id];
-  if (hasGpuTime && selectable !== undefined)
-    links.push({
-      title: `What if this ${selectable} took half the time`,
-      href: writeState({ view: "what-if", query: { scenario: halfTimeOf(row.name) } }),
-      icon: SlidersHorizontal,
     });
   return links;
 }
@@ -284,7 +255,7 @@ export function Tables({ report, state, go }: ViewProps) {
     <div class="tables-view">
       <h2>{headlineOf(kind, rows)}</h2>
       <Tabs report={report} kind={kind} state={state} />
-      <p>{rows.length === 0 ? kind.missing : kind.meaning}</p>
+      <p>{rows.length === 0 ? kind.missing : `${kind.meaning} ${sumsText(report.steps)}`}</p>
       {code !== "" && kind.id === "lines" && <SourceCode key={code} location={code} />}
       {rows.length > 0 && <Contents key={kind.id} kind={kind} rows={rows} state={state} go={go} />}
     </div>

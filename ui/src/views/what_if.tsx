@@ -57,10 +57,20 @@ function KeyInput({ name, item, value, batch, onValue }: KeyInputProps) {
 }
 
 /** The forecast of one combination, in large type. */
-function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: number; steps: Report["steps"] }) {
+function Result({
+  forecast,
+  baseline,
+  samples,
+  steps,
+}: {
+  forecast: Forecast;
+  baseline: number;
+  samples: number | null; // Chosen batch size.
+  steps: Report["steps"];
+}) {
   const { low, mid, high } = forecast.step_ms;
   const isBound = isUpperBound(forecast);
-  const rate = forecast.batch_curve?.points.find((point) => point.step_ms === mid)?.samples_per_s;
+  const rate = forecast.batch_curve?.points.find((point) => point.samples === samples)?.samples_per_s;
   if (!forecast.applies || mid === null) return <p>No forecast: {forecast.why}</p>;
   return (
     <>
@@ -74,7 +84,9 @@ function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: n
         {formatMs(low)} to {formatMs(high)}; now {formatMs(baseline)}, both without the profiler. Memory:{" "}
         {forecast.memory_delta_bytes === null
           ? "unknown"
-          : `${forecast.memory_delta_bytes > 0 ? "+" : ""}${formatBytes(forecast.memory_delta_bytes)}`}
+          : forecast.memory_delta_bytes === 0
+            ? "unchanged"
+            : `${forecast.memory_delta_bytes > 0 ? "+" : ""}${formatBytes(forecast.memory_delta_bytes)}`}
         .
       </p>
       <p class="why">
@@ -205,7 +217,11 @@ function Change({ item, values, alone, baseline, batch, why, onToggle, onKey }: 
         </label>
         {savesMs !== null && (
           <span class={savesMs < 0 ? "alone costs" : "alone"}>
-            {savesMs < 0 ? `costs ${formatMs(-savesMs)}` : `saves ${atMost}${formatMs(savesMs)}`}
+            {savesMs < 0
+              ? `costs ${formatMs(-savesMs)}`
+              : savesMs === 0
+                ? "saves nothing"
+                : `saves ${atMost}${formatMs(savesMs)}`}
           </span>
         )}
       </div>
@@ -270,6 +286,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const choice = useMemo(() => choiceOf(scenario, catalogue), [scenario, catalogue]);
   const batch = report.throughput?.batch_size ?? null;
 
+  const askedSamples = Number(choice["batch-size"]?.n ?? "") || null;
   const { answer, error, pending } = useAnswer<Answer>(scenario === "" ? null : pathOf([scenario]), true);
   // The main forecast is requested first, then those of its parts and of each change alone.
   const answered = scenario === "" || answer !== null || error !== "";
@@ -356,7 +373,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
           {error !== "" && <p class="error">{formatSentence(error)}</p>}
           {scenario !== "" && whole !== undefined && error === "" && (
             <div class={pending ? "stale" : ""}>
-              <Result forecast={whole} baseline={baseline} steps={report.steps} />
+              <Result forecast={whole} baseline={baseline} samples={askedSamples} steps={report.steps} />
             </div>
           )}
           {scenario !== "" && answer === null && error === "" && <p class="dim">Replaying …</p>}
@@ -393,13 +410,19 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
         )}
         {scenario !== "" && error === "" && whole?.batch_curve != null && (
           <div class={`more ${pending ? "stale" : ""}`}>
-            <BatchCurves curve={whole.batch_curve} asked={Number(choice["batch-size"]?.n ?? "") || null} />
+            <BatchCurves curve={whole.batch_curve} asked={askedSamples} />
           </div>
         )}
       </div>
       <section class="made" aria-labelledby="changes">
         <h2 id="changes">Changes</h2>
         {ranked.error !== "" && <p class="error">{formatSentence(ranked.error)}</p>}
+        {ranking !== null && ranking.scenarios.length === 0 && (
+          <p class="error">
+            No change can be forecast for this trace
+            {ranking.abstaining?.[0] !== undefined && `: ${ranking.abstaining[0].why}`}.
+          </p>
+        )}
         {ranking === null && ranked.error === "" && answered && <RankingState ranked={ranked} />}
         {groups.map(({ id, title, items }) => (
           <section key={id} aria-labelledby={`group-${id}`}>
