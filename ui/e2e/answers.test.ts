@@ -51,7 +51,7 @@ test("a recording without steps is not called one in What if", async () => {
 
 test("each view gives the same step time", async () => {
   const visit = await Visit.open(browser, resnet.link);
-  const shown = /Without the profiler: ([\d.]+ ms)/.exec(await main(visit))?.[1];
+  const shown = /Step\s+([\d.]+ ms)/.exec(await main(visit))?.[1];
   expect(shown).toBeDefined();
   for (const view of ["What if", "GPUs"]) {
     await visit.show(view);

@@ -6,7 +6,7 @@ export interface GpuRow extends PredictedGpu {
   spec: Gpu | null;
   recorded: boolean;
   option: PriceOption | null; // The instance that the price is for.
-  price: "listed" | "share" | "own"; // Of an instance; a GPU's share of a larger instance; typed by the user.
+  price: "listed" | "share" | "own"; // Listed for an instance, a GPU's share of a larger instance, or typed by the user.
 }
 
 export function rowsOf(prediction: Prediction, gpus: Gpu[]): GpuRow[] {

@@ -93,7 +93,6 @@ function StepsText({ steps, ranks }: { steps: Report["steps"]; ranks: number }) 
         : isMean
           ? `As recorded: ${spread} in ${of}.`
           : `As recorded: ${formatMs(steps.step_time_ms)}, without the first step and outliers. All ${of}: ${spread}.`}
-      {steps.corrected_step_ms !== null && ` Without the profiler: ${formatMs(steps.corrected_step_ms.mid)}.`}
     </p>
   );
 }
@@ -197,7 +196,7 @@ function openFinding(id: string): void {
   details.scrollIntoView({ block: "center" });
 }
 
-/** Returns the change of a forecast that is capped at the time of its finding; null: the saving is no forecast. */
+/** Returns the change of a forecast that is capped at the time of its finding; null: the saving has no forecast. */
 const cappedScenario = (report: Report, id: string): string | null =>
   /^forecast of ([^;]+);/.exec(report.findings.find((finding) => finding.id === id)?.saves_note ?? "")?.[1] ?? null;
 
