@@ -72,7 +72,7 @@ class WaitMeter {
     // compute. The collective would be shorter by its wait, and the step by the exposed part of
     // that wait.
     const TimeNs idle = last.start - std::min(late, median.exposed);
-    for (const Arrival& arrival : arrivals) AddSendsBefore(arrival, collective.step);
+    for (const Arrival& arrival : arrivals) AddPointToPointBefore(arrival, collective.step);
     for (const Arrival& arrival : arrivals) {
       const DurationNs wait = last.start - arrival.start;
       if (wait <= doubt) continue;
@@ -88,7 +88,7 @@ class WaitMeter {
       for (const Arrival& arrival : arrivals) {
         const DurationNs behind = arrival.start - usual;
         if (2 * behind.ns() <= late.ns()) continue;
-        // A rank that had to wait for others is not the reason.
+        // Time blocked by other ranks is not this rank's lateness.
         const DurationNs blocked = blocked_[arrival.rank].Since(collective.group) - usual_wait;
         Blame(arrival.rank, arrival.start - idle - std::max(DurationNs(0), blocked), step);
       }
@@ -148,7 +148,7 @@ class WaitMeter {
     DurationNs total;
     /// `total` after each group's last collective.
     std::map<std::string, DurationNs> at_group = {};
-    std::size_t next = 0;  ///< Index of the rank's first collective that was not looked at.
+    std::size_t next = 0;  ///< Index of the rank's first unprocessed collective.
     TimeNs until = {};     ///< Sends and receives count up to this time.
 
     /// Returns the time since the group's last collective, which its ranks left together.
@@ -159,7 +159,7 @@ class WaitMeter {
   };
 
   /// Adds the exposed time of sends and receives before the arrival.
-  void AddSendsBefore(const Arrival& arrival, std::int64_t step) {
+  void AddPointToPointBefore(const Arrival& arrival, std::int64_t step) {
     Blocked& blocked = blocked_[arrival.rank];
     if (blocked.step != step)
       blocked = {.step = step, .total = {}, .next = blocked.next, .until = blocked.until};

@@ -16,10 +16,12 @@ namespace headroom {
 struct RankWaits {
   DurationNs waited;  ///< Total time that it waited for others in collectives.
   /// Total time by which it arrived after the median rank, over the collectives at which it was
-  /// late. Excludes time in which the median rank computed.
+  /// late. Excludes time in which the median rank computed, and the additional time in which other
+  /// ranks blocked it.
   DurationNs caused;
   std::int64_t last = 0;  ///< Number of collectives at which it was late.
-  /// Number of steps worth naming in which it caused at least 90 % of the largest loss.
+  /// Number of steps that lose at least kWorthNaming in which it caused at least 90 % of the
+  /// largest delay by a rank.
   std::int64_t culprit = 0;
 };
 
@@ -85,8 +87,8 @@ struct JobWaits {
 
 /// Lost time below this share of the step time is not reported.
 inline constexpr double kWorthNaming = 0.01;
-/// A straggler is recurrent if it is a culprit in at least this share of the steps whose loss
-/// is worth naming.
+/// A straggler is recurrent if it is a culprit in at least this share of the steps that lose
+/// at least kWorthNaming.
 inline constexpr double kRecurrentShare = 2.0 / 3;
 
 /// Uses the collectives that all ranks leave together. A rank is late if it arrives after the

@@ -124,7 +124,7 @@ RankBuilder Pipelines(std::size_t slow) {
   return job;
 }
 
-TEST(RankWaitsTest, WhoWaitsForANeighbourIsNotLateItself) {
+TEST(RankWaitsTest, ARankThatWaitsForANeighbourIsNotBlamed) {
   for (const std::size_t slow : {0u, 1u, 3u}) {
     const JobWaits waits = Measure(Pipelines(slow));
     EXPECT_EQ(waits.stragglers, std::vector<std::size_t>{slow});

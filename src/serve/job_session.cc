@@ -76,9 +76,9 @@ Result<std::shared_ptr<TraceSession>> JobSession::Trace(std::optional<std::int64
   constexpr std::size_t kMaxBytes = 400'000'000;
   std::size_t bytes = session->MemoryBytes();
   for (auto open = std::next(open_.begin()); open != open_.end();) {
-    const std::size_t with = bytes + open->session->MemoryBytes();
-    if (with <= kMaxBytes) {
-      bytes = with;
+    const std::size_t total = bytes + open->session->MemoryBytes();
+    if (total <= kMaxBytes) {
+      bytes = total;
       ++open;
     } else {
       open = open_.erase(open);

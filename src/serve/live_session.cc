@@ -26,8 +26,8 @@ std::string NoFileAmong(const std::vector<std::string>& paths) {
 }  // namespace
 
 LiveSession::LiveSession(std::vector<std::string> files, Stamps read,
-                         std::unique_ptr<JobSession> first, Reading reading)
-    : reading_(std::move(reading)),
+                         std::unique_ptr<JobSession> first, FileReader reader)
+    : reader_(std::move(reader)),
       files_(std::move(files)),
       read_(std::move(read)),
       seen_(read_),
@@ -66,7 +66,7 @@ void LiveSession::Watch() {
 
 void LiveSession::Look() {
   const std::lock_guard<std::mutex> reading(reading_mutex_);
-  Stamps now = StampsOf(reading_.list(files_));
+  Stamps now = StampsOf(reader_.list(files_));
   const bool is_whole = now == seen_;
   seen_ = now;
   if (!is_whole || now == read_) return;
@@ -87,7 +87,7 @@ void LiveSession::Look() {
 
 Status LiveSession::Show(std::vector<std::string> files) {
   const std::lock_guard<std::mutex> reading(reading_mutex_);
-  Stamps now = StampsOf(reading_.list(files));
+  Stamps now = StampsOf(reader_.list(files));
   Result<std::unique_ptr<JobSession>> opened = Open(files);
   if (!opened.ok()) return opened.status();
   files_ = std::move(files);
@@ -98,7 +98,7 @@ Status LiveSession::Show(std::vector<std::string> files) {
 
 Result<std::unique_ptr<JobSession>> LiveSession::Open(const std::vector<std::string>& files) const {
   try {
-    return reading_.open(files);
+    return reader_.open(files);
   } catch (const std::bad_alloc&) {
     return Status::Environment(
         "not enough memory to read the new files while the current ones are shown");

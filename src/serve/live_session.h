@@ -19,7 +19,7 @@ namespace headroom {
 
 class LiveSession {
  public:
-  struct Reading {
+  struct FileReader {
     /// Opens all files: the job, and those to compare it with.
     std::function<Result<std::unique_ptr<JobSession>>(const std::vector<std::string>& files)> open;
     /// Returns the files that `open` would read: those of folders in place of the folders.
@@ -30,9 +30,9 @@ class LiveSession {
   static Stamps StampsOf(const std::vector<std::string>& listed);
 
   /// @param files  watched files and folders
-  /// @param read   stamps of their list before `first` was read
+  /// @param read   stamps of the files that `list` returned, from before `first` was read
   LiveSession(std::vector<std::string> files, Stamps read, std::unique_ptr<JobSession> first,
-              Reading reading);
+              FileReader reader);
   ~LiveSession();
   LiveSession(const LiveSession&) = delete;
   LiveSession& operator=(const LiveSession&) = delete;
@@ -56,7 +56,7 @@ class LiveSession {
   Result<std::unique_ptr<JobSession>> Open(const std::vector<std::string>& files) const;
   void Take(std::unique_ptr<JobSession> session);
 
-  const Reading reading_;
+  const FileReader reader_;
   std::mutex reading_mutex_;  ///< Held while files are read: one reading at a time.
   std::vector<std::string> files_;
   Stamps read_, seen_;        ///< Stamps at the last reading, and at the last check.

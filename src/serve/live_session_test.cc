@@ -47,7 +47,7 @@ class LiveSessionTest : public testing::Test {
     if (!trace.ok()) return trace.status();
     return std::make_unique<JobSession>(std::move(trace).value());
   }
-  /// As a folder that holds further traces, which Open() does not show.
+  /// Also lists rank*.json, so that tests can add files that only the watch sees.
   std::vector<std::string> List(std::vector<std::string> files) const {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
       if (entry.path().filename().string().starts_with("rank"))
@@ -62,7 +62,7 @@ class LiveSessionTest : public testing::Test {
     EXPECT_TRUE(first.ok()) << first.status().message();
     return std::make_unique<LiveSession>(
         files, std::move(read), std::move(first).value(),
-        LiveSession::Reading{
+        LiveSession::FileReader{
             .open = [this](const std::vector<std::string>& changed) { return Open(changed); },
             .list = [this](const std::vector<std::string>& named) { return List(named); }});
   }

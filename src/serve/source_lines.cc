@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kLinesBefore = 2, kLinesAfter = 30;
 
-/// Returns false for files that no Python program consists of.
+/// Returns true for .py and .pyx files without `..` in their path. A trace can name any file, so
+/// others are never read.
 bool IsPython(const fs::path& path) {
   if (path.extension() != ".py" && path.extension() != ".pyx") return false;
   return std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
@@ -56,7 +57,7 @@ std::optional<std::string> ReadText(const fs::path& path) {
   return text;
 }
 
-/// Returns an empty path if the file is nowhere.
+/// Returns an empty path if there is no such file.
 fs::path Find(const fs::path& file, const std::string& trace_path) {
   if (!IsPython(file)) return {};
   if (file.is_absolute()) return Exists(file) ? file : fs::path();
@@ -82,14 +83,14 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
   return lines;
 }
 
-/// Returns true if the function's name is at the line or follows its decorators. Names such as
-/// <module> and <lambda> are in no source.
+/// Returns true if the function's name is on this line or the next few, which may hold decorators.
+/// Names such as <module> and <lambda> are in no source.
 bool HasFunction(const std::vector<std::string_view>& lines, const SourceLocation& at) {
-  constexpr std::size_t kMaxDecorators = 12;
+  constexpr std::size_t kMaxDecoratorLines = 12;
   const auto first = static_cast<std::size_t>(at.line - 1);
   if (first >= lines.size()) return false;
   if (at.function.starts_with('<')) return true;
-  const std::size_t last = std::min(lines.size(), first + kMaxDecorators);
+  const std::size_t last = std::min(lines.size(), first + kMaxDecoratorLines);
   return std::any_of(lines.begin() + static_cast<std::ptrdiff_t>(first),
                      lines.begin() + static_cast<std::ptrdiff_t>(last), [&](std::string_view line) {
                        return line.find(at.function) != std::string_view::npos;
@@ -122,8 +123,8 @@ std::optional<SourceLocation> ParseLocation(const std::string& text) {
 Result<std::string> SourceJson(const std::string& location, const std::string& trace_path) {
   const std::optional<SourceLocation> at = ParseLocation(location);
   if (!at)
-    return Status::NoAnswer(
-        fmt::format("{}: names no line of a file", Printable(location, Charset::kUtf8)));
+    return Status::NoAnswer(fmt::format("{}: is not a place such as model.py(42): forward",
+                                        Printable(location, Charset::kUtf8)));
   const fs::path path = Find(at->file, trace_path);
   if (path.empty()) {
     return Status::NoAnswer(fmt::format(
@@ -133,14 +134,15 @@ Result<std::string> SourceJson(const std::string& location, const std::string& t
   const std::optional<std::string> text = ReadText(path);
   if (!text) {
     return Status::NoAnswer(
-        fmt::format("{}: cannot be shown: it is unreadable, no text, or larger than 4 MB",
+        fmt::format("{}: cannot show this file: it is unreadable, binary, or larger than 4 MB",
                     Printable(path.string(), Charset::kUtf8)));
   }
   const std::vector<std::string_view> lines = LinesOf(*text);
   const auto count = static_cast<std::int64_t>(lines.size());
   if (!HasFunction(lines, *at)) {
     return Status::NoAnswer(
-        fmt::format("{}: has no {} at line {}: it has changed, or it is another file",
+        fmt::format("{}: {} is not at line {}: the file has changed since, or it is another one; "
+                    "check out the recorded version",
                     Printable(path.string(), Charset::kUtf8),
                     Printable(at->function, Charset::kUtf8), at->line));
   }

@@ -56,15 +56,15 @@ TEST_F(SourceLinesTest, TheLinesOfAFunction) {
   EXPECT_EQ(json["lines"][4], "        def forward():");
 }
 
-TEST_F(SourceLinesTest, AFileThatIsNotTheOne) {
+TEST_F(SourceLinesTest, AFileThatDoesNotMatch) {
   const auto why = [&](const std::string& location) { return Ask(location).status().message(); };
   EXPECT_THAT(why("other.py(1): f"), HasSubstr("not on this machine"));
-  EXPECT_THAT(why("model/net.py(51): <module>"), HasSubstr("has no <module> at line 51"));
-  EXPECT_THAT(why("model/net.py(40): backward"), HasSubstr("has no backward at line 40"));
+  EXPECT_THAT(why("model/net.py(51): <module>"), HasSubstr("<module> is not at line 51"));
+  EXPECT_THAT(why("model/net.py(40): backward"), HasSubstr("backward is not at line 40"));
   EXPECT_TRUE(Ask("model/net.py(1): <module>").ok());
   std::ofstream(folder_ / "model/binary.py", std::ios::binary) << std::string(3, '\0');
-  EXPECT_THAT(why("model/binary.py(1): <module>"), HasSubstr("no text"));
-  EXPECT_THAT(why("net"), HasSubstr("names no line"));
+  EXPECT_THAT(why("model/binary.py(1): <module>"), HasSubstr("binary"));
+  EXPECT_THAT(why("net"), HasSubstr("is not a place"));
 }
 
 TEST_F(SourceLinesTest, FilesThatAreNoPythonProgramAreNotRead) {

@@ -51,7 +51,7 @@ class TraceSession {
   static Result<std::unique_ptr<TraceSession>> Open(const Options& options);
 
   const std::string& path() const { return options_.analysis.path; }
-  /// Returns the flags with which `headroom whatif` gives the same forecasts.
+  /// Returns the flags that make `headroom whatif` print the same forecasts.
   const std::vector<std::string>& forecast_arguments() const {
     return options_.report.forecast_arguments;
   }

@@ -45,8 +45,9 @@ std::string WhoIsLate(const JobRanks& job) {
             lost, below);
       if (*waits.lost_share >= kWorthNaming) {
         return fmt::format(
-            "No rank is the cause: those that came last had waited for others. {} lost. {}", lost,
-            below);
+            "No rank causes the delay: the ranks that arrived last were waiting for other ranks. "
+            "The job loses {}. {}",
+            lost, below);
       }
       return fmt::format("No rank holds the others up for long: {} lost. {}", lost, below);
     case StragglerPattern::kRecurrent:

@@ -343,7 +343,7 @@ Status UiCommand::Run() {
   }
   live.emplace(
       std::move(files), std::move(read), std::move(first),
-      LiveSession::Reading{
+      LiveSession::FileReader{
           .open = [this](const std::vector<std::string>& changed) { return OpenAll(changed); },
           .list = FilesToRead});
   return Serve(*live, run ? &*run : nullptr, std::move(held_port).value(), signals);

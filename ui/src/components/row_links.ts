@@ -1,4 +1,4 @@
-// Where rows lead that stand for events of the trace.
+// Links from table rows to the events that they sum up.
 import { ChartNoAxesGantt, ListTree, SlidersHorizontal } from "lucide-preact";
 import { embeddedAnswers } from "../api/embedded";
 import { sqlOf } from "../model/row_sql";

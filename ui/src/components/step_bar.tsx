@@ -4,7 +4,7 @@ import "./step_bar.css";
 
 const HEIGHT = 36;
 /** Names of smaller parts would not fit. */
-const LEAST_NAMED = 0.07;
+const MIN_NAMED_SHARE = 0.07;
 const percent = (share: number) => `${(100 * share).toFixed(3)}%`;
 
 /** "12.3 ms, 45.6 %", or the share alone where the time of the whole is unknown. */
@@ -59,7 +59,7 @@ export function StepBar({ parts, label, hasGpu }: { parts: BarPart[]; label: str
       <div class="step-bar-names" aria-hidden="true">
         {parts.map((part) => (
           <span key={part.name} style={{ left: percent(part.begin), width: percent(part.share) }}>
-            {part.share >= LEAST_NAMED && part.name}
+            {part.share >= MIN_NAMED_SHARE && part.name}
           </span>
         ))}
       </div>

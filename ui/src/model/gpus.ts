@@ -39,7 +39,9 @@ export function ownPricesOf(text: string): OwnPrices {
     const [name = "", price = ""] = part.split("=").map((one) => one.trim());
     const value = Number(price);
     if (name === "" || price === "" || !(value > 0)) {
-      const remedy = /^\d+$/.test(part.trim()) ? "write GPU=PRICE, with a point before decimals" : "write GPU=PRICE";
+      const remedy = /^\d+$/.test(part.trim())
+        ? "write GPU=PRICE with a decimal point, not a comma, as in H100=2.50"
+        : "write GPU=PRICE";
       return { prices, error: `${part.trim()}: ${remedy}` };
     }
     prices.set(name.toUpperCase(), value);
@@ -166,14 +168,14 @@ export function bestOf(rows: GpuRow[], value: (row: GpuRow) => number | null): G
   return best;
 }
 
-/** Step times that differ less are equal: a job that the host limits has hardly another time on another GPU. */
-const EQUAL = 1.005;
+/** Step times that differ less are equal: a host-bound job takes almost the same time on every GPU. */
+const MAX_EQUAL_RATIO = 1.005;
 
 /** Returns the fastest row; of equally fast ones the recorded, else the one with the lowest price. */
 export function fastestOf(rows: GpuRow[]): GpuRow | null {
   const fastest = bestOf(rows, (row) => row.step_ms.mid);
   if (fastest === null) return null;
-  const equal = rows.filter((row) => row.fits !== false && row.step_ms.mid <= EQUAL * fastest.step_ms.mid);
+  const equal = rows.filter((row) => row.fits !== false && row.step_ms.mid <= MAX_EQUAL_RATIO * fastest.step_ms.mid);
   return equal.find((row) => row.recorded) ?? bestOf(comparable(equal, "money"), (row) => row.money) ?? fastest;
 }
 

@@ -29,7 +29,7 @@ interface Both {
   forecast: Timeline;
 }
 
-/** Draws nothing until both timelines are known, or if there is no forecast. */
+/** Keeps the last drawing until both timelines have arrived. */
 export function ForecastTimeline({ scenario, title }: { scenario: string; title: string }) {
   const [both, setBoth] = useState<Both | null>(null);
   const [error, setError] = useState("");
@@ -43,7 +43,7 @@ export function ForecastTimeline({ scenario, title }: { scenario: string; title:
     return () => abort.abort();
   }, [scenario]);
   if (error !== "") return <p class="error">{error}</p>;
-  if (both === null) return <p class="dim">Laying out the forecast …</p>;
+  if (both === null) return <p class="dim">Computing the forecast timeline …</p>;
   return (
     <div class={both.scenario === scenario ? "forecast-timeline" : "forecast-timeline stale"}>
       <Panes key={both.scenario} {...both} onFailure={(failure) => setError(failure.message)} />

@@ -44,7 +44,7 @@ interface StripProps {
 export function OverviewStrip({ timeline, shared, onFailure }: StripProps) {
   const host = useRef<HTMLDivElement>(null);
   const spans = useRef<HTMLCanvasElement>(null);
-  const shownPart = useRef<HTMLCanvasElement>(null);
+  const windowCanvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(host);
   const dark = useDark();
   const palette = useMemo(() => makePalette(dark), [dark]);
@@ -90,7 +90,7 @@ export function OverviewStrip({ timeline, shared, onFailure }: StripProps) {
     for (const step of stepsSeen(steps, whole, width)) context.fillRect(Math.round(step.from), 0, 1, HEIGHT);
   };
   drawWindow.current = () => {
-    const context = clearedContext(shownPart.current, width);
+    const context = clearedContext(windowCanvas.current, width);
     if (context === null) return;
     const from = Math.max(0, (shared.view.begin - whole.begin) * perNs);
     const to = Math.min(width, Math.max((shared.view.end - whole.begin) * perNs, from + LEAST_WINDOW_PX));
@@ -130,7 +130,7 @@ export function OverviewStrip({ timeline, shared, onFailure }: StripProps) {
     <div class="overview-strip" ref={host} aria-hidden="true">
       <canvas ref={spans} />
       <canvas
-        ref={shownPart}
+        ref={windowCanvas}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
           move(event);

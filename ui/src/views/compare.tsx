@@ -203,8 +203,8 @@ function Swaps({ diff }: { diff: Diff }) {
       <ul>
         {diff.swaps.map((swap) => (
           <li key={swap.operator}>
-            <strong>{swap.operator}</strong>: kernels that took {formatMs(swap.gone_ms)} per step are gone, new ones
-            take {formatMs(swap.new_ms)}, wherever they run
+            <strong>{swap.operator}</strong>: kernels that took {formatMs(swap.gone_ms)} per step are gone. The new
+            kernels take {formatMs(swap.new_ms)}, including their calls from other operators.
             <details>
               <summary class="dim">
                 {formatCount(swap.gone.length)} kernels gone, {formatCount(swap.new.length)} new

@@ -168,8 +168,8 @@ function Pareto({ rows, cost, steps, onPick }: ParetoProps) {
 }
 
 const PRICE_TITLES = {
-  own: "Your price per GPU and hour",
-  share: "No listed instance has as few of these GPUs: a share of the price of a larger one",
+  own: "Your price per GPU-hour",
+  share: "Share of a larger instance's price: no listed instance has so few of these GPUs",
 };
 
 interface TableProps {
@@ -235,7 +235,7 @@ function Table({ rows, steps, sort, onSort, meant, front }: TableProps) {
                   )}
                   {row.recorded && <span class="gpu-tag">recorded</span>}
                   {front.has(row.gpu) && (
-                    <span class="gpu-tag good" title="No GPU beats it in both time and cost">
+                    <span class="gpu-tag good" title="No other GPU is both faster and cheaper">
                       best trade-off
                     </span>
                   )}
@@ -403,7 +403,7 @@ export function Gpus({ report, state, go }: ViewProps) {
             />
           </label>
           <label>
-            Own prices per GPU and hour{" "}
+            Own prices per GPU-hour{" "}
             <input
               type="text"
               placeholder="H100=2.10, H200=3.50"
@@ -414,7 +414,8 @@ export function Gpus({ report, state, go }: ViewProps) {
           </label>
           {asked === null && (
             <span class="error">
-              {stepsText} steps: write a whole number from 1 on; prices are for {formatCount(steps)} steps.
+              {stepsText} is not a number of steps: write a whole number of at least 1. The prices are for{" "}
+              {formatCount(steps)} steps.
             </span>
           )}
           {own.error !== "" && <span class="error">{own.error}</span>}

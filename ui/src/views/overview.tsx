@@ -39,7 +39,7 @@ function Verdict({ report }: { report: Report }) {
 function RankNote({ report }: { report: Report }) {
   const { job_ranks, inputs, summary } = report;
   if (job_ranks == null) return null;
-  const rank = inputs.length > 1 ? `The figures are of ${summary.rank_note}.` : `This is rank ${inputs[0]?.rank}.`;
+  const rank = inputs.length > 1 ? `The figures are for ${summary.rank_note}.` : `This is rank ${inputs[0]?.rank}.`;
   return (
     <p>
       {firstSentence(job_ranks.sentence)[0]} <span class="dim">{rank}</span>{" "}
@@ -196,7 +196,7 @@ function openFinding(id: string): void {
   details.scrollIntoView({ block: "center" });
 }
 
-/** Returns the change of a forecast that is capped at the time of its finding; null: the saving has no forecast. */
+/** Returns the scenario that a finding's `saves_note` names; null: the saving is not from a forecast. */
 const cappedScenario = (report: Report, id: string): string | null =>
   /^forecast of ([^;]+);/.exec(report.findings.find((finding) => finding.id === id)?.saves_note ?? "")?.[1] ?? null;
 

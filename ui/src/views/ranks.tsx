@@ -163,7 +163,7 @@ const rankColumns = (measure: JobRanks["work"]["measure"]): Column<RankRow>[] =>
   {
     key: "caused",
     title: "Held up",
-    meaning: "Time by which it arrived after the median rank, where it was late",
+    meaning: "Lateness after the median rank, without time blocked by other ranks",
     cell: (row) => row.caused,
     format: formatMs,
   },
@@ -180,7 +180,7 @@ const rankColumns = (measure: JobRanks["work"]["measure"]): Column<RankRow>[] =>
   },
   {
     key: "offset",
-    title: "Clock",
+    title: "Clock ahead",
     meaning: "Time by which its clock is ahead",
     cell: (row) => row.offset,
     format: (ms) => formatNs(1e6 * ms),
@@ -220,7 +220,8 @@ function RankTable({ job }: { job: JobRanks }) {
       <h2 id="rank-rows">Ranks</h2>
       {job.straggler.lost_ms > 0 && (
         <p class="dim">
-          Late ranks cost the job {formatMs(job.straggler.lost_ms)}. A rank held the others up for its own part of it.
+          Late ranks cost the job {formatMs(job.straggler.lost_ms)}. “Held up” is the delay that each rank caused; ranks
+          that are late together each count in full.
         </p>
       )}
       <DataTable label="Ranks" columns={columns} rows={rows} {...sorting} />
@@ -289,8 +290,8 @@ function Collectives({ job }: { job: JobRanks }) {
       <h2 id="collectives">Collectives</h2>
       {job.other_kinds > 0 && (
         <p class="dim">
-          {formatCount(job.other_kinds)} broadcasts, sends and receives are not compared: not all ranks wait for all
-          others.
+          {formatCount(job.other_kinds)} broadcasts, sends and receives are not compared, because not every rank waits
+          in them.
         </p>
       )}
       <DataTable label="Collectives" columns={columns} rows={job.collectives} {...sorting} />

@@ -181,7 +181,7 @@ export function System({ report, state, go }: ViewProps) {
       <Section
         id="timings"
         title="Parts of the loop"
-        note="Times are those of the host; the GPU may run the work later."
+        note="These are host times. The GPU may run the work later."
         missing={
           report.steps.count > 0
             ? "The trace does not show the parts of the loop."

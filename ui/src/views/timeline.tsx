@@ -239,7 +239,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
       (place) => {
         const { span } = place;
         if (span !== null) select(span);
-        // An address that also has a view was left like this.
+        // Keeps the view of an address that has one: the user moved it.
         if (latest.current.query.t === undefined)
           shared.set(
             span === null ? around(place.start_ns, place.duration_ns) : around(span.start_ns, span.duration_ns),
@@ -306,7 +306,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
       onChoice({ ...choice, hidden: toggled(choice.hidden, track.id) });
     setSelected({ ...place, count: 1, style: 0 });
   };
-  /** The user selects a span: the address no longer names another. */
+  /** Removes `at`, so that the address does not select another span. */
   const onSelect = (next: Selected | null) => {
     setSelected(next);
     if (at !== "") set({ at: "" }, true);

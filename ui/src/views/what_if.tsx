@@ -302,7 +302,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const parts = useAnswer<Answer>(settled.current === "" ? null : settled.current, true);
 
   const whole = answer?.scenarios[0];
-  // A slider that still moves does not draw a timeline for each value.
+  // Draws the timeline after the slider stops, because each one needs a replay.
   const shownScenario = useRef(scenario);
   if (!pending) shownScenario.current = scenario;
   const hasTimeline = embeddedAnswers() === null && report.gpu_time.length > 0;
