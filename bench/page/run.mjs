@@ -202,7 +202,8 @@ async function measureWhatIf(trace) {
       await page.evaluate(async (scenario) => {
         const begin = performance.now();
         location.hash = `#timeline?scenario=${encodeURIComponent(scenario)}`;
-        while (!(document.querySelector("main")?.textContent ?? "").includes(`Forecast: ${scenario}`)) await new Promise(requestAnimationFrame);
+        const shown = () => document.querySelector("main .pane-half + .pane-half h2")?.textContent ?? "";
+        while (!shown().includes(`(${scenario.split(":")[1]})`)) await new Promise(requestAnimationFrame);
         return performance.now() - begin;
       }, `gpu-speed:factor=${factor}`),
     );

@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import type { Scenario } from "../api/types";
-import { bySavings, choiceOf, defaultsOf, groupsOf, halfTimeOf, textOf, titlesOf, valuesText } from "./scenario";
+import {
+  bySavings,
+  choiceOf,
+  defaultsOf,
+  groupsOf,
+  halfTimeOf,
+  namesOf,
+  textOf,
+  titlesOf,
+  valuesText,
+} from "./scenario";
 
 const CATALOGUE: Scenario[] = [
   {
@@ -104,6 +114,7 @@ test("upper bounds stand behind changes, however much they save", () => {
 
 test("a combination by the titles of its scenarios", () => {
   expect(titlesOf("unknown:factor=1000000+amp:dtype=bf16", CATALOGUE)).toBe("unknown + Mixed precision");
+  expect(namesOf("unknown+amp:dtype=bf16,x=1", CATALOGUE)).toBe("unknown + Mixed precision (dtype=bf16, x=1)");
 });
 
 test("half the time of a name, in a pattern without separators", () => {

@@ -35,6 +35,17 @@ export const titlesOf = (text: string, catalogue: Scenario[]): string =>
     .map((name) => catalogue.find((one) => one.name === name)?.title ?? name)
     .join(" + ");
 
+/** Returns the titles with their settings: "Mixed precision (dtype=bf16) + CUDA graphs". */
+export const namesOf = (text: string, catalogue: Scenario[]): string =>
+  text
+    .split("+")
+    .map((call) => {
+      const colon = call.indexOf(":");
+      const title = titlesOf(call, catalogue);
+      return colon < 0 ? title : `${title} (${call.slice(colon + 1).replaceAll(",", ", ")})`;
+    })
+    .join(" + ");
+
 /** Sorts scenarios by their own savings, largest first; then the rest in the catalogue's order. */
 export function bySavings(catalogue: Scenario[], savesMs: (name: string) => number | null): Scenario[] {
   const worth = (scenario: Scenario) => savesMs(scenario.name) ?? -Infinity;

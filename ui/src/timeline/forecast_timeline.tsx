@@ -13,6 +13,8 @@ const NO_LINKS: SpanPlace[] = [];
 const NONE: ReadonlySet<number> = new Set();
 /** In pixels. */
 const MAX_HEIGHT = 150;
+/** The server replays one change at a time: the next value of a slider goes first. */
+const DELAY_MS = 150;
 
 /** Returns the first step that the forecast replays, on the clock of the trace: the longer of both. */
 function firstStep(recorded: Timeline, forecast: Timeline): Viewport | null {
@@ -36,11 +38,16 @@ export function ForecastTimeline({ scenario, title }: { scenario: string; title:
   useEffect(() => {
     const abort = new AbortController();
     setError("");
-    Promise.all([fetchTimeline("", abort.signal), fetchTimeline(scenario, abort.signal)]).then(
-      ([recorded, forecast]) => setBoth({ scenario, title, recorded, forecast }),
-      (failure: Error) => !abort.signal.aborted && setError(failure.message),
-    );
-    return () => abort.abort();
+    const ask = () =>
+      Promise.all([fetchTimeline("", abort.signal), fetchTimeline(scenario, abort.signal)]).then(
+        ([recorded, forecast]) => setBoth({ scenario, title, recorded, forecast }),
+        (failure: Error) => !abort.signal.aborted && setError(failure.message),
+      );
+    const timer = setTimeout(ask, DELAY_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
   }, [scenario]);
   if (error !== "") return <p class="error">{error}</p>;
   if (both === null) return <p class="dim">Computing the forecast timeline …</p>;

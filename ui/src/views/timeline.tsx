@@ -14,7 +14,7 @@ import {
   type Timeline as Tracks,
 } from "../api/timeline";
 import { formatCount, formatNs, formatPercent } from "../format";
-import { defaultsOf, textOf, titlesOf } from "../model/scenario";
+import { defaultsOf, namesOf, textOf } from "../model/scenario";
 import { arranged, idsOf, sortOf, type TrackChoice, textOfIds, toggled } from "../model/track_order";
 import { KeyHelp } from "../timeline/key_help";
 import { listenToKeys } from "../timeline/keys";
@@ -399,11 +399,11 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
           <select value={scenario} onChange={(event) => set({ scenario: event.currentTarget.value })}>
             <option value="">none</option>
             {scenario !== "" && !ranked.includes(scenario) && (
-              <option value={scenario}>{titlesOf(scenario, catalogue)}, own settings</option>
+              <option value={scenario}>{namesOf(scenario, catalogue)}</option>
             )}
             {ranked.map((one) => (
               <option key={one} value={one}>
-                {titlesOf(one, catalogue)}
+                {namesOf(one, catalogue)}
               </option>
             ))}
           </select>
@@ -440,7 +440,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
       {forecast !== null && (
         <ForecastPane
           forecast={forecast}
-          title={titlesOf(forecast.scenario ?? "", catalogue)}
+          title={namesOf(forecast.scenario ?? "", catalogue)}
           shared={shared}
           onFailure={fail}
         />

@@ -21,6 +21,7 @@ import {
   defaultsOf,
   groupsOf,
   isUpperBound,
+  namesOf,
   textOf,
   titlesOf,
   valuesText,
@@ -405,7 +406,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
         {scenario !== "" && whole?.applies === true && hasTimeline && (
           <section class="card more" aria-labelledby="forecast-steps">
             <h2 id="forecast-steps">A step before and after</h2>
-            <ForecastTimeline scenario={shownScenario.current} title={titlesOf(shownScenario.current, catalogue)} />
+            <ForecastTimeline scenario={shownScenario.current} title={namesOf(shownScenario.current, catalogue)} />
           </section>
         )}
         {scenario !== "" && error === "" && whole?.batch_curve != null && (
