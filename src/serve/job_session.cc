@@ -64,33 +64,57 @@ Result<std::shared_ptr<TraceSession>> JobSession::Trace(std::optional<std::int64
   const Result<std::size_t> index = IndexOf(rank);
   if (!index.ok()) return index.status();
   if (trace_) return trace_;
-  if (std::shared_ptr<TraceSession> open = InMemory(index.value())) return open;
+  return OpenOnce(index.value(), [&]() -> Result<std::shared_ptr<TraceSession>> {
+    Result<std::unique_ptr<TraceSession>> opened =
+        ranks_->open(ranks_->files[index.value()].input.path);
+    if (!opened.ok()) return opened.status();
+    return std::shared_ptr<TraceSession>(std::move(opened).value());
+  });
+}
+
+Result<std::shared_ptr<TraceSession>> JobSession::TraceOf(std::int64_t trace) {
+  if (trace == 1) return Trace();
+  const Result<const Other*> other = OtherJob(trace, 1);
+  if (!other.ok()) return other.status();
+  const std::size_t files = ranks_ ? ranks_->files.size() : 0;
+  return OpenOnce(files + static_cast<std::size_t>(trace), other.value()->open);
+}
+
+Result<const JobSession::Other*> JobSession::OtherJob(std::int64_t trace,
+                                                      std::int64_t least) const {
+  const auto traces = static_cast<std::int64_t>(others_.size()) + 1;
+  if (trace < 2 || trace > traces)
+    return Status::Usage(fmt::format("trace {}: must be from {} to {}", trace, least, traces));
+  return &others_[static_cast<std::size_t>(trace - 2)];
+}
+
+Result<std::shared_ptr<TraceSession>> JobSession::OpenOnce(std::size_t key, const Opener& open) {
+  if (std::shared_ptr<TraceSession> kept = InMemory(key)) return kept;
   const std::lock_guard<std::mutex> reading(reading_mutex_);
-  if (std::shared_ptr<TraceSession> open = InMemory(index.value())) return open;
-  Result<std::unique_ptr<TraceSession>> opened =
-      ranks_->open(ranks_->files[index.value()].input.path);
+  if (std::shared_ptr<TraceSession> kept = InMemory(key)) return kept;
+  Result<std::shared_ptr<TraceSession>> opened = open();
   if (!opened.ok()) return opened.status();
   std::shared_ptr<TraceSession> session = std::move(opened).value();
   const std::lock_guard<std::mutex> lock(open_mutex_);
-  open_.push_front({.index = index.value(), .session = session});
+  open_.push_front({.key = key, .session = session});
   constexpr std::size_t kMaxBytes = 400'000'000;
   std::size_t bytes = session->MemoryBytes();
-  for (auto open = std::next(open_.begin()); open != open_.end();) {
-    const std::size_t total = bytes + open->session->MemoryBytes();
+  for (auto kept = std::next(open_.begin()); kept != open_.end();) {
+    const std::size_t total = bytes + kept->session->MemoryBytes();
     if (total <= kMaxBytes) {
       bytes = total;
-      ++open;
+      ++kept;
     } else {
-      open = open_.erase(open);
+      kept = open_.erase(kept);
     }
   }
   return session;
 }
 
-std::shared_ptr<TraceSession> JobSession::InMemory(std::size_t index) {
+std::shared_ptr<TraceSession> JobSession::InMemory(std::size_t key) {
   const std::lock_guard<std::mutex> lock(open_mutex_);
   const auto found = std::find_if(open_.begin(), open_.end(),
-                                  [&](const OpenTrace& open) { return open.index == index; });
+                                  [&](const OpenTrace& open) { return open.key == key; });
   if (found == open_.end()) return nullptr;
   open_.splice(open_.begin(), open_, found);
   return open_.front().session;
@@ -116,11 +140,10 @@ Result<std::string> JobSession::ReportJson(std::optional<std::int64_t> rank) con
 }
 
 Result<std::string> JobSession::OtherReportJson(std::int64_t trace) const {
-  const auto traces = static_cast<std::int64_t>(others_.size()) + 1;
-  if (trace < 1 || trace > traces)
-    return Status::Usage(fmt::format("trace {}: must be from 1 to {}", trace, traces));
   if (trace == 1) return ReportJson();
-  return others_[static_cast<std::size_t>(trace - 2)].report_json;
+  const Result<const Other*> other = OtherJob(trace, 1);
+  if (!other.ok()) return other.status();
+  return other.value()->report_json;
 }
 
 std::vector<std::int64_t> JobSession::StepsOfRanks() const {
@@ -175,10 +198,9 @@ Result<JobProfile> JobSession::Profile() const {
 }
 
 Result<std::string> JobSession::DiffJson(std::int64_t trace) {
-  const auto traces = static_cast<std::int64_t>(others_.size()) + 1;
-  if (trace < 2 || trace > traces)
-    return Status::Usage(fmt::format("trace {}: must be from 2 to {}", trace, traces));
-  const Other& other = others_[static_cast<std::size_t>(trace - 2)];
+  const Result<const Other*> found = OtherJob(trace, 2);
+  if (!found.ok()) return found.status();
+  const Other& other = *found.value();
   if (!other.profile.ok()) return other.profile.status();
   const std::lock_guard<std::mutex> lock(profile_mutex_);
   if (!profile_) profile_ = Profile();

@@ -47,6 +47,8 @@ class JobSession {
     Result<JobProfile> profile;
     /// True: the comparison goes from this job to the one that is open; false: the other way.
     bool is_earlier = false;
+    /// Reads its trace again; of several ranks, that of the rank that represents it.
+    std::function<Result<std::shared_ptr<TraceSession>>()> open;
   };
   /// Call before any request.
   void CompareWith(std::vector<Other> others) { others_ = std::move(others); }
@@ -56,6 +58,10 @@ class JobSession {
   /// it is in memory. Fails (kUsage) if the job does not have the rank, and as
   /// TraceSession::Open() does. Thread-safe.
   Result<std::shared_ptr<TraceSession>> Trace(std::optional<std::int64_t> rank = std::nullopt);
+  /// Returns the trace of job number `trace`, counted from 1, this job. Reads its file unless it is
+  /// in memory. Fails (kUsage) if there is no such job, and as TraceSession::Open() does.
+  /// Thread-safe.
+  Result<std::shared_ptr<TraceSession>> TraceOf(std::int64_t trace);
   /// Returns headroom.report/1 of a rank, as `headroom report --rank N --json` prints it, without
   /// `job_ranks`, which can be long; nullopt: of all ranks, with a few rows per table and rank.
   /// Fails (kUsage) as Trace() does.
@@ -88,8 +94,15 @@ class JobSession {
   explicit JobSession(Ranks ranks);
   /// Returns the index of a rank's file.
   Result<std::size_t> IndexOf(std::optional<std::int64_t> rank) const;
-  /// Returns the trace of a file if it is in memory; null if not.
-  std::shared_ptr<TraceSession> InMemory(std::size_t index);
+  using Opener = std::function<Result<std::shared_ptr<TraceSession>>()>;
+  /// Returns the trace with this key from memory, or opens it.
+  ///
+  /// @param key  index of a rank's file; after those, index of another job
+  Result<std::shared_ptr<TraceSession>> OpenOnce(std::size_t key, const Opener& open);
+  /// Returns null if the trace is not in memory.
+  std::shared_ptr<TraceSession> InMemory(std::size_t key);
+  /// Returns another job by its number from 2. Fails (kUsage) if there is none.
+  Result<const Other*> OtherJob(std::int64_t trace, std::int64_t least) const;
   bool IsOfSeveralRanks() const { return ranks_ && ranks_->files.size() > 1; }
 
   std::string path_;
@@ -101,7 +114,7 @@ class JobSession {
   std::optional<Result<JobProfile>> profile_;  ///< Computed at the first comparison.
 
   struct OpenTrace {
-    std::size_t index;
+    std::size_t key;
     std::shared_ptr<TraceSession> session;
   };
   std::mutex reading_mutex_;   ///< Held while a file is read: one at a time.

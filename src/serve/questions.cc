@@ -151,9 +151,13 @@ Result<std::string> Clusters(TraceSession&, Query& query, const IsWanted&) {
 Result<std::string> AnswerTo(const Question& question, JobSession& job, Query& query,
                              const IsWanted& is_wanted) {
   if (question.job_answer != nullptr) return question.job_answer(job, query);
+  constexpr std::int64_t kMax = 1'000'000;
+  const std::optional<std::int64_t> number = query.Count("trace", kMax);
   const std::optional<std::int64_t> rank = query.OptionalInteger("rank");
   if (!query.status().ok()) return query.status();
-  const Result<std::shared_ptr<TraceSession>> trace = job.Trace(rank);
+  if (number && rank) return Status::Usage("trace and rank: choose one");
+  const Result<std::shared_ptr<TraceSession>> trace =
+      number ? job.TraceOf(*number) : job.Trace(rank);
   if (!trace.ok()) return trace.status();
   return question.answer(*trace.value(), query, is_wanted);
 }

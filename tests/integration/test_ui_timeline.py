@@ -104,6 +104,25 @@ class Timeline(support.ProgramTest):
             )
         self.assertAlmostEqual(answer["gpu"][0]["total_ns"] / 1e3, report["kernels"][0]["total_us"], places=3)
 
+    def test_another_open_trace_has_its_own_timeline(self):
+        other = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"
+        both, alone = Server(TRACE, other), Server(other)
+        for server in (both, alone):
+            self.addCleanup(server.stop)
+        self.assertEqual(both.ask("timeline", trace=1), both.ask("timeline"))
+        timeline = alone.ask("timeline")
+        self.assertEqual(both.ask("timeline", trace=2), timeline)
+        self.assertNotEqual(both.ask("timeline"), timeline)
+        tile = {"level": 16, "index": 0, "tracks": "0,1"}
+        self.assertEqual(both.ask_bytes("timeline/tile", trace=2, **tile), alone.ask_bytes("timeline/tile", **tile))
+        for parameters, why in (
+            ({"trace": 3}, "trace 3: must be from 1 to 2"),
+            ({"trace": 2, "rank": 0}, "choose one"),
+        ):
+            status, answer = both.ask("timeline", **parameters)
+            self.assertEqual(status, 400)
+            self.assertIn(why, answer["error"])
+
     def test_rows_of_sql_have_their_place(self):
         """The trace's times count from 1970, in ns beyond 2^53, which JavaScript would round."""
         trace = json.loads((support.ROOT / "tests/golden/idle-causes/trace.json").read_text())

@@ -156,6 +156,20 @@ test("Compare is headroom diff --json", async () => {
   for (const step of [diff.step_ms, diff.corrected_step_ms])
     for (const ms of [step.a, step.b, step.change, step.low, step.high]) expectShown(whole, Math.abs(ms), "ms");
   for (const fact of diff.facts) if (fact.blocks) expect(whole).toContain(`${fact.a} → ${fact.b}`);
+  // The median steps begin at the same time.
+  const steps = visit.page.locator("section:has(#steps-of-both)");
+  const median = (trace: string) => {
+    const all = reportOf(trace).steps.list.map(({ index, wall_ms }: { index: number; wall_ms: number }) => ({
+      index,
+      wall_ms,
+    }));
+    all.sort((a: { wall_ms: number }, b: { wall_ms: number }) => a.wall_ms - b.wall_ms);
+    return all[Math.floor((all.length - 1) / 2)].index;
+  };
+  expect(await steps.getByRole("heading", { level: 3 }).allInnerTexts()).toEqual([
+    `A: step ${median(BERT)}`,
+    `B: step ${median(RESNET)}`,
+  ]);
   const account = await visit.page.locator("section:has(#account)").innerText();
   expectShown(account, diff.step_ms.a, "ms");
   expectShown(account, diff.step_ms.b, "ms");

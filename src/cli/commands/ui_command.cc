@@ -209,7 +209,13 @@ Result<std::unique_ptr<JobSession>> UiCommand::OpenAll(
       others.push_back({.path = trace,
                         .report_json = std::move(report).value(),
                         .profile = other.value()->Profile(),
-                        .is_earlier = is_recorded_here});
+                        .is_earlier = is_recorded_here,
+                        .open = [this, trace]() -> Result<std::shared_ptr<TraceSession>> {
+                          const Result<std::unique_ptr<JobSession>> again =
+                              Open(trace, std::nullopt);
+                          if (!again.ok()) return again.status();
+                          return again.value()->Trace();
+                        }});
     } else if (!is_recorded_here) {
       return other.status();
     } else {

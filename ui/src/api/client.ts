@@ -24,7 +24,7 @@ export function askOf(generation: number, rank: string): void {
 }
 
 /** Requests that are not about the trace of one rank. */
-const OF_ALL_RANKS = /^(state|run|traces|diff|ranks|scenarios|clusters|report\?trace)\b/;
+const OF_ALL_RANKS = /^(state|run|traces|diff|ranks|scenarios|clusters)\b|[?&]trace=/;
 
 /** Adds the rank to the path of a request. */
 export const pathOfRank = (path: string, rank: string = shownRank): string =>

@@ -84,15 +84,18 @@ export interface Range {
   host: NameTotal[];
 }
 
-const ofScenario = (scenario: string) => (scenario === "" ? "" : `scenario=${encodeURIComponent(scenario)}`);
+/** The job as recorded, a forecast of it, or another open job: a parameter of requests. */
+export type Source = "" | `scenario=${string}` | `trace=${number}`;
 
-/** @param scenario  empty: as recorded */
-export const fetchTimeline = (scenario: string, signal?: AbortSignal): Promise<Timeline> =>
-  ask(scenario === "" ? "timeline" : `timeline?${ofScenario(scenario)}`, signal);
+export const sourceOf = (scenario: string): Source =>
+  scenario === "" ? "" : `scenario=${encodeURIComponent(scenario)}`;
+
+export const fetchTimeline = (source: Source, signal?: AbortSignal): Promise<Timeline> =>
+  ask(source === "" ? "timeline" : `timeline?${source}`, signal);
 
 /** Returns null if the page is a file and holds no tile of this resolution. */
 export async function fetchTile(
-  scenario: string,
+  source: Source,
   level: number,
   index: number,
   tracks: number[],
@@ -100,8 +103,7 @@ export async function fetchTile(
   const path = `timeline/tile?level=${level}&index=${index}`;
   const kept = embeddedAnswers();
   if (kept !== null) return bytesIn(kept, pathOfRank(path));
-  const of = scenario === "" ? "" : `&${ofScenario(scenario)}`;
-  return askBytes(`${path}&tracks=${tracks.join(",")}${of}`);
+  return askBytes(`${path}&tracks=${tracks.join(",")}${source === "" ? "" : `&${source}`}`);
 }
 
 export const fetchSpan = (lane: number, row: number, signal?: AbortSignal): Promise<Span> =>

@@ -1,6 +1,6 @@
 // One drawing of a timeline: of the trace or of a forecast.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { fetchTile, type SpanPlace, type Timeline, type Track } from "../api/timeline";
+import { fetchTile, type Source, type SpanPlace, type Timeline, type Track } from "../api/timeline";
 import { useDark } from "../components/use_dark";
 import { formatCount, formatNs, formatQuantity } from "../format";
 import { valueAt } from "./counter_scale";
@@ -36,7 +36,7 @@ export interface Selected extends SpanPlace {
 
 export interface PaneProps {
   label: string;
-  scenario: string; // Empty: as recorded.
+  source: Source;
   timeline: Timeline;
   tracks: Track[]; // Shown tracks, in order.
   shared: SharedView;
@@ -74,7 +74,7 @@ export function Pane(props: PaneProps) {
   const tiles = useMemo(
     () =>
       new TileCache(
-        (level, index, tracks) => fetchTile(props.scenario, level, index, tracks),
+        (level, index, tracks) => fetchTile(props.source, level, index, tracks),
         timeline.tile_buckets,
         timeline.length_ns,
         () => drawing.current?.schedule(),
@@ -172,7 +172,7 @@ export function Pane(props: PaneProps) {
       return tell(lane.track.name, formatQuantity(valueAt(lane.track, fill), lane.track.unit), null);
     if (count > 1) return tell(`${formatCount(count)} spans in ${formatNs(length)}`, "Zoom in to see each.", null);
     const row = tile.row[place.index] as number;
-    tell(name, formatNs(length), latest.current.props.scenario === "" ? { lane: lane.lane, row } : null);
+    tell(name, formatNs(length), latest.current.props.source === "" ? { lane: lane.lane, row } : null);
   };
 
   useEffect(() => {

@@ -1,5 +1,6 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Change, ChangedRow, Diff, DiffSide } from "../api/diff";
+import type { Source, Timeline } from "../api/timeline";
 import type { OpenTrace, Report } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { type Column, DataTable, useOrder } from "../components/data_table";
@@ -17,6 +18,9 @@ import {
   formatSpeedup,
 } from "../format";
 import { accountBars, type ComparedReport, type Difference, shareDifferences, type Table } from "../model/compare";
+import { aligned } from "../model/step_pairs";
+import { StackedTimelines } from "../timeline/stacked_timelines";
+import { around } from "../timeline/viewport";
 import type { ViewProps } from "./view";
 import "./compare.css";
 import "./what_if.css";
@@ -195,6 +199,37 @@ function Tables({ diff, isB, state, go }: { diff: Diff; isB: boolean } & Pick<Vi
   );
 }
 
+/** The median step of each job on the busiest streams. */
+function StepsOfBoth({ chosen }: { chosen: OpenTrace }) {
+  const own = useAnswer<Timeline>("timeline");
+  const other = useAnswer<Timeline>(`timeline?trace=${chosen.trace}`);
+  const [error, setError] = useState("");
+  const both = useMemo(() => {
+    if (own.answer === null || other.answer === null) return null;
+    return chosen.earlier ? aligned(other.answer, own.answer) : aligned(own.answer, other.answer);
+  }, [own.answer, other.answer, chosen]);
+  const failure = error || own.error || other.error;
+  const source: Source = `trace=${chosen.trace}`;
+  if (failure === "" && both === null && own.answer !== null && other.answer !== null) return null;
+  return (
+    <section class="card" aria-labelledby="steps-of-both">
+      <h2 id="steps-of-both">A step of each, on one scale</h2>
+      {failure !== "" && <p class="error">{failure}</p>}
+      {failure === "" && both === null && <p class="dim">Reading both timelines …</p>}
+      {failure === "" && both !== null && (
+        <StackedTimelines
+          drawings={[
+            { source: chosen.earlier ? source : "", name: `A: step ${both.steps[0]}`, timeline: both.a },
+            { source: chosen.earlier ? "" : source, name: `B: step ${both.steps[1]}`, timeline: both.b },
+          ]}
+          view={around(both.start_ns, both.wall_ns)}
+          onFailure={(cause) => setError(cause.message)}
+        />
+      )}
+    </section>
+  );
+}
+
 function Swaps({ diff }: { diff: Diff }) {
   if (diff.swaps.length === 0) return null;
   return (
@@ -278,6 +313,7 @@ function Pair({ report, chosen, state, go }: { chosen: OpenTrace } & Pick<ViewPr
     <>
       <Whole diff={answer} />
       <Account diff={answer} />
+      <StepsOfBoth chosen={chosen} />
       <Swaps diff={answer} />
       <Tables diff={answer} isB={chosen.earlier} state={state} go={go} />
     </>

@@ -11,6 +11,7 @@ import {
   type Search,
   type Span,
   type SpanPlace,
+  sourceOf,
   type Timeline as Tracks,
 } from "../api/timeline";
 import { formatCount, formatNs, formatPercent } from "../format";
@@ -295,7 +296,10 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
     setForecast(null);
     if (scenario === "" || isFile) return;
     const abort = new AbortController();
-    fetchTimeline(scenario, abort.signal).then(setForecast, (failure: Error) => !abort.signal.aborted && fail(failure));
+    fetchTimeline(sourceOf(scenario), abort.signal).then(
+      setForecast,
+      (failure: Error) => !abort.signal.aborted && fail(failure),
+    );
     return () => abort.abort();
   }, [scenario]);
 
@@ -424,7 +428,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
         <OverviewStrip timeline={tracks} shared={shared} onFailure={fail} />
         <Pane
           label="Timeline as recorded"
-          scenario=""
+          source=""
           timeline={tracks}
           tracks={shownTracks}
           shared={shared}
@@ -482,7 +486,7 @@ function ForecastPane({
       <h2>Forecast: {title}</h2>
       <Pane
         label={`Forecast timeline of ${title}`}
-        scenario={forecast.scenario ?? ""}
+        source={sourceOf(forecast.scenario ?? "")}
         timeline={forecast}
         tracks={forecast.tracks}
         shared={shared}
