@@ -18,7 +18,7 @@ import threading
 import weakref
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
-from headroom import _loader, _probe, _timer
+from headroom import _beside_loop, _loader, _probe, _timer
 from headroom._loader import Function, Maker
 
 FETCH = _timer.Scope("dataloader_next")
@@ -518,6 +518,8 @@ class own_steps:
 def inject(torch: Any) -> None:
     """Times the whole program from now on: `headroom record`."""
     install(torch)
+    if _timer.enabled():
+        _beside_loop.install(torch, replace, timed)
     if os.environ.get("HEADROOM_PROBE_INPUT"):
         _probe.begin(
             torch, lambda iterator: None if iterator in steps.evaluating or steps.updates == 0 else steps.updates

@@ -287,6 +287,73 @@ class Beside(unittest.TestCase):
         for step in process.steps():
             self.assertEqual(len(process.inside(step, "dataloader_next")), 1)
 
+    def test_work_next_to_the_steps_has_its_name(self):
+        (process,) = recorded(
+            """
+    import io, pickle
+    for batch in loader:
+        train(batch)
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    model.load_state_dict(torch.load(file))
+    str(torch.zeros(3)), repr(model.state_dict())
+    assert pickle.loads(pickle.dumps(torch.save)) is torch.save
+            """
+        )
+        names = [
+            region.name for region in process.regions() if region.name in ("torch.save", "torch.load", "print tensor")
+        ]
+        self.assertEqual(names[:3], ["torch.save", "torch.load", "print tensor"])
+        self.assertEqual(len(names), 3 + 4)  # The model has four parameters.
+        for step in process.steps():
+            self.assertEqual(process.inside(step, "torch.save"), [])
+
+    def test_loggers_are_timed_whenever_they_are_imported(self):
+        """Stands for W&B and MLflow, which Debian lacks: the places of the functions are theirs."""
+        with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
+            packages = {
+                "wandb/__init__.py": "from . import sdk\n",
+                "wandb/sdk/__init__.py": "from . import wandb_run\n",
+                "wandb/sdk/wandb_run.py": "class Run:\n    def log(self, data):\n        return data\n",
+                "mlflow/__init__.py": "from mlflow.tracking.fluent import log_metric\n",
+                "mlflow/tracking/__init__.py": "",
+                "mlflow/tracking/fluent.py": "def log_metric(key, value):\n    return value\n",
+            }
+            for name, text in packages.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            for first, second in (("wandb", "mlflow"), ("mlflow", "wandb")):
+                processes, _ = record_python(
+                    f"""
+    import sys
+    sys.path.append({folder!r})
+    import {first}, torch
+    import {second}
+    assert wandb.sdk.wandb_run.Run().log({{"loss": 1}}) == {{"loss": 1}}
+    assert mlflow.log_metric("loss", 2) == 2
+                    """,
+                    injected=True,
+                )
+                names = [region.name for process in processes for region in process.regions()]
+                self.assertEqual(names, ["wandb.log", "mlflow.log_metric"])
+
+    def test_a_logger_that_moved_its_functions_runs(self):
+        with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
+            pathlib.Path(folder, "wandb.py").write_text("version = 1\n")
+            processes, _ = record_python(
+                f"""
+    import sys, torch
+    sys.path.append({folder!r})
+    import wandb
+    assert wandb.version == 1
+    torch.save(1, "/dev/null")
+                """,
+                injected=True,
+            )
+            self.assertEqual([r.name for p in processes for r in p.regions()], ["torch.save"])
+
 
 class Start(unittest.TestCase):
     """Tests a Python program's state before its first line."""

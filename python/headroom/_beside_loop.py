@@ -1,0 +1,105 @@
+"""Regions around work that is not part of a training step: saving, loading, printing and logging. Private.
+
+`headroom record` uses it. Each of these can take longer than a step, and a profile of the steps alone does not show it.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Callable, Dict, Optional, Sequence
+
+from headroom import _timer
+
+Replace = Callable[[Any, str, Callable[[Any], Any]], None]
+
+TENSORBOARD = ("add_scalar", "add_scalars", "add_histogram", "add_image", "add_figure", "flush")
+MLFLOW = ("log_metric", "log_metrics", "log_param", "log_params", "log_artifact", "log_artifacts", "log_figure")
+
+
+class _Patcher:
+    """Patches functions by `replace`, with the wrappers of `timed`; both are in headroom/_patches.py."""
+
+    def __init__(self, replace: Replace, timed: Callable[[_timer.Scope], Callable[[Any], Any]]) -> None:
+        self.replace, self._timed = replace, timed
+
+    def time(self, owner: Any, name: str, key: str) -> None:
+        self.replace(owner, name, self._timed(_timer.Scope(key)))
+
+    def torch(self, torch: Any) -> None:
+        for name in ("save", "load"):
+            self.time(torch.serialization, name, f"torch.{name}")
+            timed = getattr(torch.serialization, name)  # Pickle finds a function by its module.
+            self.replace(torch, name, _constant(timed))
+        # Tensor.__repr__, print() and format() of a tensor with several elements call it. It copies from the GPU.
+        self.time(sys.modules["torch._tensor_str"], "_str", "print tensor")
+
+    def wandb(self, wandb: Any) -> None:
+        self.time(wandb.sdk.wandb_run.Run, "log", "wandb.log")
+
+    def mlflow(self, mlflow: Any) -> None:
+        for name in MLFLOW:
+            self.time(mlflow, name, f"mlflow.{name}")
+
+    def tensorboard(self, writer: Any) -> None:
+        for name in TENSORBOARD:
+            self.time(writer.SummaryWriter, name, f"SummaryWriter.{name}")
+
+
+def _constant(value: Any) -> Callable[[Any], Any]:
+    return lambda original: value
+
+
+Patch = Callable[[Any], None]
+
+
+def _guarded(patch: Patch, module: Any) -> None:
+    """A release that moved a function must not stop the program: its region is missing."""
+    try:
+        patch(module)
+    except AttributeError:
+        pass
+
+
+class _AfterImport:
+    """Finds nothing itself: lets the other finders find a logger, and patches it after its import."""
+
+    def __init__(self, patches: Dict[str, Patch]) -> None:
+        self._patches = patches
+
+    def find_spec(
+        self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
+    ) -> Optional[ModuleSpec]:
+        if name not in self._patches:
+            return None
+        import importlib.util
+
+        patch = self._patches.pop(name)  # Removed first, because find_spec() asks this finder, too.
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            _guarded(patch, module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[assignment]
+        return spec
+
+
+def install(torch: Any, replace: Replace, timed: Callable[[_timer.Scope], Callable[[Any], Any]]) -> None:
+    """Patches torch, the loggers that are imported, and the others after their import."""
+    patcher = _Patcher(replace, timed)
+    _guarded(patcher.torch, torch)
+    loggers: Dict[str, Patch] = {
+        "wandb": patcher.wandb,
+        "mlflow": patcher.mlflow,
+        "torch.utils.tensorboard.writer": patcher.tensorboard,
+    }
+    for name in list(loggers):
+        module = sys.modules.get(name)
+        if module is not None:
+            _guarded(loggers.pop(name), module)
+    sys.meta_path.insert(0, _AfterImport(loggers))
