@@ -24,13 +24,17 @@ TEST(RanksVerdict, NamesWhoIsLateAndWhatItCosts) {
 TEST(RanksVerdict, OfEachPattern) {
   const struct {
     StragglerPattern pattern;
+    double lost_share;
     const char* words;
-  } kCases[] = {{StragglerPattern::kNone, "No rank holds the others up for long: "},
-                {StragglerPattern::kRotating, "A different rank is last each time: "},
-                {StragglerPattern::kOnce, "Rank 1 (on node2) held the others up in one step: "}};
+  } kCases[] = {
+      {StragglerPattern::kNone, 0.009, "No rank holds the others up for long: "},
+      {StragglerPattern::kNone, 0.011, "No rank causes the delay: "},
+      {StragglerPattern::kRotating, 0.1, "A different rank is last each time: "},
+      {StragglerPattern::kOnce, 0.1, "Rank 1 (on node2) held the others up in one step: "}};
   for (const auto& c : kCases) {
     JobRanks job = SlowRankOne();
     job.waits.pattern = c.pattern;
+    job.waits.lost_share = c.lost_share;
     EXPECT_EQ(RanksVerdict(job).rfind(c.words, 0), 0u) << RanksVerdict(job);
   }
 }
