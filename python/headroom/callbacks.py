@@ -9,7 +9,7 @@ These report after the last recorded step and log figures and page to W&B, MLflo
 
 wrap() times each (event, callback) pair as a region `callbacks.<Class>.<hook>`, to find slow callbacks:
 
-    with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face, Keras, skorch, or a list
+    with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face, Keras, skorch, fastai, a list
         trainer.fit(model)
     print(timed)                                        # the slowest pair first
 
@@ -20,6 +20,7 @@ timed. Callbacks added later are not timed, except those of skorch, which create
 
 from __future__ import annotations
 
+import collections.abc
 import functools
 import importlib
 import time
@@ -232,13 +233,15 @@ def _callbacks_of(target: Any) -> Optional[List[Any]]:
     callbacks = getattr(target, "callbacks", None)  # Lightning's Trainer, Keras's CallbackList.
     if isinstance(callbacks, (list, tuple)):
         return _callbacks_of(callbacks)
-    return None
+    of_learner = getattr(target, "cbs", None)  # fastai's Learner; its collection is no list.
+    return list(of_learner) if isinstance(of_learner, collections.abc.Iterable) else None
 
 
 def wrap(target: Any, hooks: Optional[Iterable[str]] = None) -> Wrapped:
     """Times the callbacks of `target` until the result is closed.
 
-    target: a trainer (Lightning, Hugging Face, skorch), a Keras CallbackList, a list of callbacks, or one callback.
+    target: a trainer (Lightning, Hugging Face, skorch, fastai), a Keras CallbackList, a list of callbacks, or one
+    callback.
 
     hooks: the methods to time; None: on_*, before_* and after_*. Raises TypeError if there is no hook to time.
     """

@@ -217,6 +217,34 @@ class Frameworks(unittest.TestCase):
             callback_list.on_epoch_end(0)
         self.assertEqual(pairs(timed), {("on_epoch_end", "Early"): 1})
 
+    def test_fastai(self):
+        """Stands for fastai 2.7: a Learner's `cbs` is a collection, not a list, and events are methods by name."""
+
+        class Collection:
+            def __init__(self, items):
+                self.items = list(items)
+
+            def __iter__(self):
+                return iter(self.items)
+
+        class Slow(Callback):
+            def after_batch(self):
+                time.sleep(0.004)
+
+        class Learner:
+            def __init__(self, cbs):
+                self.cbs = Collection(cbs)
+
+            def __call__(self, event):
+                for callback in self.cbs:
+                    getattr(callback, event, lambda: None)()
+
+        learner = Learner([Slow()])
+        with callbacks.wrap(learner) as timed:
+            for event in ("before_fit", "after_batch", "after_batch"):
+                learner(event)
+        self.assertEqual(pairs(timed), {("after_batch", "Slow"): 2})
+
     def test_a_plain_runner_wrapped(self):
         """FluxTraining wraps the runner, so each callback is seen on each event, in any order."""
 
