@@ -1,6 +1,7 @@
 #include "analysis/loop/own_time.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -16,9 +17,9 @@ DurationNs Within(Interval time, Interval span) {
 
 }  // namespace
 
-std::optional<OwnTime> MostExpensiveRegion(const TraceStore& store, NameFacts& names,
-                                           const Attribution& attribution, ThreadId thread,
-                                           Interval span) {
+std::vector<OwnTime> RegionsByOwnTime(const TraceStore& store, NameFacts& names,
+                                      const Attribution& attribution, ThreadId thread,
+                                      Interval span) {
   const auto& events = store.host_events;
   std::set<HostEventId> marks;  // A step's mark is not a region of the step.
   for (const HostEventId mark : store.steps.event.values()) marks.insert(mark);
@@ -46,11 +47,12 @@ std::optional<OwnTime> MostExpensiveRegion(const TraceStore& store, NameFacts& n
         {std::max(events.start[row], around.start), std::min(store.HostEnd(event), around.end)},
         span);
   }
-  const auto most_expensive =
-      std::max_element(found.begin(), found.end(),
-                       [](const auto& a, const auto& b) { return a.second.own < b.second.own; });
-  if (most_expensive == found.end() || most_expensive->second.own.ns() <= 0) return std::nullopt;
-  return most_expensive->second;
+  std::vector<OwnTime> regions;
+  for (const auto& [name, region] : found) {
+    if (region.own.ns() > 0) regions.push_back(region);
+  }
+  std::ranges::stable_sort(regions, std::greater<>(), &OwnTime::own);
+  return regions;
 }
 
 }  // namespace headroom

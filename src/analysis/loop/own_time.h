@@ -1,9 +1,9 @@
-// Finds the range with the most self time among those that a program marked in a step, outside the
+// Finds the ranges with the most self time among those that a program marked in a step, outside the
 // phases of training.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <vector>
 
 #include "analysis/names/attribution.h"
 #include "analysis/names/name_facts.h"
@@ -18,10 +18,10 @@ struct OwnTime {
   std::int64_t count = 0;
 };
 
-/// Considers the regions (IsRegion) of a thread that have no phase. Returns the name with the most
-/// self time within `span`, or nullopt without regions.
-std::optional<OwnTime> MostExpensiveRegion(const TraceStore& store, NameFacts& names,
-                                           const Attribution& attribution, ThreadId thread,
-                                           Interval span);
+/// Considers the regions (IsRegion) of a thread that have no phase. Returns the names with their
+/// self time within `span`, the longest first.
+std::vector<OwnTime> RegionsByOwnTime(const TraceStore& store, NameFacts& names,
+                                      const Attribution& attribution, ThreadId thread,
+                                      Interval span);
 
 }  // namespace headroom

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -339,24 +340,35 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   const std::string figure = FormatMs(other);
   const std::size_t example = ExampleOf(
       evidence, step.other, [&](std::size_t i) { return evidence.breakdowns[i].step.other; });
-  const std::optional<OwnTime> most_expensive =
-      MostExpensiveRegion(evidence.store, evidence.names, evidence.attribution,
-                          evidence.store.steps.thread[0], evidence.steps.hosts[example]);
-  if (most_expensive && 2 * most_expensive->own.ns() >= other.ns()) {
-    const std::string_view name = evidence.store.Text(most_expensive->name);
-    // Without the region, its own time would go, not all of `other`.
+  const std::vector<OwnTime> regions =
+      RegionsByOwnTime(evidence.store, evidence.names, evidence.attribution,
+                       evidence.store.steps.thread[0], evidence.steps.hosts[example]);
+  // The fewest regions that hold half of the time.
+  constexpr std::size_t kMaxNamed = 4;
+  std::size_t named = 0;
+  DurationNs own;
+  while (named < std::min(kMaxNamed, regions.size()) && 2 * own.ns() < other.ns())
+    own += regions[named++].own;
+  if (named > 0 && 2 * own.ns() >= other.ns()) {
+    std::vector<std::string_view> names;
+    for (std::size_t i = 0; i < named; ++i) names.push_back(evidence.store.Text(regions[i].name));
+    // Without the regions, their own time would go, not all of `other`.
     auto ranked =
-        About(evidence, std::min(most_expensive->own, other), "costly-region",
-              fmt::format("{} per step is neither loading nor training, mostly in region {}",
-                          figure, name),
+        About(evidence, std::min(own, other), "costly-region",
+              fmt::format("{} per step is neither loading nor training, mostly in region{} {}",
+                          figure, named == 1 ? "" : "s", fmt::join(names, ", ")),
               "breakdown", figure,
-              "check whether every step needs this region, or whether another thread can run it",
+              fmt::format("check whether every step needs {}, or whether another thread can run {}",
+                          named == 1 ? "this region" : "these regions", named == 1 ? "it" : "them"),
               Remedy::kOwnTime);
     if (ranked) {
-      ranked->finding.place = name;
-      ranked->finding.evidence = {fmt::format(
-          "{}: {} self time in step {}, in {}", name, FormatTime(most_expensive->own),
-          evidence.steps.steps.list[example].index, Plural(most_expensive->count, "region"))};
+      ranked->finding.place =
+          named == 1 ? std::string(names[0]) : fmt::format("{} and {} more", names[0], named - 1);
+      for (std::size_t i = 0; i < named; ++i) {
+        ranked->finding.evidence.push_back(fmt::format(
+            "{}: {} self time in step {}, in {}", names[i], FormatTime(regions[i].own),
+            evidence.steps.steps.list[example].index, Plural(regions[i].count, "region")));
+      }
     }
     return ranked;
   }
@@ -371,10 +383,10 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
              : fmt::format("mark suspects with record_function, or record Python frames ({})",
                            RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as())),
       Remedy::kOwnTime);
-  if (ranked && most_expensive) {
+  if (ranked && !regions.empty()) {
     ranked->finding.evidence = {fmt::format("largest region: {}, {} self time",
-                                            evidence.store.Text(most_expensive->name),
-                                            FormatTime(most_expensive->own))};
+                                            evidence.store.Text(regions.front().name),
+                                            FormatTime(regions.front().own))};
   }
   return ranked;
 }

@@ -188,7 +188,7 @@ std::string ActionTitle(const Finding& finding, std::size_t width) {
       {"unexplained-idle", Remedy::kNone, "Record the host too"},
       {"outlier-steps", Remedy::kNone, "Check what only the slow steps do"},
       {"evaluation-in-steps", Remedy::kNone, "Evaluate less often"},
-      {"costly-region", Remedy::kNone, "Speed up the region"},
+      {"costly-region", Remedy::kNone, "Speed up regions"},
       {"unmarked-time", Remedy::kNone, "Mark regions in the unexplained time"},
       {"straggler", Remedy::kNone, "Speed up the slowest rank"},
       {"pipeline-bubble", Remedy::kNone, "Shrink the pipeline bubble"},
