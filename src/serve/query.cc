@@ -128,8 +128,7 @@ Status Query::Finish() const {
   for (const auto& [name, value] : parameters_) {
     if (taken_.contains(name)) continue;
     std::set<std::string> known = taken_;
-    known.erase("token");
-    known.erase("rank");  // Most requests accept it.
+    for (const std::string& shared : shared_) known.erase(shared);
     if (known.empty())
       return Status::Usage(fmt::format("'{}': this request has no parameters", Shown(name)));
     return Status::Usage(fmt::format("'{}' is not a parameter of this request; it accepts {}",

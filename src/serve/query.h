@@ -40,6 +40,9 @@ class Query {
   /// Accepts "1" or "0"; missing: false.
   bool Flag(const std::string& name);
 
+  /// Leaves a parameter out of messages, because most requests accept it.
+  void LeaveOut(const std::string& name) { shared_.insert(name); }
+
   /// Fails (kUsage) with the first invalid value so far.
   const Status& status() const { return status_; }
   /// Fails (kUsage) with the first invalid value, else with the unused parameters.
@@ -54,6 +57,7 @@ class Query {
 
   const Parameters& parameters_;
   std::set<std::string> taken_ = {"token"};
+  std::set<std::string> shared_ = {"token", "rank"};  ///< Left out of messages.
   Status status_ = Status::Ok();
 };
 

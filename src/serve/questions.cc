@@ -156,6 +156,7 @@ Result<std::string> AnswerTo(const Question& question, JobSession& job, Query& q
   const std::optional<std::int64_t> rank = query.OptionalInteger("rank");
   if (!query.status().ok()) return query.status();
   if (number && rank) return Status::Usage("trace and rank: choose one");
+  query.LeaveOut("trace");
   const Result<std::shared_ptr<TraceSession>> trace =
       number ? job.TraceOf(*number) : job.Trace(rank);
   if (!trace.ok()) return trace.status();
