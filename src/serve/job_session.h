@@ -101,7 +101,10 @@ class JobSession {
   Result<std::shared_ptr<TraceSession>> OpenOnce(std::size_t key, const Opener& open);
   /// Returns null if the trace is not in memory.
   std::shared_ptr<TraceSession> InMemory(std::size_t key);
-  /// Returns another job by its number from 2. Fails (kUsage) if there is none.
+  /// Returns a job that this one is compared with, by its number, counted from 2. Fails (kUsage) if
+  /// no such job is open.
+  ///
+  /// @param least  smallest number that the request accepts, for the message
   Result<const Other*> OtherJob(std::int64_t trace, std::int64_t least) const;
   bool IsOfSeveralRanks() const { return ranks_ && ranks_->files.size() > 1; }
 

@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "base/testing/folder.h"
 
 namespace headroom {
 namespace source_lines_test {
@@ -16,24 +17,18 @@ namespace source_lines_test {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class SourceLinesTest : public testing::Test {
+class SourceLinesTest : public TestFolder {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "headroom-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     fs::create_directories(folder_ / "runs/one");
     fs::create_directory(folder_ / "model");
     std::ofstream file(folder_ / "model/net.py", std::ios::binary);
     for (int line = 1; line <= 50; ++line)
       file << (line == 42 ? "\tdef forward():" : fmt::format("line {}", line)) << "\r\n";
   }
-  void TearDown() override { fs::remove_all(folder_); }
   Result<std::string> Ask(const std::string& location) const {
-    return SourceJson(location, (folder_ / "runs/one/trace.json").string());
+    return SourceJson(location, Path("runs/one/trace.json"));
   }
-
-  fs::path folder_;
 };
 
 TEST_F(SourceLinesTest, PlacesAreParsed) {

@@ -130,6 +130,17 @@ test("a kernel leads to its calls, and a call to its place in the timeline", asy
   expect(to - from).toBeLessThan(call[0] + 101_000);
   expect(await panel.locator("p strong").innerText()).toBe(formatNs(call[0]));
   expect(first.length).toBeGreaterThan(3);
+  // Leaving the call leaves its place in the address, and keeps what changed meanwhile.
+  expect(visit.page.url()).toContain("at=");
+  await visit.page.locator(".track-list summary").click();
+  await visit.page.getByRole("searchbox", { name: "Filter tracks" }).fill("thread");
+  await visit.page.locator(".track-list").getByRole("button", { name: "Hide" }).click();
+  await visit.page.locator(".track-list summary").click();
+  await visit.page.locator(".track-list summary").blur();
+  await visit.page.keyboard.press("Escape");
+  await panel.waitFor({ state: "detached" });
+  expect(visit.page.url()).not.toContain("at=");
+  expect(visit.page.url()).toContain("hide=");
   expect(visit.faults).toEqual([]);
   await visit.close();
 });

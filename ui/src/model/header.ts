@@ -39,10 +39,11 @@ export function stepsText({ steps }: Pick<Report, "steps">): string {
   return count < 2 ? text : `${text}, ${Math.min(...indices)} to ${Math.max(...indices)}`;
 }
 
-/** Says what sums are over: "Times are sums over the recording, which has 3 steps." */
+/** Returns "Times are totals, not times per step. The report covers 3 steps." */
 export function sumsText(steps: Report["steps"]): string {
   const count = stepCount(steps);
-  return `Times are sums over the recording${count === 0 ? "" : `, which has ${count === 1 ? "1 step" : `${formatCount(count)} steps`}`}.`;
+  if (count === 0) return "Times are totals.";
+  return `Times are totals, not times per step. The report covers ${count === 1 ? "1 step" : `${formatCount(count)} steps`}.`;
 }
 
 /** Returns "1 x NVIDIA H200": the GPUs that ran work; empty: none did. */

@@ -92,7 +92,7 @@ function StepsText({ steps, ranks }: { steps: Report["steps"]; ranks: number }) 
         ? `As recorded: ${formatMs(steps.step_time_ms)}.`
         : isMean
           ? `As recorded: ${spread} in ${of}.`
-          : `As recorded: ${formatMs(steps.step_time_ms)}, without the first step and outliers. All ${of}: ${spread}.`}
+          : `As recorded: ${formatMs(steps.step_time_ms)} in the usual steps. All ${of}: ${spread}.`}
     </p>
   );
 }

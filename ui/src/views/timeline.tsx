@@ -306,17 +306,18 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
   /** Selects a span, and shows its track. */
   const select = (place: SpanPlace) => {
     const track = trackOfLane(tracks.tracks, place.lane);
-    if (track !== null && choice.hidden.has(track.id))
-      onChoice({ ...choice, hidden: toggled(choice.hidden, track.id) });
+    const hidden = idsOf(latest.current.query.hide);
+    if (track !== null && hidden.has(track.id)) set({ hide: textOfIds(toggled(hidden, track.id)) }, true);
     setSelected({ ...place, count: 1, style: 0 });
   };
   /** Removes `at`, so that the address does not select another span. */
+  const leaveAt = () => (latest.current.query.at ?? "") !== "" && set({ at: "" }, true);
   const onSelect = (next: Selected | null) => {
     setSelected(next);
-    if (at !== "") set({ at: "" }, true);
+    leaveAt();
   };
   const goTo = (place: SpanPlace) => {
-    if (at !== "") set({ at: "" }, true);
+    leaveAt();
     select(place);
     shared.set(around(place.start_ns, place.duration_ns));
   };
@@ -357,8 +358,11 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report" | "re
   const shownTracks = useMemo(() => arranged(tracks.tracks, choice), [tracks, choice]);
   const onChoice = ({ hidden, pinned, sort }: TrackChoice) =>
     set({ hide: textOfIds(hidden), pin: textOfIds(pinned), order: sort === "recorded" ? "" : sort }, true);
-  const set = (query: Record<string, string>, replace = false) =>
-    go({ ...state, query: { ...state.query, ...query } }, replace);
+  /** Keys and answers call it later, and several calls may precede the next rendering. */
+  const set = (query: Record<string, string>, replace = false) => {
+    latest.current = { ...latest.current, query: { ...latest.current.query, ...query } };
+    go(latest.current, replace);
+  };
   const found = useMemo(() => (search === null ? null : new Set(search.names)), [search]);
 
   return (
