@@ -86,7 +86,7 @@ setup(
     ext_modules=[
         Extension(
             "headroom._timer",
-            ["python/src/timer.c"],
+            ["python/src/stacks.c", "python/src/timer.c"],
             include_dirs=["include"],
             py_limited_api=True,
             define_macros=[("HEADROOM_VERSION", f'"{VERSION}"')],

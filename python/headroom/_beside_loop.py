@@ -5,33 +5,30 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Callable, Dict, Optional, Sequence
 
-from headroom import _timer
-
-Replace = Callable[[Any, str, Callable[[Any], Any]], None]
+from headroom import _timer, _trainers
 
 TENSORBOARD = ("add_scalar", "add_scalars", "add_histogram", "add_image", "add_figure", "flush")
 MLFLOW = ("log_metric", "log_metrics", "log_param", "log_params", "log_artifact", "log_artifacts", "log_figure")
 
 
 class _Patcher:
-    """Patches functions by `replace`, with the wrappers of `timed`; both are in headroom/_patches.py."""
-
-    def __init__(self, replace: Replace, timed: Callable[[_timer.Scope], Callable[[Any], Any]]) -> None:
-        self.replace, self._timed = replace, timed
+    def __init__(self, tools: _trainers.Tools) -> None:
+        self._tools = tools
 
     def time(self, owner: Any, name: str, key: str) -> None:
-        self.replace(owner, name, self._timed(_timer.Scope(key)))
+        self._tools.replace(owner, name, self._tools.timed(_timer.Scope(key)))
 
     def torch(self, torch: Any) -> None:
         for name in ("save", "load"):
             self.time(torch.serialization, name, f"torch.{name}")
             timed = getattr(torch.serialization, name)  # Pickle finds a function by its module.
-            self.replace(torch, name, _constant(timed))
+            self._tools.replace(torch, name, _constant(timed))
         # Tensor.__repr__, print() and format() of a tensor with several elements call it. It copies from the GPU.
         self.time(sys.modules["torch._tensor_str"], "_str", "print tensor")
 
@@ -63,7 +60,7 @@ def _guarded(patch: Patch, module: Any) -> None:
 
 
 class _AfterImport:
-    """Finds nothing itself: lets the other finders find a logger, and patches it after its import."""
+    """Finds nothing itself: lets the other finders find a module, and patches it after its import."""
 
     def __init__(self, patches: Dict[str, Patch]) -> None:
         self._patches = patches
@@ -89,17 +86,19 @@ class _AfterImport:
         return spec
 
 
-def install(torch: Any, replace: Replace, timed: Callable[[_timer.Scope], Callable[[Any], Any]]) -> None:
-    """Patches torch, the loggers that are imported, and the others after their import."""
-    patcher = _Patcher(replace, timed)
+def install(torch: Any, tools: _trainers.Tools) -> None:
+    """Patches torch, the loggers and trainers that are imported, and the others after their import."""
+    patcher = _Patcher(tools)
     _guarded(patcher.torch, torch)
-    loggers: Dict[str, Patch] = {
+    patches: Dict[str, Patch] = {
         "wandb": patcher.wandb,
         "mlflow": patcher.mlflow,
         "torch.utils.tensorboard.writer": patcher.tensorboard,
     }
-    for name in list(loggers):
+    for name, patch in _trainers.AFTER_IMPORT.items():
+        patches[name] = functools.partial(patch, tools=tools)
+    for name in list(patches):
         module = sys.modules.get(name)
         if module is not None:
-            _guarded(loggers.pop(name), module)
-    sys.meta_path.insert(0, _AfterImport(loggers))
+            _guarded(patches.pop(name), module)
+    sys.meta_path.insert(0, _AfterImport(patches))

@@ -18,7 +18,7 @@ import threading
 import weakref
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
-from headroom import _beside_loop, _loader, _probe, _timer
+from headroom import _beside_loop, _loader, _probe, _timer, _trainers
 from headroom._loader import Function, Maker
 
 FETCH = _timer.Scope("dataloader_next")
@@ -519,7 +519,7 @@ def inject(torch: Any) -> None:
     """Times the whole program from now on: `headroom record`."""
     install(torch)
     if _timer.enabled():
-        _beside_loop.install(torch, replace, timed)
+        _beside_loop.install(torch, _trainers.Tools(replace, timed, timed_update))
     if os.environ.get("HEADROOM_PROBE_INPUT"):
         _probe.begin(
             torch, lambda iterator: None if iterator in steps.evaluating or steps.updates == 0 else steps.updates

@@ -137,9 +137,10 @@ class Wrapped:
             return
         self._seen.append(callback)
         for name in hooks if hooks is not None else _hooks_of(callback):
-            self._replace(
-                callback, name, _TimedHook(callback, name, getattr(callback, name), self._pair(callback, name))
-            )
+            hook = getattr(callback, name)
+            while isinstance(hook, _TimedHook) and hook.for_recording:
+                hook = hook._call  # Each call is one region.
+            self._replace(callback, name, _TimedHook(callback, name, hook, self._pair(callback, name)))
 
     def profile(self) -> List[CallbackTime]:
         """Returns the time of each pair while it was wrapped, longest total first. Omits pairs that never ran."""
@@ -183,6 +184,8 @@ class Wrapped:
 
 class _TimedHook:
     """A bound method of `owner`, timed. A copy or pickle of the owner holds only its own untimed method."""
+
+    for_recording = False  # True for a hook that `headroom record` times.
 
     def __init__(self, owner: Any, name: str, call: Callable[..., Any], pair: _Pair) -> None:
         functools.update_wrapper(self, call)  # Includes attributes: Keras marks the hooks of its base class with one.

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "headroom/timer.h"
+#include "stacks.h"
 
 enum { kMaxOpen = HEADROOM_IMPL_DEPTH };
 
@@ -532,6 +533,14 @@ static PyMethodDef module_methods[] = {
     {"helper", ModuleHelper, METH_NOARGS,
      "helper()\n--\n\nMarks this process as a worker of its parent: a recording keeps its events "
      "in the parent's file."},
+    {"sample_stacks", StacksStart, METH_VARARGS,
+     "sample_stacks(hz, name_of, signal, /)\n--\n\nSamples the main thread's stack into the "
+     "recording, hz times a second. Call it on that thread. name_of(code, line) returns the name "
+     "of "
+     "a frame, or None to leave it out. signal: one whose handler does nothing, for Python before "
+     "3.12; else 0. Returns False if nothing is recorded, or if this process already samples."},
+    {"stop_stacks", StacksStop, METH_NOARGS,
+     "stop_stacks()\n--\n\nEnds the sampling; the interpreter must not end before."},
     {NULL, NULL, 0, NULL}};
 
 static PyStructSequence_Field stats_fields[] = {

@@ -19,6 +19,7 @@
 #include "analysis/loop/metrics.h"
 #include "analysis/loop/regions.h"
 #include "analysis/loop/run_time.h"
+#include "analysis/loop/stacks.h"
 #include "analysis/loop/timings.h"
 #include "analysis/names/attribution.h"
 #include "analysis/names/reference_data.h"
@@ -243,6 +244,7 @@ void FillReport(const TraceStore& store, const ReferenceData& reference, NameFac
     }
     report.input_wait = MeasureInputWait(store, attribution, steps, host);
   }
+  report.stacks = StackTable(store, judged, host);
   report.health = AssessHealth(store, names, steps, report.efficiency);
   const bool may_hide_gpu_work = MayHideGpuWork(store);
 

@@ -56,6 +56,17 @@ std::int32_t ParentOf(std::int32_t pid) {
   return stat ? static_cast<std::int32_t>(stat->parent) : -1;
 }
 
+/// Returns the time at which a process started, to 10 ms; nullopt if it does not exist.
+std::optional<TimeNs> StartOf(std::int32_t pid) {
+  const std::string text = StatOf(pid);
+  const std::optional<ProcessStat> stat = ParseProcessStat(text);
+  const std::int64_t ticks_per_second = sysconf(_SC_CLK_TCK);
+  if (!stat || ticks_per_second <= 0) return std::nullopt;
+  const TimeNs since_boot(static_cast<std::int64_t>(stat->start_ticks) *
+                          (1'000'000'000 / ticks_per_second));
+  return MonotonicNow() - (ReadClock(CLOCK_BOOTTIME) - since_boot);
+}
+
 /// Rank and number of ranks from the launcher's environment variables; -1 if not stated.
 struct RankOf {
   std::int64_t rank = -1, world_size = -1;
@@ -232,7 +243,8 @@ void Recorder::Greet(int connection) {
     remarks_.push_back(
         fmt::format("process {} is not recorded: {}", peer.pid, mapped.status().message()));
   } else {
-    clients_.push_back(Client{ProcessHandle(peer.pid), std::move(mapped).value()});
+    clients_.push_back(Client{ProcessHandle(peer.pid), std::move(mapped).value(),
+                              ParentOf(peer.pid) == static_cast<std::int32_t>(getpid())});
   }
 }
 
@@ -292,6 +304,9 @@ Recorder::Process& Recorder::BeginProcess(Recording& recording, std::int32_t pid
   Process& process = recording.processes.emplace_back(
       Process{ProcessHandle(pid), ThreadTracks(&recording.encoder, track, pid), {}});
   if (recording.processes.size() > 1) return process;  // A helper has the rank of the file's owner.
+  // With a step window, most of the process's time is not recorded.
+  const std::optional<TimeNs> start = options_.steps ? std::nullopt : StartOf(pid);
+  if (start) Mark(recording, "process started", *start);
   const RankOf rank = ReadRank(pid);
   if (rank.rank < 0) return process;
   const std::array<TraceArg, 2> args{TraceArg{"rank", rank.rank},
@@ -308,9 +323,15 @@ bool Recorder::DrainAll() {
     Client& client = *at;
     // Checked before the rings: if the process has ended, the heads read below are final.
     const bool alive = client.process.IsAlive();
+    // Every program that imports a framework has stacks, also a launcher. They alone make a
+    // recording only for the command itself, if it is the only process.
+    const bool is_alone = client.is_command && !alive && recordings_.front().processes.empty();
     bool told = false;
-    for (std::uint32_t ring = 0; ring < client.memory.rings() && !told; ++ring)
-      told = __atomic_load_n(&client.memory.ring(ring)->head, __ATOMIC_ACQUIRE) > 0;
+    for (std::uint32_t i = 0; i < client.memory.rings() && !told; ++i) {
+      const headroom_ring* ring = client.memory.ring(i);
+      told = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) > 0 &&
+             (is_alone || ring->kind != HEADROOM_RING_STACKS);
+    }
     if (!told && alive) {
       ++at;
       continue;
@@ -378,7 +399,7 @@ void Recorder::ReleaseEnded() {
         continue;
       }
       if (!std::exchange(drained, true)) Drain(recording);
-      Finish(recording, process);
+      Finish(recording, process, MonotonicNow());
     }
     // An epoch's workers end with it, and a job may have thousands of epochs.
     const Process* const own = &recording.processes.front();
@@ -391,7 +412,7 @@ void Recorder::ReleaseEnded() {
   }
 }
 
-void Recorder::Finish(Recording& recording, Process& process) {
+void Recorder::Finish(Recording& recording, Process& process, TimeNs now) {
   const bool helper = &process != &recording.processes.front();
   for (const auto& reader : process.readers) {
     reader->Finish();
@@ -401,10 +422,16 @@ void Recorder::Finish(Recording& recording, Process& process) {
   }
   process.readers.clear();
   process.ended = true;
+  if (!helper && !options_.steps && !process.handle.IsAlive())
+    Mark(recording, "process ended", now);
 }
 
 void Recorder::Mark(Recording& recording, std::string_view name) {
-  recording.encoder.Instant(recording.self_track, MonotonicNow(), recording.encoder.Intern(name),
+  Mark(recording, name, MonotonicNow());
+}
+
+void Recorder::Mark(Recording& recording, std::string_view name, TimeNs time) {
+  recording.encoder.Instant(recording.self_track, time, recording.encoder.Intern(name),
                             recording.encoder.Category("headroom"), {});
 }
 
@@ -513,6 +540,7 @@ void Recorder::Write(const std::function<void(TraceEncoder&)>& write) {
 std::vector<RecordedProcess> Recorder::Stop() {
   std::vector<RecordedProcess> processes;
   if (!taker_.joinable()) return processes;
+  const TimeNs stopped = MonotonicNow();
   stop_taking_ = true;
   taker_.join();
   {
@@ -527,7 +555,7 @@ std::vector<RecordedProcess> Recorder::Stop() {
     alive.push_back(!recording.processes.empty() && recording.processes.front().handle.IsAlive());
     const bool further = &recording != &recordings_.front();
     if (!recording.ended) {
-      for (Process& process : recording.processes) Finish(recording, process);
+      for (Process& process : recording.processes) Finish(recording, process, stopped);
       if (!recording.processes.empty()) ReportSelf(recording);
     }
     if (!recording.ended || !further) Mark(recording, "closed");

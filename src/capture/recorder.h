@@ -83,6 +83,7 @@ class Recorder {
   struct Client {
     ProcessHandle process;
     SharedMemory memory;
+    bool is_command = false;  ///< This process started it.
   };
   /// Numbers of events that were dropped or recorded incompletely.
   struct Totals {
@@ -147,12 +148,14 @@ class Recorder {
   Recording* RecordingForHelper(const Client& helper);
   Process& BeginProcess(Recording& recording, std::int32_t pid);
   static bool Drain(Recording& recording);  ///< Returns true if there were events.
-  void Finish(Recording& recording, Process& process);
+  /// Takes a process that has ended, or is no longer recorded, out of the recording.
+  void Finish(Recording& recording, Process& process, TimeNs now);
   TickClock& ClockOf(std::uint32_t clock);
   static void Snapshot(TraceEncoder& encoder);
   void ReportSelf(Recording& recording);
   /// Writes an instant to the track of the recorder's own events.
   static void Mark(Recording& recording, std::string_view name);
+  static void Mark(Recording& recording, std::string_view name, TimeNs time);
 
   RecorderOptions options_;
   std::string folder_, socket_path_;

@@ -22,10 +22,13 @@ constexpr std::string_view kVersion = "headroom.version ";
 /// Maximum number of open regions per ring. A collector opens at most 256.
 constexpr std::size_t kMaxOpen = 512;
 
+/// Far more than a stack of Headroom's own collector, which keeps 256 frames.
+constexpr std::size_t kMaxStackBytes = std::size_t{1} << 20;
+
 /// Returns the number of payload records after a record of `kind`.
 std::uint64_t PayloadOf(std::uint32_t kind) {
   return kind == HEADROOM_KIND_STEP || kind == HEADROOM_KIND_COUNTER ||
-                 kind == HEADROOM_KIND_GRADIENT
+                 kind == HEADROOM_KIND_GRADIENT || kind == HEADROOM_KIND_STACK
              ? 1
              : 0;
 }
@@ -205,7 +208,8 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
     const TimeNs time =
         std::clamp(clock_->TimeOf(record.ticks), ring.last, std::max(ring.last, clock_->Latest()));
     ring.last = time;
-    events += wanted && kind != HEADROOM_KIND_END;
+    // A program's events: samples of its stacks are the recorder's.
+    events += wanted && kind != HEADROOM_KIND_END && kind < HEADROOM_KIND_FRAME;
     switch (kind) {
       case HEADROOM_KIND_BEGIN:
       case HEADROOM_KIND_STEP: {
@@ -246,6 +250,19 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
           encoder_->Counter(track->second, time, std::bit_cast<double>(value));
         }
         break;
+      case HEADROOM_KIND_FRAME:
+        if (ring.frames.size() > kMaxStackBytes) break;
+        if (!ring.frames.empty()) ring.frames += ';';
+        ring.frames += memory_.Name(record.name);
+        break;
+      case HEADROOM_KIND_STACK:
+        if (wanted && !ring.frames.empty()) {
+          const TraceArg samples{"samples", static_cast<std::int64_t>(value)};
+          encoder_->Instant(ring.track, time, encoder_->Intern(ring.frames),
+                            encoder_->Category("stack"), std::span(&samples, 1));
+        }
+        ring.frames.clear();
+        break;
       default:
         break;  // A kind of a later version, or its payload: skipped.
     }
@@ -265,6 +282,7 @@ void RingReader::Release(std::uint32_t i) {
   }
   ring.track = 0;
   ring.open.clear();
+  ring.frames.clear();
   ring.last = TimeNs();
   ring.decoder.reset();
   __atomic_store_n(&from->state, HEADROOM_RING_FREE, __ATOMIC_RELEASE);

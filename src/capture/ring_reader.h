@@ -70,6 +70,7 @@ class RingReader {
     /// Serial of the last wanted step while it runs, else kNoSerial.
     std::uint32_t last_step = kNoSerial;
     std::vector<Open> open;
+    std::string frames;  ///< Frames of the next stack, outermost first.
     TimeNs last;
     std::unique_ptr<activity::Decoder> decoder;  ///< Set for a ring of GPU activity.
   };

@@ -199,6 +199,12 @@ void serialize(Archive& archive, TimeRow& row) {
 }
 
 template <typename Archive>
+void serialize(Archive& archive, StackRow& row) {
+  auto& [stack, part, samples, total, share_pct] = row;
+  archive(stack, part, samples, total, share_pct);
+}
+
+template <typename Archive>
 void serialize(Archive& archive, LineRow& row) {
   auto& [location, count, total, forward, backward, share_pct] = row;
   archive(location, count, total, forward, backward, share_pct);
@@ -311,11 +317,11 @@ void serialize(Archive& archive, MemoryUse& row) {
 template <typename Archive>
 void serialize(Archive& archive, TraceReport& row) {
   auto& [input, health, trace_start, steps, run, gpu_time, idle, stretch, breakdown, ceiling,
-         causes, bottleneck, findings, kernels, operators, layers, classes, lines, syncs,
+         causes, bottleneck, findings, kernels, operators, layers, classes, lines, stacks, syncs,
          efficiency, regions, timings, callbacks, metrics, memory, machine_notes, loop, input_wait,
          throughput, engine] = row;
   archive(input, health, trace_start, steps, run, gpu_time, idle, stretch, breakdown, ceiling,
-          causes, bottleneck, findings, kernels, operators, layers, classes, lines, syncs,
+          causes, bottleneck, findings, kernels, operators, layers, classes, lines, stacks, syncs,
           efficiency, regions, timings, callbacks, metrics, memory, machine_notes, loop, input_wait,
           throughput, engine);
 }

@@ -109,7 +109,14 @@ StoreBuilder& StoreBuilder::Counter(std::string_view name, std::string_view seri
 StoreBuilder& StoreBuilder::Instant(std::string_view category, std::string_view name,
                                     std::int64_t time, std::string_view args) {
   points_.push_back(
-      {process_, std::string(category), std::string(name), std::string(args), time * scale_});
+      {process_, std::string(category), std::string(name), std::string(args), 0, time * scale_});
+  return *this;
+}
+
+StoreBuilder& StoreBuilder::Stack(std::string_view stack, std::int64_t thread, std::int64_t time,
+                                  std::int64_t samples) {
+  points_.push_back({process_, "stack", std::string(stack),
+                     "\"samples\":" + std::to_string(samples), thread, time * scale_});
   return *this;
 }
 
@@ -321,7 +328,7 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     instants.time.MutablePending(row) = TimeNs(point.time_ns);
     instants.name.MutablePending(row) = text(point.name);
     instants.category.MutablePending(row) = text(point.category);
-    instants.thread.MutablePending(row) = track(point.process);
+    instants.thread.MutablePending(row) = thread_of(point.process, point.thread);
     instants.args.MutablePending(row) = text_or_none(point.args);
   }
   auto& memory = store->memory_events;

@@ -120,6 +120,9 @@ class StoreBuilder {
   /// Adds a point in time; `args` are members as JSON text.
   StoreBuilder& Instant(std::string_view category, std::string_view name, std::int64_t time,
                         std::string_view args = {});
+  /// Adds a sampled stack of a thread: frames separated by ';', outermost first.
+  StoreBuilder& Stack(std::string_view stack, std::int64_t thread, std::int64_t time,
+                      std::int64_t samples = 1);
 
   /// Adds an allocation on GPU 0, or a free if `bytes` is negative.
   /// @param total  bytes allocated after this event; kUnknown: not recorded
@@ -145,7 +148,7 @@ class StoreBuilder {
   };
   struct Point {
     std::string process, category, name, args;
-    std::int64_t time_ns;
+    std::int64_t thread, time_ns;
   };
 
   struct MemoryRecord {

@@ -1,4 +1,4 @@
-"""Trainers that run the training loop (Lightning, Hugging Face Transformers) under `headroom record`."""
+"""Trainers that run the training loop under `headroom record`, without a line of Headroom in the program."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from frameworks.programs import STEPS, TRAINING, FrameworkTest
 PAUSE_MS = 2
 LIGHTNING = f"""
     import time
-    import headroom, lightning, torch
+    import lightning, torch
 
     class Module(lightning.LightningModule):
         def __init__(self):
@@ -29,12 +29,11 @@ LIGHTNING = f"""
         accelerator="cpu", max_epochs=1, callbacks=[Pause()],
         logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
     )
-    with headroom.callbacks.wrap(trainer):
-        trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=8))
+    trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=8))
 """
 TRANSFORMERS = f"""
     import time
-    import headroom, torch, transformers
+    import torch, transformers
 
     class Pause(transformers.TrainerCallback):
         def on_step_end(self, *arguments, **more):
@@ -50,8 +49,43 @@ TRANSFORMERS = f"""
         report_to="none", save_strategy="no", disable_tqdm=True, logging_strategy="no",
     )
     trainer = transformers.Trainer(model, arguments, train_dataset=data, callbacks=[Pause()])
-    with headroom.callbacks.wrap(trainer):
-        trainer.train()
+    trainer.train()
+    trainer.save_model("saved")
+"""
+KERAS = f"""
+    import os, time
+    os.environ["KERAS_BACKEND"] = "torch"
+    import keras, numpy
+
+    class Pause(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            time.sleep({PAUSE_MS} / 1e3)
+
+    model = keras.Sequential([keras.layers.Dense(4), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x = numpy.random.rand({STEPS} * 8, 16)
+    model.fit(x, x[:, :1], epochs=1, batch_size=8, callbacks=[Pause()], verbose=0)
+"""
+IGNITE = f"""
+    import time
+    import torch
+    from ignite.engine import Engine, Events
+
+    model = torch.nn.Linear(16, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(engine, batch):
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+
+    engine = Engine(step)
+
+    @engine.on(Events.ITERATION_COMPLETED)
+    def pause(engine):
+        time.sleep({PAUSE_MS} / 1e3)
+
+    engine.run(torch.utils.data.DataLoader(torch.randn({STEPS} * 8, 16), batch_size=8), max_epochs=1)
 """
 
 
@@ -80,6 +114,21 @@ class Trainers(FrameworkTest):
         self.assert_steps(report, STEPS)
         self.assert_timings(report, *TRAINING)
         self.assert_callback(report, "Pause", "on_step_end")
+
+        regions = {row["key"]: row["count"] for row in report["regions"]}
+        self.assertEqual(regions["save_model"], 1)
+
+    def test_keras_on_torch(self):
+        report = self.report(self.record(KERAS))
+        self.assert_steps(report, STEPS)
+        self.assert_timings(report, "train_batch.forward", "train_batch.backward")
+        self.assert_callback(report, "Pause", "on_train_batch_end")
+
+    def test_ignite(self):
+        report = self.report(self.record(IGNITE))
+        self.assert_steps(report, STEPS)
+        self.assert_timings(report, "dataloader_next", *TRAINING)
+        self.assert_callback(report, "Engine", "ITERATION_COMPLETED")
 
     # Known defect: Accelerate's loader fetches one batch ahead. When the loader ends, `headroom record` cancels the
     # step of the last batch. It begins a new step at the forward pass. The time between them is in no step.

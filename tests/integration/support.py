@@ -431,7 +431,7 @@ def _tables(report):
 
 # Causes that findings act on, by the verdict's name.
 ACTS_ON = {
-    "host": ("late-launches", "costly-region", "unmarked-time"),
+    "host": ("late-launches", "costly-region", "costly-line", "unmarked-time"),
     "input": ("data-wait", "exposed-copies"),
     "communication": ("exposed-communication", "straggler", "pipeline-bubble"),
     "callback": ("callbacks",),

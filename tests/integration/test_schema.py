@@ -191,6 +191,16 @@ REPORT: dict[str, Any] = {
     "kernels": [{**USAGE, "per_step_us": None, "class": "matmul", "tensor_cores": None, **UNITS}],
     "operators": [{**USAGE, **HOST, "family": None}],
     "layers": [{**USAGE, **HOST}],
+    "stacks": [
+        {
+            "stack": "train.py(9): <module>;site-packages/torch/optim/sgd.py: SGD.step",
+            "rank": None,
+            "part": "optimizer",
+            "samples": 3,
+            "total_ms": 120.0,
+            "share_pct": 100.0,
+        }
+    ],
     "lines": [
         {
             "location": "train.py(1): <module>",

@@ -19,15 +19,20 @@ MAGIC = 0x6D6F6F7264616568
 SHARED = struct.Struct("<QIIiIIIQQQQQQIIQQQQ")
 RING = struct.Struct("<IIiiQ64s40xQQ")
 RECORD = struct.Struct("<QII")
-KINDS = {1: "begin", 2: "end", 3: "step", 4: "mark", 5: "counter", 6: "gradient"}
-BEGIN, END, STEP, MARK, COUNTER, GRADIENT = KINDS.values()
+KINDS = {1: "begin", 2: "end", 3: "step", 4: "mark", 5: "counter", 6: "gradient", 7: "frame", 8: "stack"}
+BEGIN, END, STEP, MARK, COUNTER, GRADIENT, FRAME, STACK = KINDS.values()
+REGIONS_OF_A_THREAD, STACKS_OF_A_THREAD = 0, 3
 
 Event = collections.namedtuple("Event", "ticks kind name serial value")
 Region = collections.namedtuple("Region", "name start end number thread")
 
 
 class Process:
-    """The recording of one process: `threads`, a list of Events each, in the order in which they were written."""
+    """The recording of one process.
+
+    threads: a list of Events each, in the order in which they were written.
+    stacks: samples as (frames, outermost first; their number).
+    """
 
     def __init__(self, memory):
         head = SHARED.unpack_from(memory, 0)
@@ -38,24 +43,37 @@ class Process:
             memory[text_offset + at : text_offset + at + length].decode()
             for at, length, _ in struct.iter_unpack("<III", memory[names_offset : names_offset + 12 * names])
         ]
-        self.threads = []
+        self.threads, self.stacks = [], []
         for i in range(rings):
             at = rings_offset + i * stride
             state, kind, tid, _, _, name, written, dropped = RING.unpack_from(memory, at)
-            if state != 0 and kind == 0:
+            if state != 0 and kind in (REGIONS_OF_A_THREAD, STACKS_OF_A_THREAD):
                 assert (
                     written <= ring_records and dropped == 0
                 ), "more than this recorder, which frees nothing, can take"
-                self.threads.append(list(self._events(memory, at + 4096, written)))
+                events = list(self._events(memory, at + 4096, written))
+                if kind == STACKS_OF_A_THREAD:
+                    self._add_stacks(events)
+                else:
+                    self.threads.append(events)
 
     def _events(self, memory, at, count):
         records = RECORD.iter_unpack(memory[at : at + RECORD.size * count])
         for ticks, name, info in records:
             kind, value = KINDS[info & 0xFF], None
-            if kind in (STEP, COUNTER, GRADIENT):
+            if kind in (STEP, COUNTER, GRADIENT, STACK):
                 raw = next(records)[0]
                 value = struct.unpack("<d", struct.pack("<Q", raw))[0] if kind == COUNTER else raw
             yield Event(ticks, kind, self.names[name], info >> 8, value)
+
+    def _add_stacks(self, events):
+        frames = []
+        for event in events:
+            if event.kind == FRAME:
+                frames.append(event.name)
+            else:
+                self.stacks.append((frames, event.value))
+                frames = []
 
     def events(self, kind=None):
         return [event for events in self.threads for event in events if kind in (None, event.kind)]

@@ -396,6 +396,28 @@ class Skorch(unittest.TestCase):
             {"FORWARD": 10, "loss": 10, "BACKWARD": 8, "Optimizer.step#SGD.step": 8, "evaluate": 2, "layer::module": 0},
         )
 
+    def test_its_callbacks_under_record(self):
+        """They are timed without wrap(), and each call is one region with it."""
+        for around in ("contextlib.nullcontext()", "headroom.callbacks.wrap(net)"):
+            (process,), _ = record_python(
+                f"""
+                import contextlib, numpy, pickle, skorch, torch
+                import headroom
+                class Mine(skorch.callbacks.Callback):
+                    def on_batch_end(self, net, **more):
+                        pass
+                net = skorch.NeuralNetRegressor(
+                    torch.nn.Linear(4, 1), max_epochs=2, batch_size=8, verbose=0, callbacks=[Mine()]
+                )
+                x = numpy.ones((40, 4), "float32")
+                with {around}:
+                    net.fit(x, x[:, :1])
+                net.fit(x, x[:, :1])
+                """,
+                injected=True,
+            )
+            self.assertEqual(len(process.regions("callbacks.Mine.on_batch_end")), 2 * 2 * (4 + 1), around)
+
     def test_its_steps_under_record(self):
         (process,), _ = record_python(
             """

@@ -419,7 +419,7 @@ class Start(unittest.TestCase):
     def test_the_programs_path_stays_as_it_is(self):
         done = self.run_python(
             "import sys; before = list(sys.path); import torch; print(sys.path == before, 'headroom' in sys.modules, "
-            "[type(f).__name__ for f in sys.meta_path if type(f).__name__ == '_AfterTorch'])",
+            "[type(f).__name__ for f in sys.meta_path if type(f).__name__ == '_AroundFrameworks'])",
             environment={"HEADROOM_SOCKET": "/nonexistent"},
         )
         self.assertEqual((done.stdout, done.stderr), ("True True []\n", ""))

@@ -28,14 +28,19 @@
 #define HEADROOM_KIND_END 2u
 #define HEADROOM_KIND_STEP 3u  ///< A region; 1 payload record: the step's number.
 #define HEADROOM_KIND_MARK 4u
-#define HEADROOM_KIND_COUNTER 5u    ///< 1 payload record: a double.
-#define HEADROOM_KIND_GRADIENT 6u   ///< 1 payload record: bytes.
+#define HEADROOM_KIND_COUNTER 5u   ///< 1 payload record: a double.
+#define HEADROOM_KIND_GRADIENT 6u  ///< 1 payload record: bytes.
+#define HEADROOM_KIND_FRAME 7u     ///< A frame of the next stack, outermost first.
+/// Ends the frames of a stack. 1 payload record: the number of samples. The thread was in the same
+/// call from the first, at `ticks`, to the last.
+#define HEADROOM_KIND_STACK 8u
 #define HEADROOM_KIND_ACTIVITY 64u  ///< First kind of GPU activity (src/capture/activity.h).
 
 /// Contents of a ring: headroom_ring.kind.
 #define HEADROOM_RING_THREAD 0u    ///< Regions of a thread.
 #define HEADROOM_RING_STREAM 1u    ///< Regions of a GPU stream, timed by events.
 #define HEADROOM_RING_ACTIVITY 2u  ///< GPU work that the driver reports.
+#define HEADROOM_RING_STACKS 3u    ///< Samples of a thread's stack.
 
 /// headroom_ring.state (atomic). The process takes a free ring. The recorder frees it once it is
 /// closed and empty.

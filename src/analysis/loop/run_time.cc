@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/loop/stacks.h"
 #include "analysis/steps/pauses.h"
 #include "analysis/steps/step_time.h"
 #include "base/statistics.h"
@@ -57,7 +58,14 @@ class Recording {
         names_(names),
         steps_(steps),
         marks_(store.steps.event.values().begin(), store.steps.event.values().end()),
-        whole_(WholeRecording()) {
+        recorded_(RecordedTime()),
+        whole_(WholeProcess()) {
+    for (auto& [thread, stacks] : StacksByThread(store)) {
+      // Without marked steps, the thread with the most samples is that of the loop.
+      if (store.steps.rows() > 0 ? thread == store.steps.thread[0]
+                                 : stacks.list.size() > stacks_.list.size())
+        stacks_ = stacks;
+    }
     std::sort(marks_.begin(), marks_.end());
     left_ = IntervalSet::UnionOf({whole_});
     idle_ = store.gpu_tasks.rows() == 0 ? left_ : Subtract(left_, steps.busy);
@@ -66,6 +74,24 @@ class Recording {
   Interval whole() const { return whole_; }
   const IntervalSet& idle() const { return idle_; }
   const IntervalSet& left() const { return left_; }
+  /// Returns true if the recording contains the process's start.
+  bool IsFromStart() const { return whole_.start < recorded_.start; }
+  /// Returns the time until the process's first event or sample.
+  Interval StartUp() const {
+    TimeNs first = recorded_.start;
+    if (!stacks_.list.empty()) first = std::min(first, stacks_.list.front().time);
+    return {whole_.start, first};
+  }
+  /// Returns the time after the process's last event or sample.
+  Interval Shutdown() const {
+    TimeNs last = recorded_.end;
+    if (!stacks_.list.empty()) last = std::max(last, stacks_.list.back().time);
+    return {last, whole_.end};
+  }
+  IntervalSet Imports() const {
+    return stacks_.TimeOf(
+        [&](StringId stack) { return HasFrame(store_.Text(stack), kImportFrame); });
+  }
 
   /// Assigns to a row the part of `time` that no earlier row has. Returns its length.
   DurationNs Take(const IntervalSet& time, std::string_view name, std::int64_t count = 0,
@@ -153,7 +179,7 @@ class Recording {
     constexpr std::int64_t kNextToNothing = 20;  // At least 1/20 of the gap.
     if (!longest.valid() ||
         events.duration[longest.index()].ns() < gap.length().ns() / kNextToNothing)
-      return "";
+      return MostSampledIn(gap);
     return std::string(store_.Text(events.name[longest.index()]));
   }
 
@@ -175,7 +201,32 @@ class Recording {
            store_.threads.process[store_.host_events.thread[row].index()] == steps_.process;
   }
 
-  Interval WholeRecording() const {
+  /// Returns the line of code with the most samples, or an empty string.
+  std::string MostSampledIn(Interval gap) const {
+    std::map<std::string_view, std::int64_t> samples;
+    for (const StackSamples::Sample& sample : stacks_.list) {
+      if (sample.time >= gap.start && sample.time < gap.end)
+        samples[OwnFrame(store_.Text(sample.stack))] += sample.count;
+    }
+    const auto most = std::ranges::max_element(
+        samples, {}, &std::pair<const std::string_view, std::int64_t>::second);
+    return most == samples.end() ? "" : std::string(most->first);
+  }
+
+  /// Returns the recorded time, extended to the process's start and end where these are recorded.
+  Interval WholeProcess() const {
+    Interval whole = recorded_;
+    const auto& instants = store_.instants;
+    for (std::size_t row = 0; row < instants.rows(); ++row) {
+      if (store_.Text(instants.category[row]) != "headroom") continue;
+      const std::string_view name = store_.Text(instants.name[row]);
+      if (name == "process started") whole.start = std::min(whole.start, instants.time[row]);
+      if (name == "process ended") whole.end = std::max(whole.end, instants.time[row]);
+    }
+    return whole;
+  }
+
+  Interval RecordedTime() const {
     Interval whole = {TimeNs(INT64_MAX), TimeNs(INT64_MIN)};
     const auto& events = store_.host_events;
     for (std::size_t row = 0; row < events.rows(); ++row) {
@@ -202,9 +253,11 @@ class Recording {
   NameFacts& names_;
   const StepAnalysis& steps_;
   std::vector<HostEventId> marks_;  ///< Marks of the steps, by id.
+  Interval recorded_;               ///< From the first event to the last.
   Interval whole_;
-  IntervalSet left_;  ///< Time without a row so far.
-  IntervalSet idle_;  ///< GPU idle time.
+  StackSamples stacks_;  ///< Samples of the loop's thread.
+  IntervalSet left_;     ///< Time without a row so far.
+  IntervalSet idle_;     ///< GPU idle time.
   std::vector<RunRow> rows_;
 };
 
@@ -268,9 +321,14 @@ std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
         (!wait.valid() || events.duration[row] > events.duration[wait.index()]))
       wait = HostEventId(row);
   }
-  recording.Take(Intersect(host.data_wait, recording.idle()), "data wait",
-                 static_cast<std::int64_t>(host.data_wait.size()),
-                 std::string(wait.valid() ? store.Text(events.name[wait.index()]) : ""));
+  const IntervalSet waits = Intersect(host.data_wait, recording.idle());
+  const std::string wait_name(wait.valid() ? store.Text(events.name[wait.index()]) : "");
+  if (recording.IsFromStart() && !steps.hosts.empty()) {
+    const Interval until_first = {recording.whole().start, steps.hosts.front().end};
+    recording.Take(Intersect(waits, IntervalSet::UnionOf({until_first})), "first batch", 1,
+                   wait_name);
+  }
+  recording.Take(waits, "data wait", static_cast<std::int64_t>(host.data_wait.size()), wait_name);
   const std::string_view usual = TakeSteps(steps, optimizer_every, recording);
   const Interval in_steps = {steps.spans.front().start, steps.spans.back().end};
   const auto take_rest = [&](Interval within, std::string_view name) {
@@ -289,6 +347,11 @@ std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
     earlier = std::min(earlier, steps.busy.intervals().front().start);
   recording.Take(IntervalSet::UnionOf({{earlier, in_steps.start}}), "earlier work",
                  steps.steps.tasks_before_first);
+  recording.Take(IntervalSet::UnionOf({recording.StartUp()}), "start-up");
+  recording.Take(IntervalSet::UnionOf({recording.Shutdown()}), "shutdown");
+  recording.Take(Intersect(recording.Imports(),
+                           IntervalSet::UnionOf({{recording.whole().start, in_steps.start}})),
+                 "imports");
   take_rest({recording.whole().start, in_steps.start}, "before steps");
   take_rest(in_steps, "between steps");
   take_rest({in_steps.end, recording.whole().end}, "after steps");

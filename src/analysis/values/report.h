@@ -356,6 +356,16 @@ struct LineRow {
   double share_pct = 0;
 };
 
+/// Sampled stacks of Python's main threads (analysis/loop/stacks.h).
+struct StackRow {
+  /// Frames separated by ';', outermost first: "train.py(57): <module>;data.py(12): augment".
+  std::string stack;
+  std::string part;          ///< Part of the step, "outside steps", "loader workers", ...
+  std::int64_t samples = 0;  ///< Moments at which the thread had this stack.
+  DurationNs total;          ///< The time for which the samples stand.
+  double share_pct = 0;      ///< Share of all samples' time.
+};
+
 /// Calls that block the host until the GPU is done, by name and place.
 struct SyncRow {
   std::string name;   ///< Name of the call.
@@ -557,6 +567,7 @@ struct TraceReport {
   std::vector<TimeRow> kernels, operators, layers;
   std::vector<ClassRow> classes;
   std::vector<LineRow> lines;
+  std::vector<StackRow> stacks;  ///< Empty if no stacks were sampled.
   std::vector<SyncRow> syncs;
   Efficiency efficiency;
   std::vector<RegionRow> regions;

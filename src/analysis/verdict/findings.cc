@@ -9,6 +9,7 @@
 
 #include "analysis/loop/callbacks.h"
 #include "analysis/loop/own_time.h"
+#include "analysis/loop/stacks.h"
 #include "analysis/steps/step_time.h"
 #include "analysis/verdict/bottleneck.h"
 #include "analysis/verdict/late_idle.h"
@@ -328,6 +329,42 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
   return ranked;
 }
 
+/// Reports the lines that hold half of the `other` time of the step, by samples of the stack.
+std::optional<Ranked> CostlyLines(const Evidence& evidence, DurationNs other) {
+  constexpr std::size_t kMaxNamed = 4;
+  constexpr std::int64_t kMinSamples = 20;  // Half of fewer would be within 22 % of half.
+  std::vector<StackRow> lines = ByOwnLine(evidence.report.stacks);
+  std::erase_if(lines, [](const StackRow& row) { return row.part != "other"; });
+  std::int64_t samples = 0, held = 0;
+  for (const StackRow& line : lines) samples += line.samples;
+  if (samples < kMinSamples) return std::nullopt;
+  std::vector<std::string> names;
+  for (const StackRow& line : lines) {
+    if (2 * held >= samples || names.size() == kMaxNamed) break;
+    held += line.samples;
+    names.push_back(line.stack);
+  }
+  if (2 * held < samples) return std::nullopt;
+  const std::string figure = FormatMs(other);
+  auto ranked =
+      About(evidence, DurationNs(other.ns() * held / samples), "costly-line",
+            fmt::format("{} per step is neither loading nor training, mostly in {}", figure,
+                        fmt::join(names, ", ")),
+            "breakdown", figure,
+            fmt::format("check whether every step needs {}, or whether another thread can run {}",
+                        names.size() == 1 ? "this line" : "these lines",
+                        names.size() == 1 ? "it" : "them"),
+            Remedy::kOwnTime);
+  if (!ranked) return ranked;
+  ranked->finding.place =
+      names.size() == 1 ? names[0] : fmt::format("{} and {} more", names[0], names.size() - 1);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    ranked->finding.evidence.push_back(fmt::format("{}: {} of {} samples of the stack in that time",
+                                                   names[i], lines[i].samples, samples));
+  }
+  return ranked;
+}
+
 /// Reports the program's work in the step outside loading and training, if no GPU work is known.
 std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   constexpr double kWorthAFinding = 10, kHoldsTheStep = 50;
@@ -372,6 +409,7 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
     }
     return ranked;
   }
+  if (auto lines = CostlyLines(evidence, other)) return lines;
   if (share < kHoldsTheStep) return std::nullopt;
   const bool is_own = evidence.store.metadata.recorded_as() == kPerfettoFormat;
   auto ranked = About(
@@ -936,6 +974,7 @@ bool ActsOn(Verdict verdict, const Finding& finding) {
   constexpr std::pair<std::string_view, Verdict> kAbout[] = {
       {"late-launches", Verdict::kHost},
       {"costly-region", Verdict::kHost},
+      {"costly-line", Verdict::kHost},
       {"unmarked-time", Verdict::kHost},
       {"data-wait", Verdict::kInput},
       {"exposed-copies", Verdict::kInput},

@@ -161,6 +161,15 @@ constexpr ReportColumn<RowOfFile<LineRow>> kLines[] = {
     {"share_pct", [](const auto& r) { return Number(r.row->share_pct); }},
 };
 
+constexpr ReportColumn<RowOfFile<StackRow>> kStacks[] = {
+    {"stack", [](const auto& r) { return Text(r.row->stack); }},
+    {"rank", RankOf, kFirst},
+    {"part", [](const auto& r) { return Text(r.row->part); }},
+    {"samples", [](const auto& r) { return Whole(r.row->samples); }},
+    {"total_ms", [](const auto& r) { return Ms(r.row->total); }},
+    {"share_pct", [](const auto& r) { return Number(r.row->share_pct); }},
+};
+
 constexpr ReportColumn<RowOfFile<ClassRow>> kClasses[] = {
     {"name", [](const auto& r) { return Text(r.row->name); }},
     {"rank", RankOf, kFirst},
@@ -401,6 +410,7 @@ ReportColumns<RowOfFile<StepRow>> Steps() { return kSteps; }
 ReportColumns<RowOfFile<GpuTimeRow>> GpuTime() { return kGpuTime; }
 ReportColumns<RowOfFile<IdleRow>> Idle() { return kIdle; }
 ReportColumns<RowOfFile<LineRow>> Lines() { return kLines; }
+ReportColumns<RowOfFile<StackRow>> Stacks() { return kStacks; }
 ReportColumns<RowOfFile<ClassRow>> Classes() { return kClasses; }
 ReportColumns<RowOfFile<SyncRow>> Syncs() { return kSyncs; }
 ReportColumns<FindingToShow> Findings() { return kFindings; }

@@ -73,6 +73,7 @@ ReportColumns<RowOfFile<StepRow>> Steps();
 ReportColumns<RowOfFile<GpuTimeRow>> GpuTime();
 ReportColumns<RowOfFile<IdleRow>> Idle();
 ReportColumns<RowOfFile<LineRow>> Lines();
+ReportColumns<RowOfFile<StackRow>> Stacks();
 ReportColumns<RowOfFile<ClassRow>> Classes();
 ReportColumns<RowOfFile<SyncRow>> Syncs();
 ReportColumns<FindingToShow> Findings();

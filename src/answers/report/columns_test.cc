@@ -46,6 +46,7 @@ void ForEachTable(const TraceReport& file, const ReportOptions& options, Visit v
   visit("gpu_time", columns::GpuTime(), Of(file.gpu_time, file));
   visit("idle", columns::Idle(), Of(file.idle, file));
   visit("lines", columns::Lines(), Of(file.lines, file));
+  visit("stacks", columns::Stacks(), Of(file.stacks, file));
   visit("classes", columns::Classes(), Of(file.classes, file));
   visit("syncs", columns::Syncs(), Of(file.syncs, file));
   visit("regions", columns::Regions(), Of(file.regions, file));

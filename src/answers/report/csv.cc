@@ -94,7 +94,8 @@ std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const Repor
       RanksCsv(columns::Waits(), ranks, ranks ? ranks->waits.ranks.size() : 0),
       RanksCsv(columns::Clocks(), ranks, ranks ? ranks->ranks.size() : 0),
       RanksCsv(columns::Collectives(), ranks, ranks ? ranks->waits.classes.size() : 0),
-      HoldersCsv(job)};
+      HoldersCsv(job),
+      LargestCsv(columns::Stacks(), &TraceReport::stacks, job, top)};
   std::vector<NamedFile> tables;
   for (std::size_t i = 0; i < kCsvFiles.size(); ++i)
     tables.push_back({std::string(kCsvFiles[i]), std::move(contents[i])});

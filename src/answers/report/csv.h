@@ -19,11 +19,11 @@ struct NamedFile {
 };
 
 /// Names of the files that RenderCsv() returns, in the same order.
-inline constexpr std::array<std::string_view, 18> kCsvFiles = {
+inline constexpr std::array<std::string_view, 19> kCsvFiles = {
     "steps.csv",   "gpu_time.csv",    "idle.csv",      "kernels.csv",  "operators.csv",
     "layers.csv",  "lines.csv",       "syncs.csv",     "findings.csv", "classes.csv",
     "regions.csv", "timings.csv",     "callbacks.csv", "metrics.csv",  "waits.csv",
-    "clocks.csv",  "collectives.csv", "memory.csv"};
+    "clocks.csv",  "collectives.csv", "memory.csv",    "stacks.csv"};
 
 /// Returns one file per list: RFC 4180 with a header line, in UTF-8, with keys and units of the
 /// JSON report. An absent value is an empty field. A ' precedes a field that a spreadsheet would

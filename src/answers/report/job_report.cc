@@ -218,6 +218,8 @@ template std::vector<RowOfFile<ClassRow>> JobReport::Rows(std::vector<ClassRow> 
                                                           std::optional<std::size_t>) const;
 template std::vector<RowOfFile<LineRow>> JobReport::Rows(std::vector<LineRow> TraceReport::*,
                                                          std::optional<std::size_t>) const;
+template std::vector<RowOfFile<StackRow>> JobReport::Rows(std::vector<StackRow> TraceReport::*,
+                                                          std::optional<std::size_t>) const;
 template std::vector<RowOfFile<RegionRow>> JobReport::Rows(std::vector<RegionRow> TraceReport::*,
                                                            std::optional<std::size_t>) const;
 template std::vector<RowOfFile<CallbackRow>> JobReport::Rows(

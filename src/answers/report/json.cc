@@ -436,6 +436,7 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
                job, top);
   WriteLargest(json, "layers", columns::Times(TimeTable::kLayers), &TraceReport::layers, job, top);
   WriteLargest(json, "lines", columns::Lines(), &TraceReport::lines, job, top);
+  WriteLargest(json, "stacks", columns::Stacks(), &TraceReport::stacks, job, top);
   WriteLargest(json, "classes", columns::Classes(), &TraceReport::classes, job, std::nullopt);
   WriteLargest(json, "syncs", columns::Syncs(), &TraceReport::syncs, job, top);
   WriteEfficiency(json, job);

@@ -59,17 +59,14 @@ TEST(RenderJson, HasTheKeysOfTheContractInOrder) {
   const Json report = Render({DemoReport()});
   std::vector<std::string> keys;
   for (const auto& [key, value] : report.items()) keys.push_back(key);
-  const std::vector<std::string> want = {"schema",     "inputs",         "health",
-                                         "ranks",      "job_ranks",      "steps",
-                                         "run",        "gpu_time",       "idle",
-                                         "stretch",    "step_breakdown", "summary",
-                                         "bottleneck", "engine_window",  "findings",
-                                         "kernels",    "operators",      "layers",
-                                         "lines",      "classes",        "syncs",
-                                         "efficiency", "regions",        "regions_over_ranks",
-                                         "timings",    "callbacks",      "metrics",
-                                         "input_wait", "throughput",     "ceiling",
-                                         "memory",     "energy"};
+  const std::vector<std::string> want = {
+      "schema",         "inputs",    "health",     "ranks",         "job_ranks",
+      "steps",          "run",       "gpu_time",   "idle",          "stretch",
+      "step_breakdown", "summary",   "bottleneck", "engine_window", "findings",
+      "kernels",        "operators", "layers",     "lines",         "stacks",
+      "classes",        "syncs",     "efficiency", "regions",       "regions_over_ranks",
+      "timings",        "callbacks", "metrics",    "input_wait",    "throughput",
+      "ceiling",        "memory",    "energy"};
   EXPECT_EQ(keys, want);
   EXPECT_EQ(report["schema"], "headroom.report/1");
 }

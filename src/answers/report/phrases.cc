@@ -189,6 +189,7 @@ std::string ActionTitle(const Finding& finding, std::size_t width) {
       {"outlier-steps", Remedy::kNone, "Check what only the slow steps do"},
       {"evaluation-in-steps", Remedy::kNone, "Evaluate less often"},
       {"costly-region", Remedy::kNone, "Speed up regions"},
+      {"costly-line", Remedy::kNone, "Speed up lines"},
       {"unmarked-time", Remedy::kNone, "Mark regions in the unexplained time"},
       {"straggler", Remedy::kNone, "Speed up the slowest rank"},
       {"pipeline-bubble", Remedy::kNone, "Shrink the pipeline bubble"},

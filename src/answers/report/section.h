@@ -23,6 +23,7 @@ enum class Section {
   kOperators,
   kLayers,
   kLines,
+  kStacks,
   kRegions,
   kCallbacks,
   kClasses,
@@ -32,10 +33,10 @@ enum class Section {
   kMemory,
 };
 
-inline constexpr std::array<std::string_view, 21> kSectionNames = {
-    "health",  "bottleneck", "steps",    "breakdown", "loop",       "run",     "ranks",
-    "gpu",     "idle",       "findings", "kernels",   "operators",  "layers",  "lines",
-    "regions", "callbacks",  "classes",  "syncs",     "efficiency", "metrics", "memory"};
+inline constexpr std::array<std::string_view, 22> kSectionNames = {
+    "health",    "bottleneck", "steps",   "breakdown",  "loop",    "run",   "ranks",  "gpu",
+    "idle",      "findings",   "kernels", "operators",  "layers",  "lines", "stacks", "regions",
+    "callbacks", "classes",    "syncs",   "efficiency", "metrics", "memory"};
 
 inline std::string_view NameOf(Section section) {
   return kSectionNames[static_cast<std::size_t>(section)];

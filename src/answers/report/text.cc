@@ -36,6 +36,7 @@ constexpr std::array<SectionWriter, kSectionNames.size()> kWriters = {{
     {WriteOperators, [](const TextContext& c) { return !c.file.operators.empty(); }},
     {WriteLayers, [](const TextContext& c) { return !c.file.layers.empty(); }},
     {WriteLines, [](const TextContext& c) { return !c.file.lines.empty(); }},
+    {WriteStacks, [](const TextContext& c) { return !c.file.stacks.empty(); }},
     {WriteRegions, [](const TextContext& c) { return !c.file.regions.empty(); }},
     {WriteCallbacks, [](const TextContext& c) { return !c.file.callbacks.empty(); }},
     {WriteClasses, [](const TextContext& c) { return !c.file.classes.empty(); }},

@@ -95,6 +95,7 @@ void WriteKernels(TextContext& c);
 void WriteOperators(TextContext& c);
 void WriteLayers(TextContext& c);
 void WriteLines(TextContext& c);
+void WriteStacks(TextContext& c);
 void WriteRegions(TextContext& c);
 void WriteCallbacks(TextContext& c);
 void WriteClasses(TextContext& c);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/loop/stacks.h"
 #include "analysis/verdict/remedies.h"
 #include "answers/report/phrases.h"
 #include "answers/report/text_sections.h"
@@ -147,6 +148,25 @@ void WriteLines(TextContext& c) {
        Calls<LineRow>(),
        {"forward", Kind::kNumber, [](const LineRow& r) { return Span{FormatMs(r.forward)}; }},
        {"backward", Kind::kNumber, [](const LineRow& r) { return Span{FormatMs(r.backward)}; }}});
+}
+
+void WriteStacks(TextContext& c) {
+  WriteTable<StackRow>(
+      c,
+      {"Python",
+       "Where Python's main thread was, by line of your code: the innermost one of each sample. "
+       "in: "
+       "the part of the step.",
+       "No stacks were sampled: `headroom record` samples those of Python programs that train."},
+      ByOwnLine(c.file.stacks),
+      {{"line", Kind::kName, [](const StackRow& r) { return Span{r.stack}; }},
+       {"time", Kind::kNumber,
+        [](const StackRow& r) {
+          return Span{FormatMs(r.total), Style::kBold};
+        }},
+       Share<StackRow>(),
+       {"samples", Kind::kNumber, [](const StackRow& r) { return Span{FormatCount(r.samples)}; }},
+       {"in", Kind::kText, [](const StackRow& r) { return Span{r.part}; }}});
 }
 
 void WriteClasses(TextContext& c) {

@@ -149,6 +149,11 @@ RecordCommand::RecordCommand(Command parent) {
   command_.AddOption("--interval", interval_s_, "Seconds between samples of the machine (1)")
       .TypeName("N")
       .Check(Between(0.1, 60));
+  command_
+      .AddOption("--stack-hz", stack_hz_,
+                 "Samples per second of a Python program's stack (25); 0: none")
+      .TypeName("N")
+      .Check(Between(0, 1000));
   command_.AddOption("--with", with_, "Also record these: argv, env, host, user")
       .TypeName("WHAT,..")
       .Delimiter(',')
@@ -167,11 +172,10 @@ RecordCommand::RecordCommand(Command parent) {
 EnvironmentChanges RecordCommand::EnvironmentFor(
     const std::string& socket, const std::function<void(std::string_view)>& remark) const {
   // Clears inherited Headroom variables: an outer recorder has other steps and another socket.
-  EnvironmentChanges environment = {{"HEADROOM_SOCKET", std::nullopt},
-                                    {"HEADROOM_LEVEL", std::nullopt},
-                                    {"HEADROOM_STEPS", std::nullopt},
-                                    {"HEADROOM_MEMORY_MB", std::nullopt},
-                                    {"HEADROOM_PROBE_INPUT", std::nullopt}};
+  EnvironmentChanges environment = {
+      {"HEADROOM_SOCKET", std::nullopt},    {"HEADROOM_LEVEL", std::nullopt},
+      {"HEADROOM_STEPS", std::nullopt},     {"HEADROOM_STACK_HZ", std::nullopt},
+      {"HEADROOM_MEMORY_MB", std::nullopt}, {"HEADROOM_PROBE_INPUT", std::nullopt}};
   const auto now = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
@@ -209,6 +213,7 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
     environment["PYTHONPATH"] =
         before.empty() ? installed.inject : fmt::format("{}:{}", installed.inject, before);
   }
+  environment["HEADROOM_STACK_HZ"] = fmt::format("{}", stack_hz_);
   if (probe_input_) environment["HEADROOM_PROBE_INPUT"] = "1";
   if (!gpu_work) return environment;
   if (!steps_.empty()) environment["HEADROOM_STEPS"] = steps_;

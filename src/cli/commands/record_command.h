@@ -39,6 +39,7 @@ class RecordCommand : public Subcommand {
   bool probe_input_ = false;
   bool end_group_ = false;
   double interval_s_ = 1;
+  double stack_hz_ = 25;
   bool quiet_ = false;
   int exit_code_ = 0;
 };

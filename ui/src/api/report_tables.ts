@@ -166,6 +166,16 @@ export interface InputWait {
   source: string;
 }
 
+/** Samples of the stack of Python's main thread. */
+export interface StackRow {
+  stack: string; // Frames separated by ";", outermost first.
+  rank: number | null;
+  part: string; // "forward", "other", "outside steps", ...
+  samples: number;
+  total_ms: number;
+  share_pct: number;
+}
+
 export interface ReportTables {
   gpu_time: GpuTimeRow[];
   idle: IdleRow[];
@@ -174,6 +184,7 @@ export interface ReportTables {
   operators: AttributedRow[];
   layers: AttributedRow[];
   lines: LineRow[];
+  stacks: StackRow[];
   regions: RegionRow[];
   timings: TimingRow[];
   callbacks: CallbackRow[];

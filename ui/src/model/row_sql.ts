@@ -29,6 +29,7 @@ export function sqlOf(kind: TableId, name: string): RowSql | null {
       return { title: "Its kernels, forward and backward", sql: kernelsOf("layer", name) };
     case "lines":
       return { title: "Its kernels, forward and backward", sql: kernelsOf("line", name) };
+    case "stacks":
     case "regions":
       return null;
   }

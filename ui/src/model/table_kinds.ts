@@ -1,9 +1,9 @@
 // Contents of the view of tables, for each kind of row.
 import type { Report } from "../api/types";
-import { pathOfKernel, pathOfLayer, pathOfLine, pathOfOperator } from "./charts/hierarchy";
+import { pathOfKernel, pathOfLayer, pathOfLine, pathOfOperator, pathOfStack } from "./charts/hierarchy";
 
-export type TableId = "operators" | "kernels" | "layers" | "lines" | "regions";
-export type Clock = "gpu" | "host";
+export type TableId = "operators" | "kernels" | "layers" | "lines" | "stacks" | "regions";
+export type Clock = "gpu" | "host" | "sampled";
 
 /** A row of any table, with the fields that tables and maps need. */
 export interface AnyRow {
@@ -75,6 +75,15 @@ export const TABLE_KINDS: TableKind[] = [
     backward: BACKWARD,
   },
   {
+    id: "stacks",
+    title: "Stacks",
+    meaning: "Where Python's main thread was, by samples of its stack: a flame graph, callers above.",
+    missing: "No stacks were sampled: headroom record samples those of Python programs that train.",
+    clocks: ["sampled"],
+    sort: "total_ms",
+    backward: BACKWARD,
+  },
+  {
     id: "regions",
     title: "Regions",
     meaning: "Ranges that the program marked: Headroom timers, record_function, framework ranges.",
@@ -106,6 +115,10 @@ export function rowsOf(report: Report, id: TableId): AnyRow[] {
       return report.layers.map((row) => anyRow(row, row.name, pathOfLayer(row), row.rank, row.count));
     case "lines":
       return report.lines.map((row) => anyRow(row, row.location, pathOfLine(row), row.rank, row.count));
+    case "stacks":
+      return report.stacks.map((row) =>
+        anyRow(row, row.stack.split(";").at(-1) ?? "", pathOfStack(row), row.rank, row.samples),
+      );
     case "regions":
       return report.regions.map((row) => anyRow(row, row.key, [row.key], row.rank, row.count));
   }
@@ -113,7 +126,9 @@ export function rowsOf(report: Report, id: TableId): AnyRow[] {
 
 /** Microseconds of a row that no other row includes. */
 export const sizeOf = (row: AnyRow, clock: Clock): number =>
-  row.figures[clock === "gpu" ? "total_us" : "self_host_us"] ?? 0;
+  clock === "sampled"
+    ? 1000 * (row.figures.total_ms ?? 0)
+    : (row.figures[clock === "gpu" ? "total_us" : "self_host_us"] ?? 0);
 
 /** Clocks for which the rows have times. */
 export function clocksOf(kind: TableKind, rows: AnyRow[]): Clock[] {

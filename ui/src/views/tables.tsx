@@ -13,7 +13,16 @@ import { isInside, nodeAt, pathOfText, textOfPath, treeOf } from "../model/chart
 import type { MapShape } from "../model/charts/map_layout";
 import { sumsText } from "../model/header";
 import { filtered } from "../model/table";
-import { type AnyRow, type Clock, clocksOf, rowsOf, sizeOf, TABLE_KINDS, type TableKind } from "../model/table_kinds";
+import {
+  type AnyRow,
+  type Clock,
+  clocksOf,
+  rowsOf,
+  sizeOf,
+  TABLE_KINDS,
+  type TableId,
+  type TableKind,
+} from "../model/table_kinds";
 import { type UrlState, writeState } from "../model/url_state";
 import type { ViewProps } from "./view";
 import "./tables.css";
@@ -62,6 +71,7 @@ const COLUMNS: Column<AnyRow>[] = [
   figure("roofline_pct", "Share of the roof", formatPercent, "Achieved share of the roofline bound"),
   word("class", "Kind", "Kind of work, by the kernel's name"),
   word("family", "Kind", "Kind of work, by the operator's name"),
+  word("part", "In", "Part of the step, or the kind of process"),
   word("tensor_cores", "Tensor cores", "Yes if the kernel's name shows that it uses tensor cores"),
   figure(
     "sm_active_pct",
@@ -83,9 +93,20 @@ const COLUMNS: Column<AnyRow>[] = [
   ),
 ];
 
+/** Titles and meanings of columns that differ in the table of sampled stacks. */
+const OF_STACKS: Record<string, Partial<Column<AnyRow>>> = {
+  name: { title: "Innermost frame" },
+  count: { title: "Samples" },
+  total_ms: { title: "Time", meaning: "The time for which its samples stand" },
+  share_pct: { meaning: "Share of the time of all samples" },
+};
+
 /** Adjusts the titles for the table. */
 const columnsOf = (kind: TableKind, columns: Column<AnyRow>[]): Column<AnyRow>[] =>
-  columns.map((column) => (column.key === "backward_us" ? { ...column, ...kind.backward } : column));
+  columns.map((column) => {
+    if (column.key === "backward_us") return { ...column, ...kind.backward };
+    return kind.id === "stacks" ? { ...column, ...OF_STACKS[column.key] } : column;
+  });
 
 /** Columns of single calls. */
 const CALL_COLUMNS: Column<AnyRow>[] = [
@@ -103,9 +124,12 @@ function titleOfCall(key: string): string {
   return titles[key.split("_")[0] ?? ""] ?? key;
 }
 
+/** Tables whose rows are lines of code. */
+const SHOW_CODE: TableId[] = ["lines", "stacks"];
+
 function linksOf(kind: TableKind, row: AnyRow, query: UrlState["query"]): RowLink[] {
-  const links = linksOfEvents(kind.id, row.name, (row.figures.total_us ?? 0) > 0);
-  if (kind.id === "lines")
+  const links = kind.id === "stacks" ? [] : linksOfEvents(kind.id, row.name, (row.figures.total_us ?? 0) > 0);
+  if (SHOW_CODE.includes(kind.id))
     links.push({
       title: "Its code",
       href: writeState({ view: "tables", query: { ...query, of: kind.id, code: row.name } }),
@@ -114,7 +138,7 @@ function linksOf(kind: TableKind, row: AnyRow, query: UrlState["query"]): RowLin
   return links;
 }
 
-const CLOCK_TITLES: Record<Clock, string> = { gpu: "GPU time", host: "Host time" };
+const CLOCK_TITLES: Record<Clock, string> = { gpu: "GPU time", host: "Host time", sampled: "Sampled time" };
 const SHAPES: { id: MapShape; title: string }[] = [
   { id: "icicle", title: "Icicle" },
   { id: "treemap", title: "Tree map" },
@@ -183,8 +207,9 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
               />
             )}
             <span class="dim">
-              {shape === "icicle" ? "Width" : "Area"} is {clock === "gpu" ? "GPU time" : "host time"}. Click a part to
-              go in; the table below follows.
+              {shape === "icicle" ? "Width" : "Area"} is{" "}
+              {CLOCK_TITLES[clock].replace(/^[HS]/, (first) => first.toLowerCase())}. Click a part to go in; the table
+              below follows.
             </span>
           </div>
           <NodeMap
@@ -240,7 +265,7 @@ function headlineOf(kind: TableKind, rows: AnyRow[]): string {
   const shares = rows.map((row) => row.figures.share_pct ?? 0).sort((a, b) => b - a);
   const top = shares.slice(0, TOP).reduce((sum, share) => sum + share, 0);
   if (rows.length <= TOP || top === 0) return kind.title;
-  return `${TOP} of ${formatCount(rows.length)} ${kind.title.toLowerCase()} take ${formatPercent(top)} of the GPU time`;
+  return `${TOP} of ${formatCount(rows.length)} ${kind.title.toLowerCase()} take ${formatPercent(top)} of the ${kind.id === "stacks" ? "sampled" : "GPU"} time`;
 }
 
 export function Tables({ report, state, go }: ViewProps) {
@@ -256,7 +281,7 @@ export function Tables({ report, state, go }: ViewProps) {
       <h2>{headlineOf(kind, rows)}</h2>
       <Tabs report={report} kind={kind} state={state} />
       <p>{rows.length === 0 ? kind.missing : `${kind.meaning} ${sumsText(report.steps)}`}</p>
-      {code !== "" && kind.id === "lines" && <SourceCode key={code} location={code} />}
+      {code !== "" && SHOW_CODE.includes(kind.id) && <SourceCode key={code} location={code} />}
       {rows.length > 0 && <Contents key={kind.id} kind={kind} rows={rows} state={state} go={go} />}
     </div>
   );

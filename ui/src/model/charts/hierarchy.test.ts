@@ -5,6 +5,7 @@ import {
   nodeAt,
   pathOfLayer,
   pathOfLine,
+  pathOfStack,
   pathOfText,
   shortName,
   textOfPath,
@@ -74,4 +75,14 @@ test("names of kernels begin with what tells them apart", () => {
   expect(shortName("void cutlass::Kernel2<cutlass_80_gemm>(x)")).toBe("Kernel2<cutlass_80_gemm>(x)");
   expect(shortName("aten::mm")).toBe("mm");
   expect(shortName("core.py")).toBe("core.py");
+});
+
+test("stacks begin with their part, and frames of packages lose the folder", () => {
+  const stack = "train.py(3): <module>;site-packages/torch/nn/modules/module.py: Module.__call__;import";
+  expect(pathOfStack({ part: "forward", stack })).toEqual([
+    "forward",
+    "train.py(3): <module>",
+    "torch/nn/modules/module.py: Module.__call__",
+    "import",
+  ]);
 });

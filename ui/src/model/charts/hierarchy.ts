@@ -1,5 +1,5 @@
 // Turns the names of a table into a tree: `encoder.layer.0.attention` is inside `encoder.layer.0`.
-import type { AttributedRow, KernelRow, LineRow } from "../../api/report_tables";
+import type { AttributedRow, KernelRow, LineRow, StackRow } from "../../api/report_tables";
 
 /** A size and its path in the tree. */
 export interface Leaf {
@@ -29,6 +29,12 @@ export function pathOfLayer(row: Pick<AttributedRow, "name">): string[] {
     .split(".")
     .filter((part) => part !== "");
 }
+
+/** Returns the part of the step and the frames below it, outermost first, without the folder of packages. */
+export const pathOfStack = (row: Pick<StackRow, "part" | "stack">): string[] => [
+  row.part,
+  ...row.stack.split(";").map((frame) => frame.replace(/^(site|dist)-packages\//, "")),
+];
 
 /** Splits "src/train.py(28): step" into folders, file and function. */
 export function pathOfLine(row: Pick<LineRow, "location">): string[] {
