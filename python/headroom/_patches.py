@@ -18,7 +18,7 @@ import threading
 import weakref
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
-from headroom import _beside_loop, _loader, _probe, _timer, _trainers
+from headroom import _beside_loop, _communication, _loader, _probe, _timer, _trainers
 from headroom._loader import Function, Maker
 
 FETCH = _timer.Scope("dataloader_next")
@@ -30,26 +30,6 @@ BACKWARD = _timer.Scope("BACKWARD")
 SCHEDULER = _timer.Scope("step_lr_schedulers")
 TO_DEVICE = _timer.Scope("to_device")
 FROM_DEVICE = _timer.Scope("from_device")
-COMMUNICATION = _timer.Scope("COMM")
-
-COLLECTIVES = (
-    "all_gather",
-    "all_gather_into_tensor",
-    "all_gather_object",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "barrier",
-    "broadcast",
-    "broadcast_object_list",
-    "gather",
-    "recv",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-    "scatter",
-    "send",
-)
 
 end = _timer.end
 
@@ -476,9 +456,7 @@ def install(torch: Any) -> None:
         replace(torch.Tensor, "cuda", _make_copy(TO_DEVICE, True))
         replace(torch.Tensor, "cpu", _make_copy(FROM_DEVICE, False))
         replace(torch.Tensor, "item", _make_copy(FROM_DEVICE, False))
-        if torch.distributed.is_available():
-            for name in COLLECTIVES:
-                replace(torch.distributed, name, timed(COMMUNICATION))
+        _communication.install(torch, replace, timed)
 
 
 def restore() -> None:

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <span>
@@ -97,10 +98,43 @@ RankOf ReadRank(std::int32_t pid) {
   return told != found.end() ? *told : RankOf();
 }
 
+/// Returns the files FILE.PID of an earlier recording, which reports would add to the
+/// new one.
+std::vector<std::string> FurtherFilesOf(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path whole(path);
+  const std::string prefix = whole.filename().string() + ".";
+  std::vector<std::string> found;
+  std::error_code error;
+  const fs::path folder = whole.has_parent_path() ? whole.parent_path() : fs::path(".");
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || name.size() == prefix.size() ||
+        name.find_first_not_of("0123456789", prefix.size()) != std::string::npos ||
+        !fs::is_regular_file(entry->symlink_status()))
+      continue;
+    constexpr std::size_t kHead = 4096;
+    std::string head(kHead, '\0');
+    std::ifstream file(entry->path(), std::ios::binary);
+    file.read(head.data(), static_cast<std::streamsize>(head.size()));
+    head.resize(static_cast<std::size_t>(file.gcount()));
+    if (head.find("headroom") != std::string::npos && head.find("recording") != std::string::npos)
+      found.push_back((whole.parent_path() / name).string());
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::Start(RecorderOptions options) {
   std::unique_ptr<Recorder> recorder(new Recorder(std::move(options)));
+  for (const std::string& earlier : FurtherFilesOf(recorder->options_.path)) {
+    if (!recorder->options_.replace)
+      return RecordingFile::Create(earlier, false, recorder->options_.limits).status();
+    std::error_code error;
+    std::filesystem::remove(earlier, error);  // A file that stays is only read with the new ones.
+  }
   Result<RecordingFile> file = RecordingFile::Create(
       recorder->options_.path, recorder->options_.replace, recorder->options_.limits);
   if (!file.ok()) return file.status();

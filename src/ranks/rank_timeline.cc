@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "analysis/analyzed_trace.h"
 #include "base/interval_set.h"
@@ -38,6 +39,7 @@ class TimelineReader {
     RankTimeline timeline;
     timeline.rank = store_.metadata.rank;
     timeline.world_size = store_.metadata.world_size;
+    if (store_.gpu_tasks.rows() == 0) return ReadHost(std::move(timeline));
     for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
       if (store_.gpu_tasks.kind[task] != GpuTaskKind::kKernel) continue;
       if (!names_.IsCommunication(store_.gpu_tasks.name[task]))
@@ -57,6 +59,58 @@ class TimelineReader {
   }
 
  private:
+  /// Reads a job that trains on the CPU, or whose GPU work was not recorded. A range in which the
+  /// loop communicates, such as its wait at the end of backward, is a collective: it begins when
+  /// the rank arrives. Forward, backward and optimizer are its computing.
+  RankTimeline ReadHost(RankTimeline timeline) {
+    const HostActivity& host = trace_.host;
+    computing_ = Unite(Unite(host.forward, host.backward), host.optimizer);
+    IntervalSet collectives;
+    if (store_.steps.rows() > 0) {
+      const TraceStore::RowRange rows = store_.HostEventsOf(store_.steps.thread[0]);
+      for (std::uint32_t row = rows.first; row < rows.last; ++row) {
+        const HostEventId event(row), parent = store_.host_events.parent[row];
+        if (!Communicates(event) || (parent.valid() && Communicates(parent))) continue;
+        const Interval span = {store_.host_events.start[row], store_.HostEnd(event)};
+        collectives.AppendInOrder(span);
+        std::string kind = KindOfRange(row, rows.last);
+        if (kind.empty()) continue;
+        RankCollective& collective = timeline.collectives.emplace_back();
+        collective.kind = std::move(kind);
+        collective.step = StepAt(span.start);
+        collective.start = span.start + base_;
+        collective.end = span.end + base_;
+        if (parent.valid()) collective.phase = trace_.attribution->Of(parent).phase;
+      }
+    }
+    ReadSteps(collectives, {}, timeline);
+    timeline.computing = ComputingToDraw();
+    return timeline;
+  }
+
+  /// Returns "allreduce" for a range "gloo:all_reduce", or with a range "all_reduce" inside; an
+  /// empty string for a range that does not tell the collective.
+  std::string KindOfRange(std::uint32_t row, std::uint32_t end) const {
+    const bool has_child = row + 1 < end && store_.host_events.parent[row + 1] == HostEventId(row);
+    std::string kind = LowerCase(store_.Text(store_.host_events.name[has_child ? row + 1 : row]));
+    if (!has_child && kind.find(':') == std::string::npos) return "";
+    kind.erase(0, kind.find(':') + 1);
+    std::erase(kind, '_');
+    return kind;
+  }
+
+  bool Communicates(HostEventId event) const {
+    return trace_.attribution->Of(event).phase == Phase::kCommunication;
+  }
+
+  /// Returns the number of the step that the host runs at this time, or kNoStep.
+  std::int64_t StepAt(TimeNs time) const {
+    const std::vector<Interval>& hosts = trace_.steps.hosts;
+    const auto after = std::ranges::upper_bound(hosts, time, {}, &Interval::start);
+    if (after == hosts.begin() || time >= std::prev(after)->end) return RankCollective::kNoStep;
+    return trace_.steps.steps.list[static_cast<std::size_t>(after - hosts.begin()) - 1].index;
+  }
+
   Interval Span(std::size_t task) const {
     return {store_.gpu_tasks.start[task], store_.TaskEnd(GpuTaskId(task))};
   }

@@ -80,11 +80,11 @@ class Stacks(support.ProgramTest):
 
     def test_time_without_regions_has_the_lines_that_a_stopwatch_says(self):
         loop = self.program("loop.py", LOOP)
-        report = self.record(loop, "1000", self.scratch / "spent.json", flags=("--stack-hz", "100"))
+        report = self.record(loop, "400", self.scratch / "spent.json", flags=("--stack-hz", "200"))
         spent = json.loads((self.scratch / "spent.json").read_text())
         in_steps = [row for row in report["stacks"] if row["part"] == "other"]
         samples = sum(row["samples"] for row in in_steps)
-        self.assertGreater(samples, 500)
+        self.assertGreater(samples, 300)
         for function, seconds in spent.items():
             found = sum(row["samples"] for row in in_steps if function in row["stack"])
             share = seconds / sum(spent.values())

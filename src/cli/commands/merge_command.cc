@@ -123,7 +123,7 @@ std::string MergeCommand::Summary(const JobTraces& job, std::int64_t events) con
 }
 
 Status MergeCommand::Run() {
-  const Result<TraceFiles> files = FindTraceFiles(traces_);
+  const Result<TraceFiles> files = FindJobFiles(traces_);
   if (!files.ok()) return files.status();
   if (output_path_ == "-") return Status::Usage("-o -: a trace cannot go to stdout; name a file");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())

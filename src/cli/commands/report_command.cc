@@ -229,7 +229,7 @@ Status ReportCommand::Run() {
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
   if (!reference.ok()) return reference.status();
   // Every process reads files, so every process must know which files belong together.
-  if (Result<TraceFiles> found = FindTraceFiles(traces_); found.ok())
+  if (Result<TraceFiles> found = FindJobFiles(traces_); found.ok())
     request.value().recordings = FindRecordings(found.value().paths);
   SharedReading reading(*communicator.value(), [&](const std::string& path, int threads) {
     FileRequest of_file = request.value();
@@ -245,7 +245,7 @@ Status ReportCommand::Run() {
 }
 
 Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
-  Result<TraceFiles> found = FindTraceFiles(traces_);
+  Result<TraceFiles> found = FindJobFiles(traces_);
   if (!found.ok()) return found.status();
   files_ = std::move(found).value();
   if (Status status = CheckOutputs(); !status.ok()) return status;
@@ -277,7 +277,7 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
 }
 
 Status ReportCommand::WritePage() {
-  Result<TraceFiles> found = FindTraceFiles(traces_);
+  Result<TraceFiles> found = FindJobFiles(traces_);
   if (!found.ok()) return found.status();
   files_ = std::move(found).value();
   if (Status status = CheckOutputs(); !status.ok()) return status;

@@ -258,7 +258,7 @@ Status ScaleCommand::Run() {
     if (!clusters.ok()) return clusters.status();
     return WriteResult(NetworkChoice::ListClusters(clusters.value()), output_path_);
   }
-  const Result<TraceFiles> files = FindTraceFiles(traces_);
+  const Result<TraceFiles> files = FindJobFiles(traces_);
   if (!files.ok()) return files.status();
   if (Status status = CheckFlags(files.value()); !status.ok()) return status;
   // Checks the flags before reading a large trace.

@@ -79,7 +79,7 @@ std::optional<LinkPage> OpenInBrowser(const std::string& link) {
 std::vector<std::string> FilesToRead(const std::vector<std::string>& named) {
   std::vector<std::string> files;
   for (const std::string& path : named) {
-    const Result<TraceFiles> found = FindTraceFiles({path});
+    const Result<TraceFiles> found = FindJobFiles({path});
     if (found.ok())
       files.insert(files.end(), found.value().paths.begin(), found.value().paths.end());
     else

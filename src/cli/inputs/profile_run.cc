@@ -54,7 +54,7 @@ Result<std::vector<ProfiledTrace>> ProfileFile(const std::string& path, bool has
 
 Result<JobProfile> ProfileTraces(const std::vector<std::string>& named,
                                  const ReferenceData& reference, const JobOptions& options) {
-  const Result<TraceFiles> files = FindTraceFiles(named);
+  const Result<TraceFiles> files = FindJobFiles(named);
   if (!files.ok()) return files.status();
   std::vector<ProfiledTrace> profiled;
   std::set<std::string> seen;

@@ -89,7 +89,7 @@ Result<ReadFiles> SortResults(const TraceFiles& files, std::vector<FileResult> r
 
 Result<std::unique_ptr<JobSession>> OpenJobSession(const std::vector<std::string>& named,
                                                    JobSessionOptions options) {
-  Result<TraceFiles> found = FindTraceFiles(named);
+  Result<TraceFiles> found = FindJobFiles(named);
   if (!found.ok()) return found.status();
   TraceFiles& files = found.value();
   options.request.recordings = FindRecordings(files.paths);

@@ -57,6 +57,36 @@ bool IsTraceFile(const fs::directory_entry& entry) {
   return !name.starts_with('.') && LooksLikeATrace(name) && entry.is_regular_file(unknown);
 }
 
+/// Returns true if a file begins as the recording of a rank: `headroom record` states the rank of a
+/// process before its first event.
+bool IsRecordingOfARank(const std::string& path) {
+  constexpr std::size_t kHead = std::size_t{64} << 10;
+  std::string head(kHead, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return head.find("world_size") != std::string::npos;
+}
+
+/// Returns the recordings of the further ranks of a recording, sorted by name.
+std::vector<std::string> FurtherRanks(const std::string& path) {
+  std::vector<std::string> found;
+  if (!path.ends_with(".pftrace")) return found;
+  const fs::path whole(path);
+  const std::string prefix = whole.filename().string() + ".";
+  std::error_code error;
+  const fs::path folder = whole.has_parent_path() ? whole.parent_path() : fs::path(".");
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || !IsOfAFurtherProcess(name) || !IsTraceFile(*entry)) continue;
+    const std::string other = (whole.parent_path() / name).string();
+    if (IsRecordingOfARank(other)) found.push_back(other);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 /// Returns the folders below `folder` that hold traces, sorted by name; empty if too many files are
 /// below `folder`. JAX, for example, writes into plugins/profile/DATE.
 std::vector<std::string> FoldersWithTraces(const std::string& folder) {
@@ -309,6 +339,25 @@ Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named) {
     }
   }
   std::sort(files.skipped.begin(), files.skipped.end());
+  return files;
+}
+
+Result<TraceFiles> FindJobFiles(const std::vector<std::string>& named) {
+  Result<TraceFiles> files = FindTraceFiles(named);
+  if (!files.ok()) return files;
+  for (const std::string& path : named) {
+    const std::vector<std::string> ranks = FurtherRanks(path);
+    const std::vector<std::string>& all = files.value().paths;
+    // If one of them is named, the user has named all files to read.
+    if (std::ranges::any_of(ranks, [&](const std::string& rank) {
+          return std::find(all.begin(), all.end(), rank) != all.end();
+        }))
+      continue;
+    for (const std::string& rank : ranks) {
+      files.value().paths.push_back(rank);
+      files.value().of_folder.push_back(true);
+    }
+  }
   return files;
 }
 

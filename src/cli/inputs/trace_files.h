@@ -23,6 +23,11 @@ struct TraceFiles {
 /// Fails with kBadInput if a folder is unreadable, or has no trace or several folders of traces.
 Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named);
 
+/// Returns the files that FindTraceFiles() finds and, for a named recording of `headroom record`,
+/// those of the job's other ranks, in its folder as FILE.PID. Does not add files that are
+/// named, too.
+Result<TraceFiles> FindJobFiles(const std::vector<std::string>& named);
+
 /// Returns the only trace file of a folder, or the file itself. Fails as FindTraceFiles() does, and
 /// with kBadInput for several traces.
 Result<std::string> FindOneTraceFile(const std::string& named);
