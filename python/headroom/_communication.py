@@ -97,7 +97,7 @@ def _make_forward(torch: Any) -> Callable[[Any], Any]:
 def install(torch: Any, replace: Replace, timed: Callable[[_timer.Scope], Callable[[Any], Any]]) -> None:
     """Times collectives, waits for them, and the end of a backward pass of DistributedDataParallel.
 
-    Each is a region COMM. Collectives have one of their own name inside.
+    Each is a region COMM. A collective has a region with its name inside.
     """
     if not torch.distributed.is_available():
         return

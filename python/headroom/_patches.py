@@ -16,7 +16,7 @@ import platform
 import sys
 import threading
 import weakref
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Set, Tuple
 
 from headroom import _beside_loop, _communication, _loader, _probe, _timer, _trainers
 from headroom._loader import Function, Maker
@@ -503,3 +503,27 @@ def inject(torch: Any) -> None:
             torch, lambda iterator: None if iterator in steps.evaluating or steps.updates == 0 else steps.updates
         )
     atexit.register(lambda: steps.cancel())  # Work after the last update is not a step.
+    _flush_gpu_work_before_os_exit()
+
+
+def _flush_gpu_work_before_os_exit() -> None:
+    """Makes os._exit() write the last GPU work first. Processes of multiprocessing end with it, and exit handlers do
+    not run.
+    """
+    path = os.environ.get("CUDA_INJECTION64_PATH", "")
+    if os.path.basename(path) != "libheadroom_cupti.so":
+        return
+    original = os._exit
+
+    @functools.wraps(original)
+    def _exit(status: int) -> NoReturn:
+        try:
+            import ctypes
+
+            # Fails if the driver has not loaded it.
+            ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_NOW).headroom_cupti_flush()
+        except (AttributeError, ImportError, OSError):
+            pass
+        original(status)
+
+    os._exit = _exit

@@ -62,5 +62,22 @@ TEST(LaunchGate, WithoutAWindowAllIsWanted) {
   EXPECT_EQ(gate.SawTask(1, 2, 3), true);
 }
 
+TEST(StepGateTest, ProducersBeginAQuarterOfASecondBeforeTheWindow) {
+  const auto at = [](std::int64_t ms) { return TimeNs(ms * 1'000'000); };
+  StepGate gate(RecordedSteps{.first = 1000, .last = 1004});
+  EXPECT_FALSE(gate.Near()) << "no step was seen, and the window is far";
+  gate.SawStep(0, 0, at(0));
+  for (std::int64_t step = 1; step < 1000; ++step) {
+    gate.SawStep(step, static_cast<std::uint64_t>(step), at(2 * step));
+    EXPECT_EQ(gate.Near(), step >= 1000 - 126) << step;
+  }
+  StepGate slow(RecordedSteps{.first = 10, .last = 10});
+  slow.SawStep(0, 0, at(0));
+  for (std::int64_t step = 1; step < 10; ++step) {
+    slow.SawStep(step, static_cast<std::uint64_t>(step), at(1000 * step));
+    EXPECT_EQ(slow.Near(), step >= 9) << step;
+  }
+}
+
 }  // namespace launch_gate_test
 }  // namespace headroom

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "capture/metrics/board/clock.h"
+
 namespace headroom {
 namespace {
 
@@ -143,7 +145,7 @@ void RingReader::FindSteps(std::uint32_t i) {
     const std::uint32_t kind = KindOf(record);
     if (kind == HEADROOM_KIND_STEP) {
       const auto number = static_cast<std::int64_t>(records[(at + 1) & mask].ticks);
-      gate_->SawStep(number, record.ticks);
+      gate_->SawStep(number, record.ticks, MonotonicNow());
       ring.last_step = gate_->IsLast(number) ? SerialOf(record) : kNoSerial;
     } else if (kind == HEADROOM_KIND_END && SerialOf(record) == ring.last_step) {
       gate_->SawEnd(record.ticks);

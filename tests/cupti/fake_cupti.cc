@@ -432,6 +432,8 @@ FAKE_EXPORT int FakeCuptiDo(const char* command, std::uint64_t number) {
 FAKE_EXPORT Result cuptiGetVersion(std::uint32_t* version) {
 #ifdef FAKE_CUPTI_OLD
   *version = static_cast<std::uint32_t>(Setting("VERSION", 15));
+#elif defined(FAKE_CUPTI_WITHOUT_DRIVER)
+  *version = 0;
 #else
   *version = static_cast<std::uint32_t>(Setting("VERSION", 130001));
 #endif
@@ -538,6 +540,8 @@ FAKE_EXPORT Result cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t 
   std::uint8_t* next = buffer;
   if (*record != nullptr) next = reinterpret_cast<std::uint8_t*>(*record) + SizeOf(**record);
   if (next >= buffer + valid) return kMaxLimitReached;
+  static long read = 0;
+  if (++read == Setting("INVALID_RECORD", -1)) return kInvalidKind;
   *record = reinterpret_cast<Activity*>(next);
   return kSuccess;
 }

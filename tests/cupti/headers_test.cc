@@ -19,6 +19,7 @@ namespace ours = headroom::cupti;
 
 static_assert(ours::kSuccess == int{CUPTI_SUCCESS});
 static_assert(ours::kMaxLimitReached == int{CUPTI_ERROR_MAX_LIMIT_REACHED});
+static_assert(ours::kInvalidKind == int{CUPTI_ERROR_INVALID_KIND});
 static_assert(ours::kInsufficientPrivileges == int{CUPTI_ERROR_INSUFFICIENT_PRIVILEGES});
 static_assert(ours::kMultipleSubscribers == int{CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED});
 static_assert(ours::kVirtualInsufficientPrivileges ==

@@ -321,6 +321,16 @@ TEST(Regression, NoBufferIsEverRefusedAndWhatIsThrownAwayIsCounted) {
   EXPECT_GT(run.messages.at("cupti_discarded_bytes"), 1 << 20);
 }
 
+// NVIDIA: CUPTI returns INVALID_KIND where a record is not complete. The rest of the buffer is
+// lost.
+TEST(Regression, ABufferThatCannotBeReadToItsEndIsCounted) {
+  const Outcome run = RunProgram({"init", "launch", "100"}, {{"FAKE_CUPTI_INVALID_RECORD", "61"}});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_GT(run.tasks.size(), 10u);
+  EXPECT_LT(run.tasks.size(), 100u);
+  EXPECT_GT(run.messages.at("cupti_discarded_bytes"), 0);
+}
+
 // --- missing parts ------------------------------------------------------------------------------
 
 TEST(Injection, MissingRightsAreSaid) {
@@ -355,6 +365,17 @@ TEST(Injection, WithoutALibraryItSaysWhatToInstall) {
   EXPECT_THAT(run.texts.at("cupti_unavailable"),
               ElementsAre(testing::AnyOf(HasSubstr("no libcupti found"),
                                          HasSubstr("finds no driver"), HasSubstr("refuses"))));
+}
+
+TEST(Injection, ALibraryOfAnotherDriverIsPassedOverForTheNext) {
+  const std::string both = std::string(FAKE_OTHER_DRIVER_CUPTI_FOLDER) + ":" + FAKE_CUPTI_FOLDER;
+  const Outcome run = RunProgram({"init", "launch", "3"}, {{"LD_LIBRARY_PATH", both}});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.tasks.size(), 3u);
+  const Outcome alone =
+      RunProgram({"init", "launch", "3"}, {{"LD_LIBRARY_PATH", FAKE_OTHER_DRIVER_CUPTI_FOLDER}});
+  EXPECT_EQ(alone.status, 0);
+  EXPECT_THAT(alone.texts.at("cupti_unavailable"), ElementsAre(HasSubstr("finds no driver")));
 }
 
 TEST(Injection, ALibraryThatIsTooOldIsSaid) {

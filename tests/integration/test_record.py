@@ -415,6 +415,49 @@ class Record(support.ProgramTest):
         self.assertEqual([step["index"] for step in report["steps"]["list"]], [1])
         self.assertEqual(sum(row["count"] for row in report["kernels"]), 5)
 
+    def test_a_window_of_short_steps_has_all_its_gpu_work(self):
+        """CUPTI begins to record late: its switch is asked for every 10 ms, and steps take 2 ms."""
+        cupti = support.BINARY.parent / "tests/cupti"
+        steps = " ".join(f"step {step} wait 2 now launch 1 endstep" for step in range(240))
+        outcome = record(
+            "-o",
+            self.file,
+            "--steps",
+            "200:204",
+            "--",
+            cupti / "fake_program",
+            *f"init {steps} wait 300".split(),
+            environment={"LD_LIBRARY_PATH": str(cupti / "new")},
+        )
+        self.assertEqual(outcome.code, 0, outcome)
+        report = self.report()
+        self.assertEqual([step["index"] for step in report["steps"]["list"]], list(range(200, 205)))
+        self.assertEqual(sum(row["count"] for row in report["kernels"]), 5)
+
+    def test_the_last_gpu_work_before_os_exit(self):
+        """Processes of multiprocessing end with os._exit(), which runs no exit handlers."""
+        cupti = support.BINARY.parent / "tests/cupti"
+        script = self.write(
+            "end.py",
+            """
+import ctypes, os, torch
+driver = ctypes.CDLL("libcuda.so.1")
+driver.cuInit(0)
+context, module, kernel = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+driver.cuModuleLoadData(ctypes.byref(module), b"")
+driver.cuModuleGetFunction(ctypes.byref(kernel), module, b"k")
+for _ in range(7):
+    driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, None, None)
+os._exit(3)
+""",
+        )
+        outcome = record(
+            "-o", self.file, "--", self.python("torch"), script, environment={"LD_LIBRARY_PATH": str(cupti / "new")}
+        )
+        self.assertEqual(outcome.code, 3, outcome)
+        self.assertEqual(sum(row["count"] for row in self.report()["kernels"]), 7)
+
     def test_why_there_is_no_gpu_work_is_told(self):
         fake = support.BINARY.parent / "tests/cupti/fake_program"
         outcome = record(

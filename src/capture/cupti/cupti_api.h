@@ -34,6 +34,7 @@ inline constexpr std::uint32_t kOldestVersion = 15;
 enum Result : std::int32_t {
   kSuccess = 0,
   kMaxLimitReached = 12,
+  kInvalidKind = 21,  ///< A record that is not complete.
   kInsufficientPrivileges = 35,
   kMultipleSubscribers = 39,
   kVirtualInsufficientPrivileges = 40,

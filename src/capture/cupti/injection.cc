@@ -1,6 +1,6 @@
-// Entry points of libheadroom_cupti.so for the CUDA driver and NVTX. `headroom record` names the
-// library in CUDA_INJECTION64_PATH and, at level full, in NVTX_INJECTION64_PATH. See
-// docs/gpu-recording.md.
+// Entry points of libheadroom_cupti.so for the CUDA driver, NVTX and Headroom's Python hooks.
+// `headroom record` names the library in CUDA_INJECTION64_PATH and, at level full, in
+// NVTX_INJECTION64_PATH. See docs/gpu-recording.md.
 #include <dlfcn.h>
 
 #include <exception>
@@ -21,6 +21,11 @@ HEADROOM_EXPORT int InitializeInjection() {
   }
   return 1;
 }
+
+/// Writes all records of GPU work. For a process that is about to end without its exit handlers, as
+/// Python's os._exit() does: headroom/_patches.py calls it. Does nothing if nothing is recorded.
+// NOLINTNEXTLINE(readability-identifier-naming): a C function.
+HEADROOM_EXPORT void headroom_cupti_flush() { headroom::cupti::Session::EndProcess(); }
 
 /// NVTX calls this at its first use. Forwards the call to CUPTI, which converts ranges into
 /// records. Returns 0 without CUPTI; this disables NVTX.

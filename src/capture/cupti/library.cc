@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -92,30 +93,35 @@ std::vector<std::string> FoldersOf(const char* list) {
   return folders;
 }
 
-void* OpenIn(const std::string& folder) {
+/// Returns true if a library can be used.
+using Accept = std::function<bool(void* handle)>;
+
+/// Returns the first library in the folder that is accepted, or null.
+void* OpenIn(const std::string& folder, const Accept& accept) {
   for (const char* file : kFileNames) {
-    if (void* handle = dlopen((folder + file).c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+    void* handle = dlopen((folder + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr && accept(handle)) return handle;
   }
   return nullptr;
 }
 
-}  // namespace
-
-void* OpenLibraryFile() {
+/// Offers every libcupti, in the order of OpenLibraryFile(), until one is accepted.
+void* OpenFirst(const Accept& accept) {
   Loaded loaded;
   dl_iterate_phdr(&SeeLoaded, &loaded);
   if (!loaded.cupti.empty()) {
-    if (void* handle = dlopen(loaded.cupti.c_str(), RTLD_NOW | RTLD_NOLOAD)) return handle;
+    void* handle = dlopen(loaded.cupti.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    if (handle != nullptr && accept(handle)) return handle;
   }
   for (const std::string& folder : loaded.folders) {
-    if (void* handle = OpenIn(folder)) return handle;
+    if (void* handle = OpenIn(folder, accept)) return handle;
   }
   // Tries all versions folder by folder. The loader would prefer the system's version 13 to the
   // version 12 that LD_LIBRARY_PATH names.
   for (const std::string& folder : FoldersOf(std::getenv("LD_LIBRARY_PATH"))) {
-    if (void* handle = OpenIn(folder + "/")) return handle;
+    if (void* handle = OpenIn(folder + "/", accept)) return handle;
   }
-  if (void* handle = OpenIn("")) return handle;  // Uses the loader's search path.
+  if (void* handle = OpenIn("", accept)) return handle;  // Uses the loader's search path.
   std::vector<std::string> roots;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     const char* root = std::getenv(variable);
@@ -124,27 +130,16 @@ void* OpenLibraryFile() {
   roots.emplace_back("/usr/local/cuda");
   for (const std::string& root : roots) {
     for (const char* step : kFromRoot) {
-      if (void* handle = OpenIn(root + "/" + step)) return handle;
+      if (void* handle = OpenIn(root + "/" + step, accept)) return handle;
     }
   }
   return nullptr;
 }
 
-std::string Library::Explain(Result result) const {
-  const char* text = nullptr;
-  if (get_result_string(result, &text) == kSuccess && text != nullptr) return text;
-  return "error " + std::to_string(static_cast<int>(result));
-}
-
-bool OpenLibrary(Library* library, std::string* why) {
-  void* handle = OpenLibraryFile();
-  if (handle == nullptr) {
-    *why =
-        "no libcupti found: install the CUPTI of the program's CUDA version (pip: "
-        "nvidia-cuda-cupti for 13, nvidia-cuda-cupti-cu12 for 12), or add its folder to "
-        "LD_LIBRARY_PATH";
-    return false;
-  }
+/// Loads the entry points of a library and checks that it fits the driver. Returns false with the
+/// reason if it cannot be used.
+bool Take(void* handle, Library* library, std::string* why) {
+  *library = Library();
   const char* missing = TakeEntryPoints(handle, library);
   if (missing != nullptr) {
     *why = library->path + " has no " + missing + ": install the CUPTI of CUDA 11.2 or later";
@@ -161,6 +156,40 @@ bool OpenLibrary(Library* library, std::string* why) {
     return false;
   }
   return true;
+}
+
+}  // namespace
+
+void* OpenLibraryFile() {
+  return OpenFirst([](void* handle) {
+    Library library;
+    std::string why;
+    return Take(handle, &library, &why);
+  });
+}
+
+std::string Library::Explain(Result result) const {
+  const char* text = nullptr;
+  if (get_result_string(result, &text) == kSuccess && text != nullptr) return text;
+  return "error " + std::to_string(static_cast<int>(result));
+}
+
+bool OpenLibrary(Library* library, std::string* why) {
+  why->clear();
+  const auto take = [&](void* handle) {
+    std::string reason;
+    if (Take(handle, library, &reason)) return true;
+    if (why->empty()) *why = reason;  // The first one fits the process best.
+    return false;
+  };
+  if (OpenFirst(take) != nullptr) return true;
+  if (why->empty()) {
+    *why =
+        "no libcupti found: install the CUPTI of the program's CUDA version (pip: "
+        "nvidia-cuda-cupti for 13, nvidia-cuda-cupti-cu12 for 12), or add its folder to "
+        "LD_LIBRARY_PATH";
+  }
+  return false;
 }
 
 Result Subscribe(const Library& library, Callback callback, void* user, Subscriber* subscriber,

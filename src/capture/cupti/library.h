@@ -27,11 +27,12 @@ struct Library {
 /// - one that the loader finds
 /// - one under CUDA_HOME, CUDA_PATH or /usr/local/cuda
 ///
-/// Returns null if none is found. Never close the handle, because CUPTI has threads.
+/// One that lacks functions or does not support the driver is passed over for the next. Returns
+/// null if none is found. Never close the handle, because CUPTI has threads.
 void* OpenLibraryFile();
 
-/// Opens libcupti and loads its entry points. Returns false if it cannot be used; `why` is then a
-/// sentence with the remedy.
+/// Opens libcupti and loads its entry points. Returns false if none can be used; `why` is then a
+/// sentence with the remedy, for the one that fits the process best.
 bool OpenLibrary(Library* library, std::string* why);
 
 /// Registers `callback` with CUPTI, which allows one client per process. If CUPTI refuses, `why` is

@@ -16,10 +16,14 @@ inline constexpr std::uint32_t kNoisyRuntimeCalls[] = {
     11,   // cudaPeekAtLastError
     12,   // cudaGetErrorString
     15,   // cudaFuncGetAttributes
+    16,   // cudaSetDevice
     17,   // cudaGetDevice
+    132,  // cudaStreamQuery
+    138,  // cudaEventQuery
     151,  // cudaPointerGetAttributes
     200,  // cudaDeviceGetAttribute
     209,  // cudaGetErrorName
+    240,  // cudaStreamQuery_ptsz
     317,  // cudaStreamIsCapturing
     318,  // cudaStreamIsCapturing_ptsz
     324,  // cudaStreamGetCaptureInfo
@@ -37,12 +41,15 @@ inline constexpr std::uint32_t kNoisyDriverCalls[] = {
     15,   // cuCtxPopCurrent
     16,   // cuCtxGetDevice
     85,   // cuFuncGetAttribute
+    120,  // cuEventQuery
+    125,  // cuStreamQuery
     303,  // cuCtxSetCurrent
     304,  // cuCtxGetCurrent
     310,  // cuPointerGetAttribute
     323,  // cuCtxPushCurrent_v2
     324,  // cuCtxPopCurrent_v2
     392,  // cuDevicePrimaryCtxGetState
+    439,  // cuStreamQuery_ptsz
     450,  // cuPointerGetAttributes
     483,  // cuStreamGetCtx
     484,  // cuStreamGetCtx_ptsz

@@ -166,11 +166,12 @@ void RecordWriter::NameCall(const Api& record) {
   name.store(headroom_impl_key(plain.c_str()), std::memory_order_relaxed);
 }
 
-void RecordWriter::WriteBuffer(std::uint8_t* buffer, std::size_t valid) {
-  const Activity* batch[kBatch];
+std::size_t RecordWriter::WriteBuffer(std::uint8_t* buffer, std::size_t valid) {
+  const Activity* batch[kBatch] = {};
   std::size_t count = 0;
   Activity* record = nullptr;
-  while (valid > 0 && library_->get_next_record(buffer, valid, &record) == kSuccess) {
+  Result result = kMaxLimitReached;
+  while (valid > 0 && (result = library_->get_next_record(buffer, valid, &record)) == kSuccess) {
     if (record->kind == kRuntime || record->kind == kDriver) {
       const auto& call = *reinterpret_cast<const Api*>(record);
       if (IsNoisy(call.kind, call.cbid) || IsOurThread(call.thread_id)) continue;
@@ -183,6 +184,10 @@ void RecordWriter::WriteBuffer(std::uint8_t* buffer, std::size_t valid) {
     }
   }
   WriteBatch(batch, count);
+  if (result == kMaxLimitReached) return 0;
+  const auto read = static_cast<std::size_t>(
+      record == nullptr ? 0 : reinterpret_cast<const std::uint8_t*>(record) - buffer);
+  return valid - std::min(read, valid);
 }
 
 void RecordWriter::WriteBatch(const Activity* const* records, std::size_t count) {

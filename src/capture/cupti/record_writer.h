@@ -28,8 +28,9 @@ class RecordWriter {
   /// Reads both clocks. Does nothing if timestamps are ticks.
   void Anchor();
 
-  /// Writes the records of a buffer. Calls CUPTI without holding a lock.
-  void WriteBuffer(std::uint8_t* buffer, std::size_t valid);
+  /// Writes the records of a buffer. Calls CUPTI without holding a lock. Returns the bytes behind
+  /// the last record that CUPTI could read, such as behind an incomplete one.
+  std::size_t WriteBuffer(std::uint8_t* buffer, std::size_t valid);
 
   /// Forgets the names of threads, because the system reuses thread ids.
   void ForgetThreads();

@@ -327,9 +327,15 @@ void Session::Exit() {
   Report();
 }
 
+void Session::EndProcess() {
+  if (the_session != nullptr) OnExit();
+}
+
 void Session::OnExit() {
   // A forked child has no worker and must not call CUPTI.
   if (the_session->forked_ || getpid() != the_session->pid_) return;
+  static std::atomic_flag ended = ATOMIC_FLAG_INIT;
+  if (ended.test_and_set()) return;
   try {
     the_session->Exit();
   } catch (...) {
@@ -365,7 +371,10 @@ void Session::OnBufferCompleted(Context context, std::uint32_t stream, std::uint
 
 void Session::TakeBuffer(Context context, std::uint32_t stream, std::uint8_t* buffer,
                          std::size_t valid) {
-  if (pool_.Readable(buffer, valid)) writer_.WriteBuffer(buffer, valid);
+  if (pool_.Readable(buffer, valid)) {
+    const std::size_t unread = writer_.WriteBuffer(buffer, valid);
+    pool_.AddDiscarded(static_cast<std::int64_t>(unread));
+  }
   pool_.Return(buffer);
   CountDropped(context, stream);
 }

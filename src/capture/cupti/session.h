@@ -45,6 +45,8 @@ class Session {
   /// Subscribes to CUPTI and begins to record if there is a recorder. Runs once per process; later
   /// calls do nothing.
   static void Start();
+  /// Writes all records, as the exit handler does. Later calls do nothing.
+  static void EndProcess();
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
