@@ -54,7 +54,7 @@ def _nothing(number: int, frame: Optional[FrameType]) -> None:
 
 def _free_signal() -> int:
     """Returns a signal that the program does not use, after setting its handler; 0 if Python needs none."""
-    if sys.version_info >= (3, 12):
+    if sys.version_info >= (3, 13):
         return 0
     for number in range(signal.SIGRTMAX - 5, signal.SIGRTMIN, -1):
         if signal.getsignal(number) == signal.SIG_DFL:

@@ -4,7 +4,7 @@
 // walk along its frames alone, no switch of threads, and every moment is equally likely, also those
 // in which C code keeps the lock.
 //
-// Before Python 3.12, a request does not reach a main thread that executes bytecodes: the flag that
+// Before Python 3.13, a request does not reach a main thread that executes bytecodes: the flag that
 // it looks at is computed for the thread that asks. A signal to the main thread, with a handler
 // that does nothing, sets the flag. It is sent only while the thread runs, never while it waits in
 // a system call, which would fail with EINTR.

@@ -538,7 +538,7 @@ static PyMethodDef module_methods[] = {
      "recording, hz times a second. Call it on that thread. name_of(code, line) returns the name "
      "of "
      "a frame, or None to leave it out. signal: one whose handler does nothing, for Python before "
-     "3.12; else 0. Returns False if nothing is recorded, or if this process already samples."},
+     "3.13; else 0. Returns False if nothing is recorded, or if this process already samples."},
     {"stop_stacks", StacksStop, METH_NOARGS,
      "stop_stacks()\n--\n\nEnds the sampling; the interpreter must not end before."},
     {NULL, NULL, 0, NULL}};

@@ -66,6 +66,36 @@ class Sampling(unittest.TestCase):
         self.assertGreater(sum(samples for _, samples in process.stacks), 60)
         self.assertEqual({tuple(frames) for frames, _ in process.stacks}, {("<module>",)})
 
+    def test_running_and_waiting_code_have_their_shares(self):
+        """Fails where a request does not reach a thread that executes bytecodes: they count for the next wait."""
+        (process,), result = record_python(
+            """
+            import time
+            from headroom import _stacks, _timer
+            def spin():
+                end = time.perf_counter() + 0.004
+                while time.perf_counter() < end:
+                    pass
+            _timer.sample_stacks(200, lambda code, line: code.co_name, _stacks._free_signal())
+            spent = {"spin": 0.0, "wait": 0.0}
+            for _ in range(400):
+                began = time.perf_counter()
+                spin()
+                spun = time.perf_counter()
+                time.sleep(0.002)
+                spent["spin"] += spun - began
+                spent["wait"] += time.perf_counter() - spun
+            _timer.stop_stacks()
+            print(spent["spin"] / sum(spent.values()))
+            """
+        )
+        share = float(result.stdout)
+        samples = sum(count for _, count in process.stacks)
+        spin = sum(count for frames, count in process.stacks if "spin" in frames)
+        self.assertGreater(samples, 300)
+        # Four standard errors, and 3 % for the lines between.
+        self.assertAlmostEqual(spin / samples, share, delta=4 * (share * (1 - share) / samples) ** 0.5 + 0.03)
+
     def test_the_innermost_frames_of_a_deep_stack(self):
         (process,), _ = record_python(
             """
