@@ -234,6 +234,11 @@ TraceReport DemoReport() {
                      .count = 9,
                      .total = Us(1'050),
                      .share_pct = 1.2}};
+  report.stacks = {{.stack = "train.py(184): <module>;site-packages/torch/optim/sgd.py: SGD.step",
+                    .part = "optimizer",
+                    .samples = 25,
+                    .total = DurationNs(1'000'000'000),
+                    .share_pct = 100}};
   report.lines = {{.location = "train.py(184): <module>",
                    .count = 3,
                    .total = Us(60'000),
