@@ -34,7 +34,7 @@ void ForEachFrame(std::string_view stack, const std::function<void(std::string_v
 
 /// Returns "json/decoder.py: decode" of "python3.11/json/decoder.py(355): decode".
 std::string WithoutLine(std::string_view frame) {
-  const std::size_t open = frame.rfind("("),
+  const std::size_t open = frame.rfind('('),
                     close = frame.find("): ", std::min(open, frame.size()));
   if (open == std::string_view::npos || close == std::string_view::npos) return std::string(frame);
   return std::string(frame.substr(0, open)) + std::string(frame.substr(close + 1));
@@ -76,12 +76,12 @@ void Add(const StackRow& row, Rows& rows) {
   sum.total += row.total;
 }
 
-std::vector<StackRow> Sorted(Rows found) {
+std::vector<StackRow> Sorted(const Rows& found) {
   DurationNs all;
   std::vector<StackRow> rows;
-  for (auto& [key, row] : found) {
+  for (const auto& [key, row] : found) {
     all += row.total;
-    rows.push_back(std::move(row));
+    rows.push_back(row);
   }
   for (StackRow& row : rows) row.share_pct = SharePct(row.total, all);
   std::ranges::stable_sort(rows, std::greater<>(), &StackRow::total);
@@ -183,7 +183,7 @@ std::vector<StackRow> StackTable(const TraceStore& store, const StepAnalysis& st
           found);
     }
   }
-  return Sorted(std::move(found));
+  return Sorted(found);
 }
 
 std::vector<StackRow> ByOwnLine(const std::vector<StackRow>& rows) {
@@ -193,7 +193,7 @@ std::vector<StackRow> ByOwnLine(const std::vector<StackRow>& rows) {
     line.stack = OwnFrame(row.stack);
     Add(line, found);
   }
-  return Sorted(std::move(found));
+  return Sorted(found);
 }
 
 }  // namespace headroom
