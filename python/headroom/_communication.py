@@ -78,11 +78,14 @@ class _BackwardEnd:
 
 def _make_forward(torch: Any) -> Callable[[Any], Any]:
     engine = torch.autograd.Variable._execution_engine
+    is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
 
     def make(original: Any) -> Any:
         @functools.wraps(original)
         def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
             output = original(self, *args, **kwargs)
+            if is_compiling is not None and is_compiling():
+                return output
             if torch.is_grad_enabled() and self.require_backward_grad_sync:
                 end = _BackwardEnd(engine)
                 for tensor in _tensors(torch, output):

@@ -6,11 +6,12 @@ They say what a program does in the time that no region covers. python/src/stack
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import signal
 import sys
 from types import CodeType, FrameType
-from typing import Optional
+from typing import Any, Callable, Optional
 
 from headroom import _timer
 
@@ -77,6 +78,22 @@ def start() -> None:
         return
     atexit.register(_timer.stop_stacks)
     os.register_at_fork(after_in_child=_in_child)
+    for name in ("execv", "execve"):  # The other functions of os call them.
+        setattr(os, name, _without_samples(getattr(os, name)))
+
+
+def _without_samples(execute: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns os.execv() or os.execve() that stops to sample first: a pending signal would end the new program."""
+
+    @functools.wraps(execute)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        _timer.stop_stacks()
+        try:
+            return execute(*args, **kwargs)
+        finally:
+            _sample()  # It failed.
+
+    return wrapper
 
 
 def _hz() -> float:

@@ -47,13 +47,21 @@ def _of_trainer(trainer: Any) -> None:
     _time_callbacks(callbacks._callbacks_of(trainer) or [])
 
 
+def _guarded(action: Callable[..., None], *args: Any) -> None:
+    """A release that moved an attribute must not stop the program: its callbacks are not timed."""
+    try:
+        action(*args)
+    except Exception:
+        pass
+
+
 def _before(action: Callable[[Any], None]) -> Maker:
     """Returns a maker for replace(): calls action(self) before a method."""
 
     def make(original: Any) -> Any:
         @functools.wraps(original)
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            action(self)
+            _guarded(action, self)
             return original(self, *args, **kwargs)
 
         return method
@@ -68,7 +76,7 @@ def _after(action: Callable[..., None]) -> Maker:
         @functools.wraps(original)
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(self, *args, **kwargs)
-            action(self, *args)
+            _guarded(action, self, *args)
             return result
 
         return method

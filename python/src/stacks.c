@@ -131,12 +131,14 @@ static void WriteSample(uint64_t ticks, uint32_t samples, const uint32_t* names,
 static int Take(void* unused) {
   (void)unused;
   static uint32_t names[kMaxFrames];
+  // In a forked child, the parent's sampling thread may have held the lock.
+  if (sampler.pid != (int)getpid()) return 0;
   pthread_mutex_lock(&sampler.lock);
   const uint64_t asked = sampler.asked;
   const uint32_t samples = 1 + sampler.misses;
   sampler.asked = 0;
   sampler.misses = 0;
-  const int stopped = sampler.stop || sampler.pid != (int)getpid();
+  const int stopped = sampler.stop;
   pthread_mutex_unlock(&sampler.lock);
   if (stopped || asked == 0 || sampler.taking || !headroom_impl_on()) return 0;
   sampler.taking = 1;  // name_of() runs bytecodes, between which a sample may be asked for.
@@ -154,6 +156,15 @@ static int MainThreadRuns(void) {
   text[length] = 0;
   const char* name_end = strrchr(text, ')');
   return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+/// Lets the main thread look at its pending calls. Sends no signal that would end the process: the
+/// program may have reset its handlers.
+static void Signal(void) {
+  struct sigaction now;
+  if (sigaction(sampler.signal, NULL, &now) == 0 && now.sa_handler != SIG_DFL) {
+    pthread_kill(sampler.main_thread, sampler.signal);
+  }
 }
 
 /// Asks for samples, at intervals between half and one and a half of the period: a loop with a
@@ -184,9 +195,7 @@ static void* Ask(void* unused) {
     sampler.asked = headroom_impl_ticks(clock);
     pthread_mutex_unlock(&sampler.lock);  // The interpreter has a lock around its pending calls.
     const int full = Py_AddPendingCall(Take, NULL);
-    if (full == 0 && sampler.signal != 0 && MainThreadRuns()) {
-      pthread_kill(sampler.main_thread, sampler.signal);
-    }
+    if (full == 0 && sampler.signal != 0 && MainThreadRuns()) Signal();
     pthread_mutex_lock(&sampler.lock);
     if (full != 0) sampler.asked = 0;
   }

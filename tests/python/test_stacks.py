@@ -96,6 +96,26 @@ class Sampling(unittest.TestCase):
         # Four standard errors, and 3 % for the lines between.
         self.assertAlmostEqual(spin / samples, share, delta=4 * (share * (1 - share) / samples) ** 0.5 + 0.03)
 
+    def test_exec_and_reset_handlers_end_no_program(self):
+        """A pending signal would end the program that exec starts, a signal without a handler this one."""
+        processes, result = record_python(
+            """
+            import os, signal, sys, time
+            from headroom import _stacks
+            _stacks.start()
+            if len(sys.argv) < 20:
+                os.execv(sys.executable, [sys.executable, *sys.argv, "again"])
+            for number in range(signal.SIGRTMIN, signal.SIGRTMAX + 1):
+                signal.signal(number, signal.SIG_DFL)
+            end = time.time() + 0.3
+            while time.time() < end:
+                pass
+            print("done")
+            """,
+            HEADROOM_STACK_HZ="1000",
+        )
+        self.assertEqual(result.stdout, "done\n")
+
     def test_the_innermost_frames_of_a_deep_stack(self):
         (process,), _ = record_python(
             """
